@@ -1,0 +1,296 @@
+"""The events a program may publish: one model per kind, one discriminated union over all.
+
+An event is an immutable fact. `event_id` makes it repeatable: publishing the same id again
+changes nothing. Unknown fields are refused, because a misspelt field would otherwise be lost
+without a word (ops/decisions/0003). Limits stand in `helix.limits`; subjects in `helix.subjects`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from helix import limits, subjects
+
+MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+Role = Literal["user", "assistant", "system", "tool"]
+
+Token = Annotated[str, StringConstraints(pattern=limits.TOKEN_PATTERN)]
+EventId = Annotated[str, StringConstraints(pattern=limits.EVENT_ID_PATTERN)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=limits.NAME_CHARACTERS)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=limits.TEXT_CHARACTERS, pattern=r"\S")]
+OptionalText = Annotated[str, StringConstraints(max_length=limits.TEXT_CHARACTERS)]
+Title = Annotated[str, StringConstraints(max_length=limits.TITLE_CHARACTERS)]
+Unit = Annotated[float, Field(ge=0.0, le=1.0)]
+Priority = Annotated[float, Field(ge=1.0, le=2.0)]
+Tags = Annotated[list[Name], Field(max_length=limits.TAGS)]
+
+
+class EventBase(BaseModel):
+    """What every event carries: identity, scope and time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    event_id: EventId = Field(description="Unique inside the tenant; repeating it changes nothing.")
+    tenant_id: Token = Field(description="Isolation boundary; equals the tenant token of the subject.")
+    session_id: Token | Literal[""] = Field("", description="Conversation or run; empty outside any session.")
+    user_id: Name | Literal[""] = Field(
+        "", description="When set, only recalls for this user see what comes of the event, unless shared."
+    )
+    project_id: Name | Literal[""] = Field("", description="Project the event belongs to.")
+    acl: Annotated[list[Name], Field(max_length=limits.PRINCIPALS)] = Field(
+        default_factory=list, description="When not empty, a recall must name one of these principals."
+    )
+    shared: bool = Field(
+        default=False, description="Visible to every user of the tenant although user_id is set."
+    )
+    occurred_at: AwareDatetime | None = Field(
+        None, description="When it happened, with time zone; the time of publishing when absent."
+    )
+    tags: Tags = Field(default_factory=list, description="Free labels; they become categories of the memory.")
+
+
+class MessageEvent(EventBase):
+    """A turn of a conversation."""
+
+    kind: Literal["message"] = "message"
+    role: Role = Field(description="Who speaks.")
+    speaker: Name | Literal[""] = Field("", description="Name of the speaker.")
+    text: Text = Field(description="What was said.")
+
+
+class ToolEvent(EventBase):
+    """A tool call and its result."""
+
+    kind: Literal["tool"] = "tool"
+    tool: Name = Field(description="Name of the tool.")
+    command: OptionalText = Field("", description="Command line or call as text.")
+    file_path: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
+        "", description="File the call touched."
+    )
+    exit_status: int | None = Field(None, ge=-(2**31), lt=2**31, description="Exit status; 0 is success.")
+    output: OptionalText = Field("", description="What the tool printed.")
+    error: OptionalText = Field("", description="Error text.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ToolEvent:
+        if not any(part.strip() for part in (self.command, self.file_path, self.output, self.error)):
+            message = "one of command, file_path, output or error must hold text"
+            raise ValueError(message)
+        return self
+
+
+class MemoryFields(BaseModel):
+    """What an explicit memory or a correction may set; absent means: Helix decides, or keeps."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: MemoryType | None = Field(None, description="Memory type.")
+    title: Title = Field("", description="Title; it names the thing the text defines.")
+    salience: Unit | None = Field(None, description="Importance, 0 to 1.")
+    confidence: Unit | None = Field(None, description="Trust in the source, 0 to 1.")
+    pinned: bool | None = Field(None, description="Pinned memories are boosted.")
+    priority: Priority | None = Field(None, description="Multiplier of relevance, 1 to 2.")
+    valid_from: AwareDatetime | None = Field(None, description="Not recalled before.")
+    valid_to: AwareDatetime | None = Field(None, description="Not recalled from then on.")
+    expires_at: AwareDatetime | None = Field(None, description="Forgotten from then on.")
+    event_start: AwareDatetime | None = Field(None, description="When the thing spoken of begins.")
+    event_end: AwareDatetime | None = Field(None, description="When the thing spoken of ends.")
+
+    @model_validator(mode="after")
+    def _times_are_ordered(self) -> MemoryFields:
+        for start, end in (("valid_from", "valid_to"), ("event_start", "event_end")):
+            first, last = getattr(self, start), getattr(self, end)
+            if first is not None and last is not None and first > last:
+                message = f"{start} must not be after {end}"
+                raise ValueError(message)
+        return self
+
+
+class MemoryEvent(EventBase, MemoryFields):
+    """An explicit memory."""
+
+    kind: Literal["memory"] = "memory"
+    text: Text = Field(description="Self-contained text of the memory.")
+
+
+class DocumentPart(BaseModel):
+    """One section of a document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    heading: Title = Field("", description="Heading of the section.")
+    text: Text = Field(description="Text of the section.")
+
+
+class DocumentEvent(EventBase):
+    """A source text. The same `document_id` replaces it; `deleted` is its tombstone."""
+
+    kind: Literal["document"] = "document"
+    document_id: Name = Field(description="Identity of the document inside the tenant.")
+    title: Title = Field("", description="Title of the document.")
+    body: OptionalText = Field("", description="The whole text; excludes parts.")
+    parts: Annotated[list[DocumentPart], Field(max_length=limits.DOCUMENT_PARTS)] = Field(
+        default_factory=list, description="The text in sections; excludes body."
+    )
+    media_type: Annotated[str, StringConstraints(max_length=128)] = Field(
+        "text/plain", description="text/plain or text/markdown; decides how the body is cut."
+    )
+    source_uri: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
+        "", description="Where the document came from."
+    )
+    type: MemoryType | None = Field(None, description="Type of its chunks; Helix decides when absent.")
+    deleted: bool = Field(default=False, description="Tombstone: the document is gone.")
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> DocumentEvent:
+        contents = bool(self.body.strip()) + bool(self.parts)
+        if contents != (0 if self.deleted else 1):
+            message = "a document has either body or parts; a tombstone (deleted) has neither"
+            raise ValueError(message)
+        return self
+
+
+class CorrectEvent(EventBase, MemoryFields):
+    """The next version of a memory: new text, or new fields with the old text."""
+
+    kind: Literal["correct"] = "correct"
+    memory_id: Name = Field(description="The memory that is corrected.")
+    text: Text = Field(description="The text as it should read.")
+
+
+class Selector(BaseModel):
+    """What `forget` and `erase` speak of; exactly one way of naming it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    memory_ids: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Single memories."
+    )
+    of_session: Token | Literal[""] = Field("", description="Everything of a session.")
+    of_document: Name | Literal[""] = Field("", description="Everything of a document.")
+    of_user: Name | Literal[""] = Field("", description="Everything of a user.")
+
+    @model_validator(mode="after")
+    def _names_one_thing(self) -> Selector:
+        named = sum(map(bool, (self.memory_ids, self.of_session, self.of_document, self.of_user)))
+        if named != 1:
+            message = "exactly one of memory_ids, of_session, of_document, of_user must be given"
+            raise ValueError(message)
+        return self
+
+
+class ForgetEvent(EventBase, Selector):
+    """Hide, reversibly: `restore` brings back what an earlier forget hid."""
+
+    kind: Literal["forget"] = "forget"
+    restore: bool = Field(default=False, description="Undo an earlier forget of the same selection.")
+
+
+class EraseEvent(EventBase, Selector):
+    """Remove from every store."""
+
+    kind: Literal["erase"] = "erase"
+
+
+class FeedbackEvent(EventBase):
+    """Which served memories helped, and which did not."""
+
+    kind: Literal["feedback"] = "feedback"
+    helpful: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Ids of served memories that helped."
+    )
+    unhelpful: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Ids of served memories that did not help."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> FeedbackEvent:
+        if not (self.helpful or self.unhelpful):
+            message = "helpful or unhelpful must name a memory"
+            raise ValueError(message)
+        return self
+
+
+class SessionEvent(EventBase):
+    """A session started or ended."""
+
+    kind: Literal["session"] = "session"
+    phase: Literal["started", "ended"] = Field(description="What happened to the session.")
+    title: Title = Field("", description="What the session is about.")
+
+    @model_validator(mode="after")
+    def _has_a_session(self) -> SessionEvent:
+        if not self.session_id:
+            message = "session_id must be given"
+            raise ValueError(message)
+        return self
+
+
+Event = Annotated[
+    MessageEvent
+    | ToolEvent
+    | MemoryEvent
+    | DocumentEvent
+    | CorrectEvent
+    | ForgetEvent
+    | EraseEvent
+    | FeedbackEvent
+    | SessionEvent,
+    Field(discriminator="kind"),
+]
+
+EVENT_ADAPTER: Final[TypeAdapter[Event]] = TypeAdapter(Event)
+EVENT_MODELS: Final[Mapping[str, type[EventBase]]] = {
+    "message": MessageEvent,
+    "tool": ToolEvent,
+    "memory": MemoryEvent,
+    "document": DocumentEvent,
+    "correct": CorrectEvent,
+    "forget": ForgetEvent,
+    "erase": EraseEvent,
+    "feedback": FeedbackEvent,
+    "session": SessionEvent,
+}
+DERIVING_KINDS: Final = ("message", "tool", "memory", "document", "correct", "session")
+"""Kinds that ingest answers; the rest goes straight to consolidation."""
+LIFECYCLE_KINDS: Final = ("forget", "erase", "feedback")
+
+
+def parse_event(body: bytes) -> Event:
+    """One event from its JSON body.
+
+    Raises:
+        pydantic.ValidationError: the body is no JSON or breaks a limit; `explain` words it.
+    """
+    return EVENT_ADAPTER.validate_json(body)
+
+
+def encode_event(event: Event) -> bytes:
+    """JSON body of an event: its kind and every field that differs from its default."""
+    body = event.model_dump(mode="json", exclude_defaults=True) | {"kind": event.kind}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def explain(error: ValidationError) -> str:
+    """The first broken rule of a validation error as `field: reason`, without the input."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(str(part) for part in first["loc"] if part not in EVENT_MODELS) or "event"
+    return f"{field}: {first['msg']}"
+
+
+def subject_of(event: Event) -> str:
+    """The subject an event is published on."""
+    return subjects.event_subject(event.tenant_id, event.session_id, event.kind)

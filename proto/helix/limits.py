@@ -1,0 +1,35 @@
+"""Every public limit in one place, with its unit.
+
+An event or a request that breaks one is refused with the field and the limit; nothing is ever
+silently cut. The documents generated from the models carry the same numbers.
+"""
+
+from typing import Final
+
+TOKEN_PATTERN: Final = r"^[A-Za-z0-9_-]{1,64}$"  # noqa: S105  a subject token, no password
+"""Tenant and session: opaque subject tokens. No names, no mail addresses: subjects show in logs."""
+
+EVENT_ID_PATTERN: Final = r"^[!-~]{1,128}$"
+"""Printable ASCII without spaces, because the id travels in a header."""
+
+NAME_CHARACTERS: Final = 256
+"""User, project, speaker, tool, tag and principal names."""
+
+EVENT_BYTES: Final = 256 * 1024
+"""Body and headers of one event. The stream refuses more."""
+
+TEXT_CHARACTERS: Final = 100_000
+"""One text inside an event."""
+
+TITLE_CHARACTERS: Final = 1_000
+URI_CHARACTERS: Final = 2_048
+TAGS: Final = 32
+PRINCIPALS: Final = 64
+DOCUMENT_PARTS: Final = 1_000
+SELECTED_IDS: Final = 1_000
+
+QUERY_CHARACTERS: Final = 4_096
+TOP_K: Final = 200
+TOKEN_BUDGET: Final = 100_000
+FILTER_VALUES: Final = 64
+"""Values in one recall filter (types, projects, sessions, principals)."""

@@ -1,0 +1,1 @@
+"""Recall over gRPC, one package per protocol version."""

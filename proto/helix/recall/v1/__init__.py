@@ -1,0 +1,1 @@
+"""Generated stubs of `recall.proto`; `make stubs` writes them, a test proves them current."""

@@ -1,0 +1,15 @@
+"""`python -m helix_ingest`: one ingest worker; start as many as there is work for."""
+
+from __future__ import annotations
+
+from helix_ingest.app import create_app
+from helix_shared.broker.worker import run
+
+
+def main() -> None:
+    """Run until SIGTERM."""
+    run(create_app)
+
+
+if __name__ == "__main__":
+    main()

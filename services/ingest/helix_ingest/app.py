@@ -1,0 +1,36 @@
+"""Composition root of ingest: the only place that reads the environment and loads the model."""
+
+from __future__ import annotations
+
+from helix_ingest.consumer import SERVICE, Ingest, wire
+from helix_ingest.settings import IngestSettings
+from helix_shared.broker.worker import Worker, create_broker, create_worker
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import default_model
+from helix_shared.telemetry import configure_logging, logger
+
+_SPECIAL_TOKENS = 8
+"""Room for the model's own tokens and the speaker in front of a piece."""
+
+
+def create_app() -> Worker:
+    """The worker, ready to run.
+
+    Raises:
+        InvalidInputError: a setting is unknown or out of bounds.
+        NotFoundError: there is no model; `helix models build` makes one.
+    """
+    settings = IngestSettings.load()
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    encoder = Encoder.load(default_model(settings.models_dir), lanes=settings.lanes)
+    logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum)
+    broker = create_broker(settings, service=SERVICE)
+    ingest = Ingest(encoder, min(settings.piece_tokens, encoder.card.max_tokens - _SPECIAL_TOKENS))
+    durable = wire(
+        broker,
+        ingest,
+        batch_size=settings.batch_size,
+        ack_wait_seconds=settings.ack_wait_seconds,
+        publish_timeout_seconds=settings.publish_timeout_seconds,
+    )
+    return create_worker(broker, [durable], settings, service=SERVICE)

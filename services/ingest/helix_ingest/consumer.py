@@ -1,0 +1,190 @@
+"""The consumer: one event in, exactly one `memories` message out, even an empty one.
+
+The empty answer of a refused or silent event is what lets the writer say "everything up to
+sequence n is in". Earlier turns are read back from the log, so any number of copies may run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from helix import events, subjects
+from helix.events import DocumentEvent, Event, MessageEvent, SessionEvent, ToolEvent
+from helix_ingest.draft import Draft, Logged
+from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.embed import embed
+from helix_ingest.rows import rows_of
+from helix_shared import edges
+from helix_shared.broker import log, streams
+from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.worker import Connected, Durable, subscribe
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.errors import InvalidInputError, PermanentError
+
+SERVICE: Final = "ingest"
+EDGE: Final = "memories"
+VERSION: Final = "1"
+"""Part of the de-duplication id: raise it when the same event should make other memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """The worker's collaborators and limits."""
+
+    encoder: Encoder
+    most_tokens: int
+
+    async def handle(self, message: Msg, connected: Connected) -> None:
+        """Answer one event.
+
+        Raises:
+            PermanentError: the event breaks a rule; the reason names the field.
+            TemporaryError: NATS does not answer.
+        """
+        logged = read_event(message)
+        if logged.event.kind in events.LIFECYCLE_KINDS:
+            return  # consolidation reads these itself
+        before = await earlier_turns(logged, connected.client)
+        rows = await asyncio.to_thread(self.memories, logged, before)
+        document = logged.event.document_id if isinstance(logged.event, DocumentEvent) else ""
+        await self._publish(_origin(logged, document), rows, connected.publisher)
+
+    async def bury(self, message: Msg, connected: Connected) -> None:
+        """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
+        address = subjects.parse_event_subject(message.subject)
+        if address is not None and address.kind in events.LIFECYCLE_KINDS:
+            return
+        sequence = message.metadata.sequence.stream
+        tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
+        kind = address.kind if address else "unknown"
+        await self._publish(edges.Origin(EDGE, tenant, "", kind, sequence), [], connected.publisher)
+
+    def memories(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
+        """Rows of the event's memories; runs in a thread, embedding releases the GIL."""
+        drafts: list[Draft] = drafts_of(
+            logged, before, most_tokens=self.most_tokens, count_tokens=self.encoder.count_tokens
+        )
+        if not drafts:
+            return []
+        tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
+        return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.checksum)
+
+    async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], publisher: Publisher) -> None:
+        schema = edges.memories_schema(self.encoder.card.dimensions)
+        body = await asyncio.to_thread(edges.encode, origin, rows, schema)
+        await publisher.publish(
+            subjects.derived_subject(EDGE, origin.tenant_id),
+            body,
+            message_id=subjects.derived_message_id(EDGE, origin.event_sequence, VERSION),
+            headers={subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence)},
+        )
+
+
+def read_event(message: Msg) -> Logged:
+    """The event in a delivered message, checked against its own subject.
+
+    Raises:
+        InvalidInputError: malformed subject or body, or the two disagree.
+    """
+    address = subjects.parse_event_subject(message.subject)
+    if address is None:
+        raise InvalidInputError(
+            "subject",
+            f"not {subjects.ROOT}.events.<tenant>.<session>.<kind> with tokens of A-Z a-z 0-9 _ -, 1 to 64",
+        )
+    if address.kind not in events.EVENT_MODELS:
+        raise InvalidInputError(
+            "kind", f"unknown kind {address.kind}; known: {', '.join(events.EVENT_MODELS)}"
+        )
+    try:
+        event = events.parse_event(message.data)
+    except ValidationError as error:
+        raise PermanentError(events.explain(error)) from error
+    for field, said in (
+        ("tenant_id", address.tenant_id),
+        ("session_id", address.session_id),
+        ("kind", address.kind),
+    ):
+        if getattr(event, field) != said:
+            raise InvalidInputError(
+                field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
+            )
+    return Logged(event, message.metadata.sequence.stream, stored_at(message.metadata.timestamp))
+
+
+async def earlier_turns(logged: Logged, client: Client) -> list[Logged]:
+    """Up to `CONTEXT_TURNS` turns of the same session before the event, oldest first."""
+    event = logged.event
+    wanted = _turns_wanted(event)
+    if not event.session_id or wanted == 0:
+        return []
+    subject = subjects.session_messages(event.tenant_id, event.session_id)
+    turns: list[Logged] = []
+    sequence = logged.sequence
+    while len(turns) < wanted:
+        found = await log.last_before(client, subjects.EVENTS_STREAM, subject, sequence)
+        if found is None:
+            break
+        sequence = found.sequence
+        turn = _turn_in(found, event)
+        if turn is not None:
+            turns.append(turn)
+    return turns[::-1]
+
+
+def stored_at(moment: datetime) -> datetime:
+    """Server time in milliseconds: a delivery and a direct get differ in the digits behind them."""
+    return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
+
+
+def _turns_wanted(event: Event) -> int:
+    if isinstance(event, MessageEvent | SessionEvent):
+        return CONTEXT_TURNS
+    return 1 if isinstance(event, ToolEvent) else 0
+
+
+def _turn_in(found: log.LoggedMessage, event: Event) -> Logged | None:
+    """An earlier message as a turn; a refused one, or one repeating this very event, is none."""
+    try:
+        earlier = events.parse_event(found.body)
+    except ValidationError:
+        return None
+    if earlier.tenant_id != event.tenant_id or earlier.event_id == event.event_id:
+        return None
+    return Logged(earlier, found.sequence, stored_at(found.stored_at))
+
+
+def _origin(logged: Logged, replaced_document: str) -> edges.Origin:
+    event = logged.event
+    return edges.Origin(EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, replaced_document)
+
+
+def wire(
+    broker: NatsBroker,
+    ingest: Ingest,
+    *,
+    batch_size: int,
+    ack_wait_seconds: float,
+    publish_timeout_seconds: float,
+) -> Durable:
+    """Bind the worker to its durable consumer."""
+    return subscribe(
+        broker,
+        stream=subjects.EVENTS_STREAM,
+        durable=streams.INGEST,
+        subject=f"{subjects.ROOT}.events.>",
+        service=SERVICE,
+        handle=ingest.handle,
+        bury=ingest.bury,
+        ack_wait_seconds=ack_wait_seconds,
+        publish_timeout_seconds=publish_timeout_seconds,
+        batch_messages=batch_size,
+    )

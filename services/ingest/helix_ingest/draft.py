@@ -1,0 +1,50 @@
+"""What travels between the steps of ingest: a turn of the past, a piece of text, a draft memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from helix.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An event as it stands in the log."""
+
+    event: Event
+    sequence: int
+    stored_at: datetime
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened; the time of publishing when the publisher did not say."""
+        return self.event.occurred_at or self.stored_at
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A contiguous part of a text, `text == source[start:end]` up to outer white space."""
+
+    text: str
+    start: int
+    end: int
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One memory before it is scored and embedded."""
+
+    logged: Logged
+    piece: int
+    text: str
+    title: str
+    context: str
+    char_start: int
+    char_end: int
+    passage: str
+    """What the memory's own vector is made of."""
+    window: str
+    """What its context vector is made of; empty: the own vector stands alone."""
+    revision_sequence: int

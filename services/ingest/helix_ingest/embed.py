@@ -1,0 +1,27 @@
+"""Embedding: one vector per memory that knows its own text and its surroundings.
+
+The vector is the normalised mean of the text's vector and of the vector of the text within its
+neighbours (findings: R@10 76.1 -> 77.7 on chat, and one vector to store). Each text is embedded
+alone, so the same text always gives the same vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helix_ingest.draft import Draft
+from helix_shared.encoders.encoder import Encoder
+
+
+def embed(drafts: Sequence[Draft], encoder: Encoder) -> NDArray[np.float32]:
+    """Unit vectors of `drafts`, float32 [len(drafts), dimensions]."""
+    passages = encoder.embed_many([draft.passage for draft in drafts])
+    windowed = [n for n, draft in enumerate(drafts) if draft.window]
+    if windowed:
+        windows = encoder.embed_many([drafts[n].window for n in windowed])
+        mean = passages[windowed] + windows
+        passages[windowed] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    return passages

@@ -1,0 +1,80 @@
+"""Rows: drafts with their scores and vectors become rows of the memories edge, one to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helix.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
+from helix_ingest.classify import classify
+from helix_ingest.draft import Draft
+from helix_ingest.score import confidence, event_times, minhash, salience, trust
+from helix_shared.identity import content_hash, memory_id
+
+
+def rows_of(
+    drafts: Sequence[Draft], vectors: NDArray[np.float32], token_counts: Sequence[int], *, model: str
+) -> list[dict[str, Any]]:
+    """Rows of `edges.memories_schema`; `vectors[n]` and `token_counts[n]` belong to `drafts[n]`."""
+    return [
+        _row(draft, vector, tokens, model)
+        for draft, vector, tokens in zip(drafts, vectors, token_counts, strict=True)
+    ]
+
+
+def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> dict[str, Any]:
+    event, logged = draft.logged.event, draft.logged
+    memory_type = classify(event, draft.text)
+    given_salience = getattr(event, "salience", None)
+    start, end = event_times(event, draft.text, logged.occurred_at)
+    pinned, priority = getattr(event, "pinned", None), getattr(event, "priority", None)
+    return {
+        "memory_id": memory_id(event.tenant_id, event.event_id, draft.piece),
+        "tenant_id": event.tenant_id,
+        "user_id": event.user_id,
+        "project_id": event.project_id,
+        "session_id": event.session_id,
+        "acl": event.acl,
+        "shared": event.shared,
+        "type": memory_type,
+        "text": draft.text,
+        "title": draft.title,
+        "context": draft.context,
+        "speaker": event.speaker if isinstance(event, MessageEvent) else "",
+        "role": event.role if isinstance(event, MessageEvent) else _role(event),
+        "event_id": event.event_id,
+        "event_kind": event.kind,
+        "stream_sequence": logged.sequence,
+        "revision_sequence": draft.revision_sequence,
+        "document_id": event.document_id if isinstance(event, DocumentEvent) else "",
+        "source_uri": event.source_uri if isinstance(event, DocumentEvent) else "",
+        "piece": draft.piece,
+        "char_start": draft.char_start,
+        "char_end": draft.char_end,
+        "content_hash": content_hash(draft.text),
+        "minhash": minhash(draft.text),
+        "token_count": tokens,
+        "categories": event.tags,
+        "created_at": logged.stored_at,
+        "occurred_at": logged.occurred_at,
+        "valid_from": getattr(event, "valid_from", None),
+        "valid_to": getattr(event, "valid_to", None),
+        "expires_at": getattr(event, "expires_at", None),
+        "event_start": start,
+        "event_end": end,
+        "salience": salience(draft.text, memory_type) if given_salience is None else given_salience,
+        "confidence": confidence(event, draft.text),
+        "pinned": bool(pinned),
+        "priority": 1.0 if priority is None else priority,
+        "trust": trust(event),
+        "corrects": event.memory_id if isinstance(event, CorrectEvent) else "",
+        "vector": vector,
+        "model": model,
+    }
+
+
+def _role(event: object) -> str:
+    return "tool" if isinstance(event, ToolEvent) else ""

@@ -1,0 +1,1 @@
+"""NATS: connecting, the streams, publishing, answering messages. Behind the extra [broker]."""

@@ -1,0 +1,94 @@
+"""One memories message in, one message on the own edge out: what doc2query and kg have in common.
+
+Exactly one derived message follows from every memories message, also when nothing is derived
+from it or when deriving failed for good: consolidation counts on it. Rows that only complete the
+context of an earlier turn (`revision_sequence` above `stream_sequence`) are passed over, their
+text has not changed. `worker` delivers, consolidation reads what is published here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from helix import subjects
+from helix_shared import edges
+from helix_shared.errors import PermanentError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from nats.aio.msg import Msg
+
+    from helix_shared.broker.worker import Connected
+
+MEMORIES = "memories"
+_SEQUENCES = ("stream_sequence", "revision_sequence")
+
+_log = logger(__name__)
+
+Row = Mapping[str, Any]
+DeriveRows = Callable[[Row], Sequence[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What is derived: `derive` turns one memory row into rows of `schema` on `edge`.
+
+    `columns` are the only ones decoded (a vector costs more than all the rest). A new `version`
+    lets a changed worker publish again what an older one has published.
+    """
+
+    edge: str
+    version: str
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    derive: DeriveRows
+
+    async def handle(self, message: Msg, connected: Connected) -> None:
+        """Derive from every new row and publish the result.
+
+        Raises:
+            PermanentError: the body is no memories message of the subject's tenant.
+            TemporaryError: the stream does not acknowledge.
+        """
+        origin, rows = read_memories(message.subject, message.data, self.columns)
+        await self._publish(origin, [derived for row in rows for derived in self.derive(row)], connected)
+
+    async def bury(self, message: Msg, connected: Connected) -> None:
+        """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
+        try:
+            origin, _ = read_memories(message.subject, message.data, ())
+        except PermanentError as error:
+            _log.warning("no origin, so no empty answer", edge=self.edge, reason=str(error))
+        else:
+            await self._publish(origin, [], connected)
+
+    async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], connected: Connected) -> None:
+        await connected.publisher.publish(
+            subjects.derived_subject(self.edge, origin.tenant_id),
+            edges.encode(replace(origin, edge=self.edge), rows, self.schema),
+            message_id=subjects.derived_message_id(self.edge, origin.event_sequence, self.version),
+            headers={subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence)},
+        )
+
+
+def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[edges.Origin, list[Row]]:
+    """The origin, and `columns` of the rows whose text is new with this message.
+
+    Raises:
+        PermanentError: no memories message, of another tenant than its subject, or columns missing.
+    """
+    origin, batch = edges.decode(body)
+    if origin.edge != MEMORIES or subject != subjects.derived_subject(MEMORIES, origin.tenant_id):
+        raise PermanentError(f"message of {origin.tenant_id}/{origin.edge} came on {subject}; refuse it")
+    expected = edges.memories_schema(1)
+    try:
+        wanted = batch.select([*dict.fromkeys((*columns, *_SEQUENCES))])
+        if any(wanted.schema.field(name).type != expected.field(name).type for name in wanted.schema.names):
+            raise PermanentError("memories message has other column types; upgrade the reader")
+        rows: list[Row] = wanted.to_pylist()
+    except (KeyError, ValueError) as error:
+        raise PermanentError("memories message lacks a column or holds broken text") from error
+    return origin, [row for row in rows if row["revision_sequence"] == row["stream_sequence"]]

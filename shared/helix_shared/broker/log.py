@@ -1,0 +1,65 @@
+"""Reading back from the log: the messages of a session that came before an event.
+
+Workers hold no state; what was said before stands in the stream itself. JetStream's direct get
+answers "the last message on this subject up to sequence n" in well under a millisecond, and
+always the same way, so a rebuild from the log sees the same context.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from helix_shared.errors import TemporaryError
+
+READ_SECONDS: Final = 5.0
+_NOT_FOUND: Final = "404"
+_END_OF_BATCH: Final = "204"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMessage:
+    """One message of a stream."""
+
+    subject: str
+    sequence: int
+    stored_at: datetime
+    body: bytes
+
+
+async def last_before(client: Client, stream: str, subject: str, sequence: int) -> LoggedMessage | None:
+    """The last message on `subject` with a sequence below `sequence`, or None.
+
+    Raises:
+        TemporaryError: the server does not answer.
+    """
+    if sequence <= 1:
+        return None
+    request = json.dumps({"multi_last": [subject], "up_to_seq": sequence - 1}).encode()
+    inbox = client.new_inbox()
+    subscription = await client.subscribe(inbox)
+    try:
+        await client.publish(f"$JS.API.DIRECT.GET.{stream}", request, reply=inbox)
+        reply = await subscription.next_msg(timeout=READ_SECONDS)
+    except (NatsError, TimeoutError) as error:
+        raise TemporaryError(f"stream {stream} does not answer a direct get") from error
+    finally:
+        await subscription.unsubscribe()
+    headers = reply.headers or {}
+    if headers.get("Status", "") in {_NOT_FOUND, _END_OF_BATCH}:
+        return None
+    if "Status" in headers:
+        raise TemporaryError(
+            f"direct get on {stream} failed: {headers.get('Description', headers['Status'])}"
+        )
+    return LoggedMessage(
+        headers["Nats-Subject"],
+        int(headers["Nats-Sequence"]),
+        datetime.fromisoformat(headers["Nats-Time-Stamp"]),
+        reply.data,
+    )

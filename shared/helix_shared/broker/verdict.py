@@ -1,0 +1,143 @@
+"""What becomes of a delivered message: acknowledged, asked for again later, or dead-lettered.
+
+`answer` runs one handler for one message and always ends in exactly one of the three; an error
+of our own tree says which. A dead letter is published (and acknowledged) before the message is
+terminated, so a refused message is never only gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from helix import subjects
+from helix_shared.broker.publisher import Publisher
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.telemetry import MESSAGES, logger
+
+ATTEMPTS: Final = 8
+LONGEST_DELAY_SECONDS: Final = 60.0
+ACK_SECONDS: Final = 5.0
+REASON_CHARACTERS: Final = 1_000
+
+_log = logger(__name__)
+
+Handler = Callable[[Msg], Awaitable[None]]
+
+
+async def answer(
+    message: Msg, handle: Handler, *, service: str, publisher: Publisher, bury: Handler | None = None
+) -> None:
+    """Run `handle` and answer the message by what it raised.
+
+    A `PermanentError`, or the eighth failure of any kind, dead-letters: first `bury` (what the
+    worker owes others even then), then the dead letter, then term. Everything else naks with an
+    exponential delay.
+    """
+    try:
+        await handle(message)
+        await acknowledge(message)
+        MESSAGES.labels(service, "done").inc()
+    except Exception as error:  # noqa: BLE001  whatever failed, the message must be answered
+        attempt = message.metadata.num_delivered
+        try:
+            if isinstance(error, PermanentError) or attempt >= ATTEMPTS:
+                if bury is not None:
+                    await bury(message)
+                await dead_letter(message, error, service=service, publisher=publisher)
+            else:
+                await postpone(message, error, service=service)
+        except (TemporaryError, NatsError, TimeoutError, OSError) as second:
+            # the message stays unanswered and comes again after its ack wait
+            _log.warning(
+                "message left unanswered", sequence=message.metadata.sequence.stream, error=str(second)
+            )
+            MESSAGES.labels(service, "unanswered").inc()
+
+
+async def answer_all(
+    messages: Sequence[Msg],
+    handle: Handler,
+    *,
+    service: str,
+    publisher: Publisher,
+    ack_wait_seconds: float,
+    bury: Handler | None = None,
+) -> None:
+    """`answer` a batch at once, each message for itself; one bad message spoils no other."""
+    async with kept_alive(messages, ack_wait_seconds=ack_wait_seconds):
+        await asyncio.gather(
+            *(answer(m, handle, service=service, publisher=publisher, bury=bury) for m in messages)
+        )
+
+
+async def acknowledge(message: Msg) -> None:
+    """Acknowledge and wait until the server knows; a lost acknowledgement means redelivery."""
+    await message.ack_sync(timeout=ACK_SECONDS)
+
+
+async def postpone(message: Msg, error: Exception, *, service: str) -> None:
+    """Ask for the message again after a delay that doubles with every delivery."""
+    attempt = message.metadata.num_delivered
+    delay = min(LONGEST_DELAY_SECONDS, 2.0 ** (attempt - 1) * 0.5)
+    if isinstance(error, TemporaryError):
+        delay = max(delay, error.delay_seconds)
+        _log.info("postponed", sequence=message.metadata.sequence.stream, attempt=attempt, reason=str(error))
+    else:
+        _log.exception("handler failed", sequence=message.metadata.sequence.stream, attempt=attempt)
+    await message.nak(delay=delay * random.uniform(0.8, 1.2))  # noqa: S311  jitter, not a secret
+    MESSAGES.labels(service, "postponed").inc()
+
+
+async def dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
+    """File the message under the dead-letter subject with its reason, then terminate it."""
+    position = message.metadata
+    reason = _header_text(str(error) or type(error).__name__)
+    address = subjects.parse_event_subject(message.subject)
+    tenant = address.tenant_id if address else message.subject.rsplit(".", 1)[-1]
+    await publisher.publish(
+        subjects.dlq_subject(service, tenant),
+        message.data,
+        message_id=f"dlq:{service}:{position.stream}:{position.sequence.stream}",
+        headers={
+            subjects.REASON_HEADER: reason,
+            subjects.SUBJECT_HEADER: _header_text(message.subject),
+            subjects.STREAM_HEADER: position.stream,
+            subjects.SEQUENCE_HEADER: str(position.sequence.stream),
+        },
+    )
+    _log.warning("dead letter", stream=position.stream, sequence=position.sequence.stream, reason=reason)
+    await message.term()
+    MESSAGES.labels(service, "dead").inc()
+
+
+@contextlib.asynccontextmanager
+async def kept_alive(messages: Sequence[Msg], *, ack_wait_seconds: float) -> AsyncIterator[None]:
+    """Tell the server every third of the ack wait that the messages are being worked on."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(ack_wait_seconds / 3)
+            for message in messages:
+                if not message.is_acked:
+                    await message.in_progress()
+
+    task = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def _header_text(text: str) -> str:
+    """One printable ASCII line: header values may hold no line break."""
+    line = text.encode("ascii", "backslashreplace").decode()
+    return "".join(c if c.isprintable() else " " for c in line)[:REASON_CHARACTERS].strip() or "unknown"

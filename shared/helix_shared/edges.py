@@ -1,0 +1,158 @@
+"""The edges between workers: one Arrow schema per edge, its writer and its reader together.
+
+| edge | from | to | one row is |
+|---|---|---|---|
+| memories   | ingest    | doc2query, kg, consolidation | a memory, whole |
+| expansions | doc2query | consolidation                | the questions one memory answers |
+| links      | kg        | consolidation                | one mention or relation of one memory |
+
+A message is one Arrow IPC stream with one record batch; zero rows are a valid answer (the event
+was read and nothing follows from it). `Origin` travels in the schema's metadata, so that even an
+empty batch says which event it answers. Consolidation appends the rows as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from helix_shared.errors import PermanentError
+
+EDGE_VERSION: Final = "1"
+MINHASH_PERMUTATIONS: Final = 64
+MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
+
+_TIME = pa.timestamp("us", tz="UTC")
+_NAMES = pa.list_(pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The event a batch answers."""
+
+    edge: str
+    tenant_id: str
+    event_id: str
+    event_kind: str
+    event_sequence: int
+    replaces_document: str = ""
+    """Document id whose earlier pieces end with this event."""
+
+
+def memories_schema(dimensions: int) -> pa.Schema:
+    """Schema of the memories edge; `dimensions` is the length of a vector.
+
+    Empty strings mean "not set"; times are UTC microseconds and null when unknown.
+    """
+    return pa.schema(
+        [
+            _required("memory_id", pa.string()),
+            _required("tenant_id", pa.string()),
+            _required("user_id", pa.string()),
+            _required("project_id", pa.string()),
+            _required("session_id", pa.string()),
+            _required("acl", _NAMES),
+            _required("shared", pa.bool_()),
+            _required("type", pa.string()),
+            _required("text", pa.string()),
+            _required("title", pa.string()),
+            # neighbouring turns, or the surrounding section: searched, never the memory itself
+            _required("context", pa.string()),
+            _required("speaker", pa.string()),
+            _required("role", pa.string()),
+            _required("event_id", pa.string()),
+            _required("event_kind", pa.string()),
+            # sequence of the event itself, and of the event that last completed the row's context
+            _required("stream_sequence", pa.uint64()),
+            _required("revision_sequence", pa.uint64()),
+            _required("document_id", pa.string()),
+            _required("source_uri", pa.string()),
+            _required("piece", pa.int32()),
+            _required("char_start", pa.int32()),
+            _required("char_end", pa.int32()),
+            _required("content_hash", pa.string()),
+            # MINHASH_PERMUTATIONS little-endian uint32
+            _required("minhash", pa.binary(MINHASH_BYTES)),
+            _required("token_count", pa.int32()),
+            _required("categories", _NAMES),
+            # server time of publishing, and the time the publisher gave (else the same)
+            _required("created_at", _TIME),
+            _required("occurred_at", _TIME),
+            pa.field("valid_from", _TIME),
+            pa.field("valid_to", _TIME),
+            pa.field("expires_at", _TIME),
+            pa.field("event_start", _TIME),
+            pa.field("event_end", _TIME),
+            _required("salience", pa.float32()),
+            _required("confidence", pa.float32()),
+            _required("pinned", pa.bool_()),
+            _required("priority", pa.float32()),
+            # origin class: user, agent, tool, document
+            _required("trust", pa.string()),
+            # memory this one is the next version of
+            _required("corrects", pa.string()),
+            _required("vector", pa.list_(pa.float32(), dimensions)),
+            # checksum of the model that made the vector
+            _required("model", pa.string()),
+        ]
+    )
+
+
+def expansions_schema() -> pa.Schema:
+    """Schema of the expansions edge."""
+    return pa.schema([_required("memory_id", pa.string()), _required("expansions", _NAMES)])
+
+
+def links_schema() -> pa.Schema:
+    """Schema of the links edge: `memory_id` -[edge]-> entity (`kind`, canonical `name`)."""
+    return pa.schema(
+        [
+            _required("memory_id", pa.string()),
+            # MENTIONS, UPDATES, EXTENDS, DERIVES, RELATES, PART_OF, IN_CATEGORY
+            _required("edge", pa.string()),
+            # name, path, symbol, version, error, date, title, document
+            _required("kind", pa.string()),
+            # canonical name of the entity, and the name as written
+            _required("name", pa.string()),
+            _required("surface", pa.string()),
+            # above 0; 1 is a plain mention, a title that defines its entity weighs more
+            _required("weight", pa.float32()),
+        ]
+    )
+
+
+def encode(origin: Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> bytes:
+    """One message: `rows` as one record batch of `schema`, headed by `origin`."""
+    stamped = schema.with_metadata({"helix": json.dumps(asdict(origin) | {"version": EDGE_VERSION})})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, stamped) as writer:
+        writer.write_batch(pa.RecordBatch.from_pylist(list(rows), schema=stamped))
+    encoded: bytes = sink.getvalue().to_pybytes()
+    return encoded
+
+
+def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
+    """The origin and the rows of a message.
+
+    Raises:
+        PermanentError: the body is no batch of a known version.
+    """
+    try:
+        with pa.ipc.open_stream(body) as reader:
+            batches = list(reader)
+            header = json.loads((reader.schema.metadata or {})[b"helix"])
+            if header.pop("version") != EDGE_VERSION or len(batches) != 1:
+                raise PermanentError(
+                    "derived message has another version or several batches; upgrade the reader"
+                )
+            return Origin(**header), batches[0]
+    except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
+        raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)

@@ -1,0 +1,66 @@
+"""Settings: one frozen class per service, values with units and bounds, read in `create_app` alone.
+
+A variable with the service's prefix that no field knows stops the start: a misspelt setting is
+never silently ignored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from helix_shared.errors import InvalidInputError
+
+CONFIG_ERROR_EXIT: Final = 78
+"""sysexits.h EX_CONFIG."""
+
+
+class ServiceSettings(BaseSettings):
+    """Base of every service's settings; a subclass sets its own `env_prefix`."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+    other_prefixes: ClassVar[tuple[str, ...]] = ()
+
+    log_format: str = Field("json", pattern="^(json|console)$", description="json or console")
+    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="least level logged")
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
+        """Read the environment once.
+
+        Raises:
+            InvalidInputError: an unknown variable with the prefix, or a value out of bounds.
+        """
+        prefix = str(cls.model_config.get("env_prefix", ""))
+        known = {f"{prefix}{name}".upper() for name in cls.model_fields}
+        for variable in os.environ if environ is None else environ:
+            if prefix and variable.upper().startswith(prefix.upper()) and variable.upper() not in known:
+                raise InvalidInputError(variable, f"unknown setting; known: {', '.join(sorted(known))}")
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = f"{prefix}{'.'.join(map(str, first['loc']))}".upper()
+            raise InvalidInputError(field, first["msg"]) from error
+
+
+class BrokerSettings(ServiceSettings):
+    """Settings of a service that speaks NATS."""
+
+    nats_url: str = Field("nats://127.0.0.1:4222", description="where NATS listens")
+    ack_wait_seconds: float = Field(60.0, gt=1, le=3600, description="redelivered when not answered by then")
+    publish_timeout_seconds: float = Field(
+        5.0, gt=0, le=60, description="wait for the stream's acknowledgement"
+    )
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+
+
+def helix_home(environ: Mapping[str, str] | None = None) -> Path:
+    """Folder of everything Helix keeps on this machine: `HELIX_HOME`, else `~/.helix`."""
+    value = (os.environ if environ is None else environ).get("HELIX_HOME", "")
+    return Path(value).expanduser().absolute() if value else Path.home() / ".helix"

@@ -1,0 +1,103 @@
+"""Types and scores by rule."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from helix.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
+from helix_ingest.classify import classify
+from helix_ingest.score import confidence, event_times, minhash, salience, trust
+from helix_shared.edges import MINHASH_BYTES
+
+MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
+
+
+def said(text: str, *, role: str = "user", speaker: str = "") -> MessageEvent:
+    """A turn."""
+    return MessageEvent.model_validate(
+        {"event_id": "e", "tenant_id": "t", "role": role, "speaker": speaker, "text": text}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We decided to use NATS instead of RabbitMQ.", "decision"),
+        ("Decision: tokens live 15 minutes.", "decision"),
+        ("Let's go with option B", "decision"),
+        ("How to rotate the key: open the vault.", "procedural"),
+        ("1. stop it\n2. copy it\n3. start it", "procedural"),
+        ("Traceback (most recent call last):\n  File x", "code"),
+        ("psycopg.errors.UniqueViolation was raised: KeyError", "code"),
+        ("I prefer tabs over spaces.", "semantic"),
+        ("I went to the lake with my kids on Sunday.", "episodic"),
+    ],
+)
+def test_type_follows_the_plainest_signal(text: str, expected: str) -> None:
+    """Rules, first that fires."""
+    assert classify(said(text), text) == expected
+
+
+def test_given_type_wins() -> None:
+    """The publisher knows best."""
+    event = MemoryEvent(event_id="e", tenant_id="t", text="We decided X", type="semantic")
+    assert classify(event, event.text) == "semantic"
+
+
+def test_tool_is_code_and_document_is_semantic() -> None:
+    """What the kind says when the text says nothing."""
+    tool = ToolEvent(event_id="e", tenant_id="t", tool="bash", output="fine")
+    document = DocumentEvent(event_id="e", tenant_id="t", document_id="d", body="The moon is round.")
+    assert (classify(tool, "fine"), classify(document, document.body)) == ("code", "semantic")
+
+
+def test_salience_adds_type_length_specifics_and_stress() -> None:
+    """Worked by hand: episodic .1 + .25 x 8/40 + .25 x 1/6 + .15 = .3416."""
+    text = "always keep the log below 80 percent full"
+    assert salience(text, "episodic") == pytest.approx(0.1 + 0.25 * 8 / 40 + 0.25 / 6 + 0.15)
+
+
+def test_greeting_keeps_a_quarter_of_its_salience() -> None:
+    """(.1 + .25 x 2/40) x .25."""
+    assert salience("hello there", "episodic") == pytest.approx((0.1 + 0.25 * 2 / 40) * 0.25)
+
+
+def test_confidence_follows_source_confirmation_and_hedging() -> None:
+    """User .8, agent .6, +.15 confirmed, -.25 hedged."""
+    assert confidence(said("it is 5"), "it is 5") == pytest.approx(0.8)
+    assert confidence(said("maybe 5"), "maybe 5") == pytest.approx(0.55)
+    assert confidence(said("x", role="assistant"), "I verified it") == pytest.approx(0.75)
+
+
+def test_trust_is_the_origin_class() -> None:
+    """user, agent, tool, document."""
+    assert trust(said("x")) == "user"
+    assert trust(said("x", role="assistant")) == "agent"
+    assert trust(ToolEvent(event_id="e", tenant_id="t", tool="b", output="x")) == "tool"
+    assert trust(DocumentEvent(event_id="e", tenant_id="t", document_id="d", body="x")) == "document"
+
+
+def test_relative_date_becomes_event_time() -> None:
+    """Yesterday of 7 September 2026 is the 6th."""
+    start, end = event_times(said("I saw it yesterday"), "I saw it yesterday", MONDAY)
+    assert (start, end) == (datetime(2026, 9, 6, tzinfo=UTC), datetime(2026, 9, 7, tzinfo=UTC))
+
+
+def test_given_event_time_wins() -> None:
+    """The publisher knows best."""
+    event = MemoryEvent(event_id="e", tenant_id="t", text="seen yesterday", event_start=MONDAY)
+    assert event_times(event, event.text, MONDAY) == (MONDAY, None)
+
+
+def test_minhash_estimates_jaccard() -> None:
+    """Equal texts agree everywhere; a changed word in twenty agrees on most places."""
+    base = (
+        "the quick brown fox jumps over the lazy dog while seven wizards quietly box five dozen jugs of ale"
+    )
+    near = base.replace("ale", "rum")
+    a, b, c = (np.frombuffer(minhash(text), "<u4") for text in (base, near, "nothing like it at all"))
+    assert len(minhash(base)) == MINHASH_BYTES
+    assert (a == np.frombuffer(minhash(base.upper()), "<u4")).all()
+    assert 0.75 < (a == b).mean() < 1.0
+    assert (a == c).mean() < 0.1

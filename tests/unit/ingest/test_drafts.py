@@ -1,0 +1,149 @@
+"""Which memories follow from an event, with which context."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from helix.events import (
+    CorrectEvent,
+    DocumentEvent,
+    DocumentPart,
+    Event,
+    MemoryEvent,
+    MessageEvent,
+    SessionEvent,
+    ToolEvent,
+)
+from helix_ingest.draft import Logged
+from helix_ingest.drafts import drafts_of, tool_text
+
+MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
+
+
+def words(text: str) -> int:
+    """Tokens of the tests: words."""
+    return len(text.split())
+
+
+def logged(event: Event, sequence: int) -> Logged:
+    """An event in the log."""
+    return Logged(event, sequence, MONDAY + timedelta(minutes=sequence))
+
+
+def turn(n: int, text: str, *, speaker: str = "Mira") -> Logged:
+    """A turn of session s."""
+    event = MessageEvent(
+        event_id=f"e{n}", tenant_id="t", session_id="s", role="user", speaker=speaker, text=text
+    )
+    return logged(event, n)
+
+
+def test_turn_is_one_memory_with_the_two_turns_before_it_as_context() -> None:
+    """Context goes beside the text, never into it."""
+    before = [turn(1, "one"), turn(2, "two"), turn(3, "three")]
+    own = drafts_of(turn(4, "four words are here"), before, most_tokens=50, count_tokens=words)[0]
+    assert own.text == "four words are here"
+    assert own.context == "Mira: two\nMira: three"
+    assert own.revision_sequence == 4
+    assert own.window == "", "an open context has no vector of its own yet"
+
+
+def test_next_turn_completes_the_context_of_the_turn_before_it() -> None:
+    """The completed row is the same memory, whole, with two turns before and one after."""
+    before = [turn(1, "one"), turn(2, "two"), turn(3, "three")]
+    drafts = drafts_of(turn(4, "four"), before, most_tokens=50, count_tokens=words)
+    completed = drafts[1]
+    assert completed.logged.sequence == 3
+    assert completed.revision_sequence == 4
+    assert completed.context == "Mira: one\nMira: two\nMira: four"
+    assert completed.window == "Mira: one\nMira: two\nMira: three\nMira: four"
+
+
+def test_end_of_session_completes_the_last_turn() -> None:
+    """Without a next turn the context closes with what came before."""
+    end = logged(SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="ended"), 9)
+    drafts = drafts_of(end, [turn(1, "one"), turn(2, "two")], most_tokens=50, count_tokens=words)
+    assert [(d.logged.sequence, d.revision_sequence, d.context) for d in drafts] == [(2, 9, "Mira: one")]
+
+
+def test_short_answer_takes_the_question_it_answers_into_its_text() -> None:
+    """'next April' alone says nothing."""
+    before = [turn(1, "That sounds great. When are you going?", speaker="Mel")]
+    own = drafts_of(turn(2, "Next April, I hope"), before, most_tokens=50, count_tokens=words)[0]
+    assert own.text == "When are you going? Next April, I hope"
+
+
+@pytest.mark.parametrize(
+    ("answer", "speaker"),
+    [
+        ("Thanks!", "Mira"),
+        ("Next April", "Mel"),
+        ("And you?", "Mira"),
+        ("Next April when the snow is all gone there", "Mira"),
+    ],
+)
+def test_small_talk_own_questions_counter_questions_and_long_turns_stay_as_they_are(
+    answer: str, speaker: str
+) -> None:
+    """Only a short answer to another speaker's question is resolved."""
+    before = [turn(1, "When are you going?", speaker="Mel")]
+    own = drafts_of(turn(2, answer, speaker=speaker), before, most_tokens=50, count_tokens=words)[0]
+    assert own.text == answer
+
+
+def test_long_turn_becomes_several_memories_whose_offsets_lead_back_to_it() -> None:
+    """Nothing is cut away, nothing overlaps."""
+    text = "\n\n".join(f"Paragraph {n} " + "says many things " * 4 for n in range(6))
+    event = MessageEvent(event_id="e", tenant_id="t", session_id="s", role="assistant", text=text)
+    drafts = drafts_of(logged(event, 1), [], most_tokens=20, count_tokens=words)
+    assert [d.piece for d in drafts] == list(range(len(drafts)))
+    assert len(drafts) > 3
+    assert all(text[d.char_start : d.char_end] == d.text for d in drafts)
+    assert " ".join(" ".join(d.text for d in drafts).split()) == " ".join(text.split())
+    assert drafts[1].context == f"{drafts[0].text}\n{drafts[2].text}"
+
+
+def test_tool_call_becomes_one_text_of_what_ran_where_and_how_it_ended() -> None:
+    """The exact error stays searchable."""
+    event = ToolEvent(
+        event_id="e", tenant_id="t", tool="bash", command="pytest -x", file_path="src/a.py", exit_status=1,
+        error="E   KeyError: 'x'",
+    )  # fmt: skip
+    assert tool_text(event) == "bash: pytest -x\nfile: src/a.py\nexit status: 1\nE   KeyError: 'x'"
+    draft = drafts_of(logged(event, 1), [turn(0, "run the tests")], most_tokens=50, count_tokens=words)[0]
+    assert (draft.title, draft.context) == ("src/a.py", "Mira: run the tests")
+
+
+def test_document_is_cut_at_its_headings_and_each_chunk_knows_its_path() -> None:
+    """The section's path is context; the document's title is the title."""
+    body = "# Guide\n\n" + "intro words here " * 5 + "\n\n## Install\n\n" + "run the thing now " * 5
+    event = DocumentEvent(event_id="e", tenant_id="t", document_id="d", title="Guide", body=body)
+    drafts = drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words)
+    assert [d.title for d in drafts] == ["Guide", "Guide"]
+    assert drafts[1].text.startswith("## Install")
+    assert drafts[1].context.startswith("Guide > Install\n")
+
+
+def test_document_in_parts_keeps_its_headings() -> None:
+    """Parts are sections that the publisher cut."""
+    parts = [DocumentPart(heading="A", text="first"), DocumentPart(heading="B", text="second")]
+    event = DocumentEvent(event_id="e", tenant_id="t", document_id="d", title="T", parts=parts)
+    drafts = drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words)
+    assert [(d.text, d.context) for d in drafts] == [("first", "A\nsecond"), ("second", "B\nfirst")]
+
+
+def test_document_tombstone_and_session_start_make_no_memory() -> None:
+    """They are answered all the same, with zero rows."""
+    tombstone = DocumentEvent(event_id="e", tenant_id="t", document_id="d", deleted=True)
+    start = SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="started")
+    for event in (tombstone, start):
+        assert drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words) == []
+
+
+def test_explicit_memory_and_correction_keep_their_text() -> None:
+    """They are self-contained by contract."""
+    memory = MemoryEvent(event_id="e", tenant_id="t", text="The port is 8443.", title="port")
+    correction = CorrectEvent(event_id="f", tenant_id="t", text="The port is 9443.", memory_id="m")
+    for event in (memory, correction):
+        drafts = drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words)
+        assert [d.text for d in drafts] == [event.text]

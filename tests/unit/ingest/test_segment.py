@@ -1,0 +1,59 @@
+"""Cutting long texts."""
+
+import time
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_ingest.segment import segment
+
+
+def words(text: str) -> int:
+    """Tokens of the tests: words."""
+    return len(text.split())
+
+
+def test_text_that_fits_is_one_piece() -> None:
+    """Without outer white space, with its offsets."""
+    piece = segment("  hello there \n", most_tokens=5, count_tokens=words)[0]
+    assert (piece.text, piece.start, piece.end) == ("hello there", 2, 13)
+
+
+def test_code_fence_stays_whole_and_its_comment_is_no_heading() -> None:
+    """A hash sign inside a fence starts no section."""
+    text = "Before it all.\n\n```python\n# not a heading\nx = 1\n\ny = 2\n```\n\nAfter it all came more."
+    pieces = segment(text, most_tokens=12, count_tokens=words)
+    assert "```python\n# not a heading\nx = 1\n\ny = 2\n```" in [p.text for p in pieces]
+    assert {p.heading for p in pieces} == {""}
+
+
+def test_headings_form_a_path() -> None:
+    """A heading of the same level ends the one before it."""
+    text = "# A\nx x x\n## B\ny y y\n## C\nz z z\n# D\nw w w"
+    pieces = segment(text, most_tokens=5, count_tokens=words)
+    assert [p.heading for p in pieces] == ["A", "A > B", "A > C", "D"]
+
+
+def test_unbroken_run_is_cut_by_force() -> None:
+    """A megabyte without a space is no reason to fail."""
+    pieces = segment("x" * 5_000, most_tokens=100, count_tokens=lambda text: len(text) // 3 + 1)
+    assert "".join(p.text for p in pieces) == "x" * 5_000
+    assert max(len(p.text) for p in pieces) <= 400
+
+
+@given(st.text(alphabet=st.sampled_from("ab .\n#`~-"), max_size=400), st.integers(1, 12))
+def test_pieces_cover_the_text_in_order(text: str, most: int) -> None:
+    """Every character but white space is in exactly one piece, and offsets are true."""
+    pieces = segment(text, most_tokens=most, count_tokens=words)
+    assert "".join("".join(p.text.split()) for p in pieces) == "".join(text.split())
+    assert all(text[p.start : p.end] == p.text for p in pieces)
+    assert all(a.end <= b.start for a, b in pairwise(pieces))
+
+
+def test_hostile_text_takes_linear_time() -> None:
+    """100,000 brackets, fences or headings are cut in well under the time of one embedding batch."""
+    for hostile in ("[" * 100_000, "```\n" * 25_000, "# a\n" * 25_000, ". " * 50_000):
+        started = time.perf_counter()
+        segment(hostile, most_tokens=200, count_tokens=lambda text: len(text) // 4)
+        assert time.perf_counter() - started < 5
