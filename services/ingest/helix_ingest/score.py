@@ -15,7 +15,7 @@ from helix_shared.edges import MINHASH_PERMUTATIONS
 from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
-_SPECIFIC: Final = re.compile(r"\d|[A-Za-z]_[A-Za-z]|[/\\][\w.]+|`[^`]+`|(?<=[a-z,] )[A-Z][a-z]+")
+_SPECIFIC: Final = re.compile(r"\d+|[A-Za-z]_[A-Za-z]|[/\\][\w.]+|`[^`]+`|(?<=[a-z,] )[A-Z][a-z]+")
 _SMALL_TALK: Final = re.compile(
     r"^\W*(?:hi|hey|hello|thanks?|thank you|bye|ok(?:ay)?|cool|great|nice|wow|sure|yes|no|yeah"
     r"|good (?:morning|night))\b",

@@ -7,10 +7,12 @@ its supervisor starts it anew.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import nats
+import nats.errors
 from nats.aio.client import Client
 
 from helix_shared.errors import TemporaryError
@@ -55,11 +57,12 @@ async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECON
     Raises:
         TemporaryError: nothing answers at `url` within `timeout_seconds`.
     """
-    options = connection_options(name=name) | {"connect_timeout": timeout_seconds}
+    options = connection_options(name=name)
     try:
         # the first connect must fail fast; reconnecting afterwards is endless
-        client = await nats.connect(url, **options | {"allow_reconnect": False})
-        await client.close()
+        once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1, "closed_cb": None}
+        probe = await asyncio.wait_for(nats.connect(url, **once), timeout_seconds)
+        await probe.close()
         return await nats.connect(url, **options)
     except (OSError, nats.errors.Error, TimeoutError) as error:
         raise TemporaryError(f"no NATS server answers at {url}; start one, e.g. with `helix up`") from error

@@ -1,0 +1,130 @@
+"""What a sentence-transformers folder says of itself: pooling, length limit and prompts.
+
+Reads modules.json, 1_Pooling/config.json, sentence_bert_config.json, tokenizer_config.json, config.json and
+config_sentence_transformers.json, and writes the same files for a model whose publisher left some out.
+`importing` puts what is found on the model's card.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULES = "modules.json"
+POOLING = "1_Pooling/config.json"
+LENGTH = "sentence_bert_config.json"
+PROMPTS = "config_sentence_transformers.json"
+CONFIG = "config.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"
+# The files that decide a vector besides the graph and the tokenizer; a model folder keeps a copy of each.
+DESCRIPTION_FILES = (CONFIG, MODULES, POOLING, LENGTH, PROMPTS)
+
+SUPPORTED_MODULES = {"Transformer", "Pooling", "Normalize"}
+PASSAGE_PROMPTS = ("passage", "document", "corpus")
+# Tokenizers without a limit of their own say 1e30; nothing an encoder reads is this long.
+LONGEST_TOKENS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """How the graph of a model is to be used."""
+
+    pooling: Literal["mean", "cls"]
+    max_tokens: int
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+def describe(folder: Path, *, published: Description | None = None) -> Description:
+    """Read the description of the model in `folder`; what the files leave open is taken from `published`.
+
+    Raises:
+        InvalidInputError: a file describes something the encoder does not compute, or pooling or length
+            is nowhere to be found.
+    """
+    _require_supported_modules(folder)
+    pooling, limit = _pooling(folder), _max_tokens(folder)
+    query, passage = _prefixes(folder)
+    if published is not None:
+        pooling, limit = pooling or published.pooling, limit or published.max_tokens
+        query, passage = query or published.query_prefix, passage or published.passage_prefix
+    if pooling is None or limit is None:
+        raise InvalidInputError(
+            LENGTH if pooling else POOLING, f"must be in {folder}: it says how the model is used"
+        )
+    return Description(pooling=pooling, max_tokens=limit, query_prefix=query, passage_prefix=passage)
+
+
+def write_description(folder: Path, description: Description) -> None:
+    """Write `description` as the files `describe` reads."""
+    kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(kinds)
+    ]
+    pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": False}
+    pooling["pooling_mode_cls_token" if description.pooling == "cls" else "pooling_mode_mean_tokens"] = True
+    prompts = {"query": description.query_prefix, "passage": description.passage_prefix}
+    for path, values in (
+        (MODULES, modules),
+        (POOLING, pooling),
+        (LENGTH, {"max_seq_length": description.max_tokens}),
+        (PROMPTS, {"prompts": prompts}),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _read(path: Path, *, default: Any) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return default
+    except ValueError as error:
+        raise InvalidInputError(path.name, f"must be JSON: {error}") from error
+
+
+def _require_supported_modules(folder: Path) -> None:
+    for module in _read(folder / MODULES, default=[]):
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        if kind not in SUPPORTED_MODULES:
+            raise InvalidInputError(MODULES, f"may name {sorted(SUPPORTED_MODULES)} only, names {kind!r}")
+
+
+def _pooling(folder: Path) -> Literal["mean", "cls"] | None:
+    config: dict[str, Any] | None = _read(folder / POOLING, default=None)
+    if config is None:
+        return None
+    if config.get("include_prompt") is False and any(_prefixes(folder)):
+        raise InvalidInputError(
+            POOLING, "include_prompt must be true: leaving the prompt out is not supported"
+        )
+    named = config.get("pooling_mode")
+    modes = {named} if named else {key for key, on in config.items() if key.startswith("pooling_mode") and on}
+    if modes in ({"pooling_mode_mean_tokens"}, {"mean"}):
+        return "mean"
+    if modes in ({"pooling_mode_cls_token"}, {"cls"}):
+        return "cls"
+    raise InvalidInputError(POOLING, f"must say mean or cls pooling, says {sorted(map(str, modes))}")
+
+
+def _prefixes(folder: Path) -> tuple[str, str]:
+    """The prompts for a query and for a passage, empty where none is stated."""
+    prompts = _read(folder / PROMPTS, default={}).get("prompts") or {}
+    passage = next((prompts[key] for key in PASSAGE_PROMPTS if prompts.get(key)), "")
+    return prompts.get("query") or "", passage
+
+
+def _max_tokens(folder: Path) -> int | None:
+    """The stated limit, and never more than there are position embeddings."""
+    stated = _read(folder / LENGTH, default={}).get("max_seq_length")
+    tokenizer = _read(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
+    positions = _read(folder / CONFIG, default={}).get("max_position_embeddings")
+    limits = [int(limit) for limit in (stated or tokenizer, positions) if limit and limit <= LONGEST_TOKENS]
+    return min(limits, default=None)

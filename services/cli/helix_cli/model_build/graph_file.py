@@ -1,0 +1,93 @@
+"""Which file of a folder is the graph, and whether it may be used.
+
+A graph is one file: data kept outside it would be read past its checksum, from a path the file chooses.
+`importing` asks here first; `quantise` comes next when the graph turns out to be float32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # stubs are a namespace package
+from onnx import TensorProto
+from onnx.external_data_helper import uses_external_data
+
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# The float32 graph comes first: quantised here, per channel, it can be checked against itself, which
+# somebody else's int8 file (often per tensor: mean cosine .855) cannot.
+GRAPH_PATTERNS = (
+    "model.onnx",
+    "onnx/model.onnx",
+    "onnx/*int8*.onnx",
+    "*int8*.onnx",
+    "onnx/*quant*.onnx",
+    "*quant*.onnx",
+)
+INTEGER_OPERATORS = {"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
+HALF_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def find_graph(folder: Path) -> Path:
+    """Choose the graph of `folder`: model.onnx if there is one, else a quantised one.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    for pattern in GRAPH_PATTERNS:
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found[0]
+    raise InvalidInputError("folder", f"must hold model.onnx or onnx/model.onnx, {folder} does not")
+
+
+def read_graph(path: Path) -> onnx.ModelProto:
+    """Read a graph without following any path it names.
+
+    Raises:
+        InvalidInputError: it is no ONNX graph, or keeps data in other files.
+    """
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except DecodeError as error:
+        raise InvalidInputError(path.name, f"must be an ONNX graph: {error}") from error
+    outside = next((tensor.name for tensor in _tensors(model.graph) if uses_external_data(tensor)), None)
+    if outside is not None:
+        reason = (
+            f"must hold all its data itself, keeps {outside!r} in another file: export it as a single file"
+        )
+        raise InvalidInputError(path.name, reason)
+    return model
+
+
+def precision_of(model: onnx.ModelProto) -> Literal["int8", "fp32"]:
+    """Tell whether the graph's matrix products are quantised; InvalidInputError for half precision."""
+    if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model.graph)):
+        raise InvalidInputError("graph", "must be float32 or int8, is half precision: export it as float32")
+    operators = {node.op_type for node in _nodes(model.graph)}
+    return "int8" if operators & INTEGER_OPERATORS else "fp32"
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
+
+
+def _tensors(graph: Any) -> Iterator[Any]:
+    """All stored tensors: initialisers and attributes, here and in the bodies of branches and loops."""
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _tensors(inner)

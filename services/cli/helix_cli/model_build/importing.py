@@ -1,0 +1,157 @@
+"""From any sentence-transformers ONNX folder to a checked model folder.
+
+A float32 graph is quantised and compared with itself; an int8 graph is taken as it is. Every model Helix
+makes goes through `assemble`, whether it was built, fetched or given. `publish` lets the result appear.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal, get_args
+
+import onnx
+
+from helix_cli.model_build.description import CONFIG, Description, describe, write_description
+from helix_cli.model_build.fidelity import Fidelity, compare, require_sound
+from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
+from helix_cli.model_build.publish import Existing, publish
+from helix_cli.model_build.published import PUBLISHED
+from helix_cli.model_build.quantise import WeightBits, quantise
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import (
+    CARD_FILE,
+    GRAPH_FILE,
+    TOKENIZER_FILE,
+    ModelCard,
+    file_sha256,
+    write_card,
+)
+from helix_shared.encoders.session import GraphSession
+from helix_shared.encoders.tokens import TextTokens
+from helix_shared.errors import InvalidInputError, PermanentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Full range first: it is the more exact one wherever the processor does not saturate.
+WEIGHT_BITS: tuple[WeightBits, ...] = tuple(reversed(get_args(WeightBits)))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of a model apart from its folder; a prefix of None is read from the folder."""
+
+    name: str
+    source: str
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    keep_fp32: bool = False
+
+
+def import_folder(source: Path, root: Path, origin: Origin, *, existing: Existing) -> Path:
+    """Make the model `origin.name` under `root` from the ONNX folder `source`; returns its folder.
+
+    Raises:
+        InvalidInputError: the folder is not one Helix can run; the message names the file.
+        PermanentError: int8 loses too much, or the encoder is not sound.
+    """
+    if not source.is_dir():
+        raise InvalidInputError("folder", f"must be a folder, is {source}")
+    return publish(root, origin.name, lambda stage: assemble(source, stage, origin), existing=existing)
+
+
+def assemble(source: Path, stage: Path, origin: Origin) -> None:
+    """Fill the empty folder `stage` with the checked model made from `source`, its card last."""
+    description = _describe(source, origin)
+    model = read_graph(find_graph(source))
+    precision = precision_of(model)
+    _lay_out(source, stage, description)
+    if precision == "fp32" and not origin.keep_fp32:
+        note = _quantise_checked(source, stage, model, origin, description)
+        precision = "int8"
+    else:
+        onnx.save(model, stage / GRAPH_FILE)
+        note = f"{precision} as published"
+        _seal(stage, origin, description, precision=precision, note=note)
+    with Encoder.load(stage) as first, Encoder.load(stage) as second:
+        require_sound(first, second)
+
+
+def _describe(source: Path, origin: Origin) -> Description:
+    known = PUBLISHED.get(origin.name)
+    description = describe(source, published=known.description if known else None)
+    if origin.query_prefix is not None:
+        description = replace(description, query_prefix=origin.query_prefix)
+    if origin.passage_prefix is not None:
+        description = replace(description, passage_prefix=origin.passage_prefix)
+    return description
+
+
+def _lay_out(source: Path, folder: Path, description: Description) -> None:
+    """Copy the tokenizer and write the description; the files rest in every model folder alike."""
+    if not (source / TOKENIZER_FILE).is_file():
+        raise InvalidInputError(TOKENIZER_FILE, f"must be in {source}")
+    for file in (TOKENIZER_FILE, CONFIG):
+        if (source / file).is_file():
+            shutil.copyfile(source / file, folder / file)
+    write_description(folder, description)
+
+
+def _quantise_checked(
+    source: Path, stage: Path, model: onnx.ModelProto, origin: Origin, description: Description
+) -> str:
+    """Write the int8 graph and card into `stage` and return how it compares; raise when too far off."""
+    with TemporaryDirectory(prefix="helix-fp32-") as scratch:
+        original = Path(scratch)
+        _lay_out(source, original, description)
+        onnx.save(model, original / GRAPH_FILE)
+        _seal(original, origin, description, precision="fp32", note="reference")
+        with Encoder.load(original) as reference:
+            for bits in WEIGHT_BITS:
+                quantise(model, stage / GRAPH_FILE, weight_bits=bits)
+                fidelity = _measured(stage, origin, description, reference)
+                if fidelity.sufficient:
+                    note = f"int8 ({bits}-bit weights), {fidelity}"
+                    _seal(stage, origin, description, precision="int8", note=note)
+                    return note
+    raise PermanentError(f"int8 loses too much of {origin.name}: {fidelity}: import it with --fp32")
+
+
+def _measured(stage: Path, origin: Origin, description: Description, reference: Encoder) -> Fidelity:
+    _seal(stage, origin, description, precision="int8", note="unchecked")
+    with Encoder.load(stage) as candidate:
+        return compare(reference, candidate)
+
+
+def _seal(
+    folder: Path, origin: Origin, description: Description, *, precision: Literal["int8", "fp32"], note: str
+) -> None:
+    """Write the card over everything in `folder`."""
+    (folder / CARD_FILE).unlink(missing_ok=True)
+    files = {file.relative_to(folder).as_posix(): file_sha256(file) for file in _files(folder)}
+    card = ModelCard(
+        name=origin.name,
+        dimensions=_dimensions(folder, description),
+        max_tokens=description.max_tokens,
+        pooling=description.pooling,
+        query_prefix=description.query_prefix,
+        passage_prefix=description.passage_prefix,
+        precision=precision,
+        files=files,
+        source=f"{origin.source}; {note}",
+    )
+    write_card(folder, card)
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _dimensions(folder: Path, description: Description) -> int:
+    """Measure the length of a vector: exported graphs often leave it open."""
+    tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=description.max_tokens)
+    session = GraphSession(folder / GRAPH_FILE, pooling=description.pooling, threads=1)
+    return int(session.vector(tokens.ids("one text")).shape[0])

@@ -1,0 +1,121 @@
+"""Text in, unit vector out: the one class the services embed with.
+
+Guarantees: the same text gives the bitwise same vector whichever method or lane it takes and whatever
+is embedded beside it, since every text is a run of its own. A model is only loaded when its files match its
+card. Query and passage differ by the prefix the card names.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from helix_shared.encoders.model import GRAPH_FILE, TOKENIZER_FILE, ModelCard, load_card
+from helix_shared.encoders.session import GraphSession
+from helix_shared.encoders.tokens import TextTokens
+from helix_shared.encoders.vector_cache import VectorCache
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+CACHE_CAPACITY = 4096
+
+
+class Encoder:
+    """A loaded sentence encoder; safe to use from several threads, closed by its owner."""
+
+    def __init__(
+        self, card: ModelCard, tokens: TextTokens, session: GraphSession, *, lanes: int, cache_capacity: int
+    ) -> None:
+        self.card = card
+        self._tokens = tokens
+        self._session = session
+        self._cache = VectorCache(cache_capacity)
+        self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
+
+    @classmethod
+    def load(
+        cls, folder: Path, *, lanes: int = 2, threads_per_lane: int = 1, cache_capacity: int = CACHE_CAPACITY
+    ) -> Self:
+        """Check the files of `folder` against its card and open the model.
+
+        `lanes` is how many texts `embed_many` has in work at once, `threads_per_lane` how many threads one
+        text may use: one for throughput, two for the latency of a single query. `cache_capacity` is in
+        vectors.
+
+        Raises:
+            NotFoundError: there is no such folder.
+            CorruptArtifactError: a file is missing, changed, or cannot be run.
+        """
+        card = load_card(folder)
+        tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens)
+        session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
+        return cls(card, tokens, session, lanes=lanes, cache_capacity=cache_capacity)
+
+    def embed(self, text: str) -> np.ndarray:
+        """Embed a text that is stored; float32 [dimensions], length one, read-only.
+
+        Runs in the calling thread. What exceeds the model's `max_tokens` is cut off. Lone surrogates and
+        NUL count as U+FFFD.
+
+        Raises:
+            InvalidInputError: the text is empty or white space.
+        """
+        return self._vector(self.card.passage_prefix + _filled(text, field="text"))
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Embed a question; like `embed`, with the card's query prefix."""
+        return self._vector(self.card.query_prefix + _filled(text, field="text"))
+
+    def embed_many(self, texts: Sequence[str]) -> np.ndarray:
+        """Embed texts that are stored, one run per distinct text, spread over the lanes.
+
+        Returns float32 [len(texts), dimensions] in the order of `texts`, each row equal to `embed` of it.
+
+        Raises:
+            InvalidInputError: a text is empty or white space; nothing is embedded.
+        """
+        filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
+        distinct = list(dict.fromkeys(filled))
+        vectors = dict(zip(distinct, self._lanes.map(self.embed, distinct), strict=True))
+        rows = np.empty((len(filled), self.card.dimensions), dtype=np.float32)
+        for row, text in enumerate(filled):
+            rows[row] = vectors[text]
+        return rows
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of the whole text: not cut, no prefix, no special tokens."""
+        return self._tokens.count(text)
+
+    def close(self) -> None:
+        """Let the lanes finish what they have begun and end them; `embed_many` is over after this."""
+        self._lanes.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _vector(self, text: str) -> np.ndarray:
+        cached = self._cache.get(text)
+        if cached is not None:
+            return cached
+        vector = self._session.vector(self._tokens.ids(text))
+        # Callers share the cached array, so none of them may write into it.
+        vector.setflags(write=False)
+        self._cache.put(text, vector)
+        return vector
+
+
+def _filled(text: str, *, field: str) -> str:
+    if not text or text.isspace():
+        raise InvalidInputError(field, "must hold more than white space to be embedded")
+    return text

@@ -1,0 +1,123 @@
+"""What a model is: its card (`model.json`) and the proof that its files are the ones the card names.
+
+The card holds everything that decides a vector besides the files themselves. Its `checksum` is stamped
+on every generation, and a query service refuses a generation made with another one. `helix_cli.model_build`
+writes cards; `encoder` loads through `load_card`, so an altered file is never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from helix_shared.errors import CorruptArtifactError, NotFoundError
+
+CARD_FILE = "model.json"
+GRAPH_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+# A name is a folder's name: no separators, no leading dot (those are unfinished builds).
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+def _inside(path: str) -> str:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path or str(pure) != path or path == ".":
+        raise ValueError(f"must be a plain path inside the model's folder, is {path!r}")
+    return path
+
+
+ModelName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+RelativePath = Annotated[str, AfterValidator(_inside)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ModelCard(BaseModel):
+    """One encoder, complete: with the files it names it gives the same vector for the same text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ModelName
+    dimensions: int = Field(gt=0, description="length of a vector")
+    max_tokens: int = Field(
+        gt=2, description="longest input in tokens, the special ones included; the rest is cut"
+    )
+    pooling: Literal["mean", "cls"]
+    query_prefix: str = Field("", description="put before a query")
+    passage_prefix: str = Field("", description="put before a text that is stored")
+    precision: Literal["int8", "fp32"]
+    files: dict[RelativePath, Sha256] = Field(description="sha256 of every file but the card itself")
+    source: str = Field(description="where the weights came from and how they were checked, for people")
+
+    @model_validator(mode="after")
+    def _names_graph_and_tokenizer(self) -> Self:
+        missing = {GRAPH_FILE, TOKENIZER_FILE} - self.files.keys()
+        if missing:
+            raise ValueError(f"files lacks {', '.join(sorted(missing))}")
+        return self
+
+    @property
+    def checksum(self) -> str:
+        """The model's identity: sha256 over the sorted `sha256  path` lines, as sha256sum prints them."""
+        lines = sorted(f"{digest}  {path}\n" for path, digest in self.files.items())
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a file without reading it into memory whole."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_card(folder: Path, card: ModelCard) -> None:
+    """Write `card` into `folder`; the last step of making a model."""
+    (folder / CARD_FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def read_card(folder: Path) -> ModelCard:
+    """Read the card of `folder` without looking at the files it names (use `load_card` before running).
+
+    Raises:
+        NotFoundError: there is no such folder.
+        CorruptArtifactError: the card is missing or is not a card.
+    """
+    if not folder.is_dir():
+        raise NotFoundError(f"no model in {folder}: run `helix models list` to see what there is")
+    try:
+        return ModelCard.model_validate_json((folder / CARD_FILE).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise CorruptArtifactError(
+            f"model card is missing or unreadable: {folder / CARD_FILE}: {error}"
+        ) from error
+
+
+def load_card(folder: Path) -> ModelCard:
+    """Read the card of `folder` and check the sha256 of every file it names.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        CorruptArtifactError: a file is missing or changed, or the card is unreadable.
+    """
+    card = read_card(folder)
+    for path, expected in card.files.items():
+        try:
+            actual = file_sha256(folder / path)
+        except OSError as error:
+            raise CorruptArtifactError(
+                f"model file is missing: {folder / path}: replace the model"
+            ) from error
+        if actual != expected:
+            raise CorruptArtifactError(
+                f"model file was changed: {folder / path}: sha256 {actual}, not {expected}: replace it"
+            )
+    return card

@@ -1,0 +1,72 @@
+"""From token ids to one unit vector: the ONNX graph, its pooling and the normalisation.
+
+One text per run: under dynamic quantisation the activations of a batch share one scale, so a text's
+vector would depend on its neighbours. ONNX Runtime sessions are safe to run from several threads at
+once, which is how `encoder` gets its lanes out of a single session and a single copy of the weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnxruntime
+
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What exporters call the matrix of token vectors; any other rank-3 output comes after these.
+TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+RANK = 3
+
+
+class GraphSession:
+    """A loaded graph that turns the ids of one text into its vector."""
+
+    def __init__(self, graph: Path, *, pooling: Literal["mean", "cls"], threads: int) -> None:
+        self._session = _open(graph, threads=threads)
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        self._output = _token_output(graph, self._session.get_outputs())
+        self._pooling = pooling
+        unknown = self._inputs - {"input_ids", "attention_mask", "token_type_ids"}
+        if unknown or "input_ids" not in self._inputs:
+            raise CorruptArtifactError(f"graph is not a text encoder: {graph}: inputs {sorted(self._inputs)}")
+
+    def vector(self, ids: np.ndarray) -> np.ndarray:
+        """Run the graph on `ids` (int64 [1, n]); float32 [dimensions] of length one."""
+        hidden = self._session.run([self._output], self._feed(ids))[0][0]
+        pooled = hidden[0] if self._pooling == "cls" else hidden.mean(axis=0, dtype=np.float32)
+        unit: np.ndarray = (pooled / np.linalg.norm(pooled)).astype(np.float32, copy=False)
+        return unit
+
+    def _feed(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        feed = {"input_ids": ids}
+        if "attention_mask" in self._inputs:
+            feed["attention_mask"] = np.ones_like(ids)
+        if "token_type_ids" in self._inputs:
+            feed["token_type_ids"] = np.zeros_like(ids)
+        return feed
+
+
+def _open(graph: Path, *, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Spinning pool threads steal the cores of the stages that follow the encoder.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's exceptions share no base of their own
+        raise CorruptArtifactError(f"graph cannot be run: {graph}: {error}") from error
+
+
+def _token_output(graph: Path, outputs: list[Any]) -> str:
+    names: list[str] = [node.name for node in outputs]
+    matrices: list[str] = [node.name for node in outputs if len(node.shape) == RANK]
+    found = next((name for name in (*TOKEN_OUTPUTS, *matrices) if name in names), None)
+    if found is None:
+        raise CorruptArtifactError(f"graph has no output of token vectors: {graph}: outputs {names}")
+    return found

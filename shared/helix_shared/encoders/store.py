@@ -1,0 +1,73 @@
+"""Where models lie: one folder per model, named like the model, under a root the caller chooses.
+
+The root is `<HELIX_HOME>/models`; nothing here reads the environment. A folder appears whole or not at
+all (`helix_cli.model_build.publish` renames it into place), and names that start with a dot are unfinished.
+`encoder` loads what is found here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, ModelCard, read_card
+from helix_shared.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BGE_SMALL = "bge-small-en-v1.5"
+MINILM = "all-MiniLM-L6-v2"
+# The better encoder first; MiniLM is the one that can be built with no network.
+DEFAULT_ORDER = (BGE_SMALL, MINILM)
+
+
+def folder_path(root: Path, name: str) -> Path:
+    """Where the model `name` lies or would lie; InvalidInputError when `name` cannot be a folder's name."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise InvalidInputError("name", f"must match {NAME_PATTERN}, is {name!r}")
+    return root / name
+
+
+def model_folders(root: Path) -> list[Path]:
+    """All folders under `root` that hold a card, sorted by name; empty when there is no root yet."""
+    if not root.is_dir():
+        return []
+    return sorted(card.parent for card in root.glob(f"[!.]*/{CARD_FILE}"))
+
+
+def list_models(root: Path) -> list[ModelCard]:
+    """Read the cards of all models under `root`, sorted by name; files are not checked (`load_card` does).
+
+    Raises:
+        CorruptArtifactError: a card is unreadable.
+    """
+    return [read_card(folder) for folder in model_folders(root)]
+
+
+def model_folder(root: Path, name: str) -> Path:
+    """Find the model `name`.
+
+    Raises:
+        InvalidInputError: `name` cannot be a model's name.
+        NotFoundError: there is no such model.
+    """
+    folder = folder_path(root, name)
+    if not (folder / CARD_FILE).is_file():
+        present = ", ".join(found.name for found in model_folders(root)) or "none"
+        raise NotFoundError(
+            f"no model {name!r} under {root} (present: {present}): run `helix models build` or `import`"
+        )
+    return folder
+
+
+def default_model(root: Path) -> Path:
+    """Find the model that serves when none is named: bge-small-en-v1.5, else all-MiniLM-L6-v2.
+
+    Raises:
+        NotFoundError: neither is there.
+    """
+    for name in DEFAULT_ORDER:
+        if (root / name / CARD_FILE).is_file():
+            return root / name
+    raise NotFoundError(f"no model under {root}: run `helix models build`")

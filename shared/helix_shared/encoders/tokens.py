@@ -1,0 +1,59 @@
+"""From text to token ids: cleaned, cut at the model's limit, never padded.
+
+Before it: any Python string. After it: `session` runs the ids. Padding is switched off because one
+text is one call, and the truncation a tokenizer file brings along is replaced by the card's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def clean_text(text: str) -> str:
+    """Make `text` fit for a tokenizer.
+
+    Halves of a surrogate pair are joined when they stand together and become U+FFFD when alone (a
+    tokenizer takes only what UTF-8 can hold); NUL becomes U+FFFD too. BERT tokenizers drop U+FFFD.
+    """
+    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return paired.replace("\0", REPLACEMENT)
+
+
+class TextTokens:
+    """The tokenizer of one model; safe to use from several threads."""
+
+    def __init__(self, cutting: Tokenizer, counting: Tokenizer) -> None:
+        self._cutting = cutting
+        self._counting = counting
+
+    @classmethod
+    def load(cls, path: Path, *, max_tokens: int) -> Self:
+        """Read a tokenizer.json; CorruptArtifactError when it is none."""
+        # Truncation is a state of the tokenizer, not of a call, so there are two: one cuts, one counts.
+        try:
+            cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
+        except Exception as error:  # the tokenizers package raises bare Exception
+            raise CorruptArtifactError(f"tokenizer cannot be read: {path}: {error}") from error
+        for tokenizer in (cutting, counting):
+            tokenizer.no_padding()
+        cutting.enable_truncation(max_length=max_tokens)
+        counting.no_truncation()
+        return cls(cutting, counting)
+
+    def ids(self, text: str) -> np.ndarray:
+        """Return int64 [1, n] with the special tokens, n at most the model's `max_tokens`."""
+        return np.array([self._cutting.encode(clean_text(text)).ids], dtype=np.int64)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of the whole text, special tokens left out."""
+        return len(self._counting.encode(clean_text(text), add_special_tokens=False).ids)

@@ -1,0 +1,48 @@
+"""The vectors of the texts seen last, so that equal text is embedded once.
+
+Bounded, least recently used first out, safe to use from several threads. `encoder` asks here first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KEY_BYTES = 32
+
+
+class VectorCache:
+    """Up to `capacity` vectors by text; a capacity of zero keeps nothing."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[bytes, np.ndarray] = OrderedDict()
+
+    def get(self, text: str) -> np.ndarray | None:
+        """Return the vector of `text` if it is still here, and count that as a use."""
+        key = _key(text)
+        with self._lock:
+            vector = self._vectors.get(key)
+            if vector is not None:
+                self._vectors.move_to_end(key)
+            return vector
+
+    def put(self, text: str, vector: np.ndarray) -> None:
+        """Keep `vector`, and drop the least recently used one when there is no room."""
+        key = _key(text)
+        with self._lock:
+            self._vectors[key] = vector
+            self._vectors.move_to_end(key)
+            while len(self._vectors) > self._capacity:
+                self._vectors.popitem(last=False)
+
+
+def _key(text: str) -> bytes:
+    # A digest, because a text can be a thousand times the size of its vector.
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()

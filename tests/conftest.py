@@ -1,0 +1,40 @@
+"""What tests of several rooms start: a real NATS server with its streams, a real model."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from helix_cli.models import ensure_default_model
+from helix_shared.broker.connection import connect
+from helix_shared.broker.server import NatsServer
+from helix_shared.broker.streams import provision
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """The folder of the models `make setup` built; built here when a test runs without it."""
+    home = Path(os.environ.get("HELIX_HOME") or REPOSITORY / ".helix")
+    root = home.absolute() / "models"
+    ensure_default_model(root)
+    return root
+
+
+@pytest.fixture
+def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """A nats-server of the test's own."""
+    with NatsServer(tmp_path / "nats") as server:
+        yield server
+
+
+@pytest.fixture
+async def nats_client(nats_server: NatsServer) -> AsyncIterator[Client]:
+    """A client of a server whose streams and consumers are provisioned."""
+    client = await connect(nats_server.url, name="test")
+    await provision(client.jetstream())
+    yield client
+    await client.close()

@@ -1,0 +1,193 @@
+"""Streams, publishing and answering against a real nats-server."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js import api
+
+from helix import limits, subjects
+from helix.events import MessageEvent, encode_event
+from helix_shared.broker import log, streams, verdict
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.server import NatsServer
+from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
+
+pytestmark = pytest.mark.integration
+
+
+def turn(n: int, *, tenant: str = "acme", session: str = "s", text: str = "hello") -> MessageEvent:
+    """A turn with its own id."""
+    return MessageEvent(event_id=f"e{n}", tenant_id=tenant, session_id=session, role="user", text=text)
+
+
+async def deliveries(client: Client, durable: str = streams.INGEST) -> api.ConsumerInfo:
+    """State of a durable consumer."""
+    return await client.jetstream().consumer_info(subjects.EVENTS_STREAM, durable)
+
+
+async def fetch_one(client: Client) -> Msg:
+    """The next event for ingest."""
+    subscription = await client.jetstream().pull_subscribe_bind(streams.INGEST, subjects.EVENTS_STREAM)
+    return (await subscription.fetch(1, timeout=10))[0]
+
+
+async def test_provisioning_twice_changes_nothing(nats_client: Client) -> None:
+    """Streams keep their messages and consumers their position."""
+    await Publisher(nats_client.jetstream()).publish_event(turn(1))
+    before = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
+    await streams.provision(nats_client.jetstream())
+    after = await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)
+    assert (before.config, before.state.messages) == (after.config, after.state.messages)
+
+
+async def test_streams_refuse_rather_than_drop(nats_client: Client) -> None:
+    """The truth is never thinned out from behind."""
+    for name in (subjects.EVENTS_STREAM, subjects.DERIVED_STREAM, subjects.DLQ_STREAM):
+        config = (await nats_client.jetstream().stream_info(name)).config
+        assert config.discard == api.DiscardPolicy.NEW
+        assert config.storage == api.StorageType.FILE
+        assert config.max_age in {None, 0.0}
+
+
+async def test_repeated_event_is_stored_once(nats_client: Client) -> None:
+    """A publisher may repeat itself."""
+    publisher = Publisher(nats_client.jetstream())
+    first, second = await publisher.publish_event(turn(1)), await publisher.publish_event(turn(1))
+    assert (first.duplicate, second.duplicate) == (False, True)
+    assert first.sequence == second.sequence
+
+
+async def test_two_tenants_may_use_the_same_event_id(nats_client: Client) -> None:
+    """The de-duplication window spans the stream, so the id holds the tenant."""
+    publisher = Publisher(nats_client.jetstream())
+    receipts = [await publisher.publish_event(turn(1, tenant=tenant)) for tenant in ("a", "b")]
+    assert [r.duplicate for r in receipts] == [False, False]
+
+
+async def test_oversize_event_is_refused_before_it_is_sent(nats_client: Client) -> None:
+    """The error names the limit; the connection lives on."""
+    publisher = Publisher(nats_client.jetstream())
+    large = turn(1, text="\u00e9\u00e9 " * 33_000)
+    assert len(large.text.encode()) < limits.EVENT_BYTES
+    await publisher.publish_event(large)
+    too_large = MessageEvent(
+        event_id="x", tenant_id="acme", session_id="s", role="user", text="\u6f22\u5b57\u6f22" * 33_000
+    )
+    with pytest.raises(InvalidInputError, match="at most"):
+        await publisher.publish_event(too_large)
+    await publisher.publish_event(turn(2))
+
+
+async def test_plain_client_cannot_store_an_oversize_event(nats_client: Client) -> None:
+    """Who bypasses the helper meets the stream's own limit."""
+    with pytest.raises(InvalidInputError):
+        await Publisher(nats_client.jetstream()).publish(
+            "helix.v1.events.acme.s.message", b"x" * (limits.EVENT_BYTES + 1), message_id="acme:x"
+        )
+    assert (await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)).state.messages == 0
+
+
+async def test_publishing_without_a_stream_says_so(nats_server: NatsServer) -> None:
+    """Nobody answers: a temporary error, after every attempt."""
+    client = await connect(nats_server.url, name="test")
+    try:
+        with pytest.raises(TemporaryError, match="no acknowledgement"):
+            await Publisher(client.jetstream(), timeout_seconds=0.1).publish_event(turn(1))
+    finally:
+        await client.close()
+
+
+async def test_nobody_at_the_address_is_a_clear_error() -> None:
+    """The message says what to start."""
+    with pytest.raises(TemporaryError, match="helix up"):
+        await connect("nats://127.0.0.1:1", name="test")
+
+
+async def test_last_before_reads_the_sessions_own_past(nats_client: Client) -> None:
+    """Other sessions and later messages are not seen."""
+    publisher = Publisher(nats_client.jetstream())
+    for n, session in enumerate(("s", "other", "s", "s"), 1):
+        await publisher.publish_event(turn(n, session=session, text=f"turn {n}"))
+    subject = subjects.session_messages("acme", "s")
+    found = [await log.last_before(nats_client, subjects.EVENTS_STREAM, subject, n) for n in (1, 2, 3, 4, 5)]
+    assert [m.sequence if m else None for m in found] == [None, 1, 1, 3, 4]
+    assert found[-1] is not None
+    assert abs(found[-1].stored_at - datetime.now(UTC)) < timedelta(minutes=1)
+
+
+async def test_permanent_error_files_the_message_with_its_reason(nats_client: Client) -> None:
+    """Dead letters hold the body, the reason and the place; the message does not come again."""
+    publisher = Publisher(nats_client.jetstream())
+    await publisher.publish_event(turn(1))
+
+    async def refuse(_: Msg) -> None:
+        raise PermanentError("text:\ttoo \u201cbad\u201d\nfor words")
+
+    await verdict.answer(await fetch_one(nats_client), refuse, service="ingest", publisher=publisher)
+    letter = await nats_client.jetstream().get_last_msg(subjects.DLQ_STREAM, "helix.v1.dlq.ingest.acme")
+    assert letter.headers is not None
+    assert letter.headers[subjects.REASON_HEADER] == "text: too \\u201cbad\\u201d for words"
+    assert letter.headers[subjects.SEQUENCE_HEADER] == "1"
+    assert letter.data == encode_event(turn(1))
+    await asyncio.sleep(0.1)
+    assert (await deliveries(nats_client)).num_ack_pending == 0
+
+
+async def test_temporary_error_brings_the_message_back_after_its_delay(nats_client: Client) -> None:
+    """Not at once: an immediate redelivery would burn every attempt in milliseconds."""
+    publisher = Publisher(nats_client.jetstream())
+    await publisher.publish_event(turn(1))
+
+    async def busy(_: Msg) -> None:
+        raise TemporaryError("busy", delay_seconds=0.5)
+
+    started = asyncio.get_running_loop().time()
+    await verdict.answer(await fetch_one(nats_client), busy, service="ingest", publisher=publisher)
+    again = await fetch_one(nats_client)
+    assert again.metadata.num_delivered == 2
+    assert asyncio.get_running_loop().time() - started >= 0.35
+
+
+async def test_one_bad_message_spoils_no_other(nats_client: Client) -> None:
+    """A batch is answered message by message."""
+    publisher = Publisher(nats_client.jetstream())
+    for n in range(4):
+        await publisher.publish_event(turn(n))
+    subscription = await nats_client.jetstream().pull_subscribe_bind(streams.INGEST, subjects.EVENTS_STREAM)
+    batch = await subscription.fetch(4, timeout=10)
+
+    async def picky(message: Msg) -> None:
+        if message.metadata.sequence.stream == 2:
+            raise PermanentError("not this one")
+
+    await verdict.answer_all(batch, picky, service="ingest", publisher=publisher, ack_wait_seconds=60)
+    state = await deliveries(nats_client)
+    assert (state.num_ack_pending, state.num_pending) == (0, 0)
+    assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1
+
+
+async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug in a handler does not lose the message and does not loop for ever."""
+    publisher = Publisher(nats_client.jetstream())
+    await publisher.publish_event(turn(1))
+    monkeypatch.setattr(verdict, "ATTEMPTS", 2)
+    buried = []
+
+    async def buggy(_: Msg) -> None:
+        raise ZeroDivisionError
+
+    async def bury(message: Msg) -> None:
+        buried.append(message.metadata.sequence.stream)
+
+    for _ in range(2):
+        await verdict.answer(
+            await fetch_one(nats_client), buggy, service="ingest", publisher=publisher, bury=bury
+        )
+    assert buried == [1]
+    assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from safetensors.numpy import save_file
+
+from helix_cli.model_build.bert_graph import BertShape, bert_graph
+from helix_cli.model_build.description import Description, describe, write_description
+from helix_cli.model_build.hub import pull
+from helix_cli.model_build.importing import Origin, import_folder
+from helix_cli.model_build.minilm import weights_folder
+from helix_cli.model_build.published import PUBLISHED, HubFile, HubModel
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import file_sha256, load_card
+from helix_shared.errors import (
+    CorruptArtifactError,
+    InvalidInputError,
+    NotFoundError,
+    PermanentError,
+    TemporaryError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HIDDEN, HEADS, WORDS, POSITIONS = 64, 4, 30522, 64
+CLS = Description(pooling="cls", max_tokens=48, query_prefix="find: ", passage_prefix="text: ")
+
+
+def _random_weights(*, outlier: float = 0.0) -> dict[str, np.ndarray]:
+    """One layer of a random BERT; `outlier` spoils the scale of the word table."""
+    random = np.random.default_rng(7)
+    layer, wide = "encoder.layer.0", 4 * HIDDEN
+    dense = {
+        f"{layer}.attention.self.query": (HIDDEN, HIDDEN),
+        f"{layer}.attention.self.key": (HIDDEN, HIDDEN),
+        f"{layer}.attention.self.value": (HIDDEN, HIDDEN),
+        f"{layer}.attention.output.dense": (HIDDEN, HIDDEN),
+        f"{layer}.intermediate.dense": (wide, HIDDEN),
+        f"{layer}.output.dense": (HIDDEN, wide),
+    }
+    tables = {"word": WORDS, "position": POSITIONS, "token_type": 2}
+    weights = {f"embeddings.{name}_embeddings.weight": (rows, HIDDEN) for name, rows in tables.items()}
+    weights |= {f"{name}.weight": shape for name, shape in dense.items()}
+    values = {name: random.normal(0, 0.1, shape).astype(np.float32) for name, shape in weights.items()}
+    values |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in dense.items()}
+    for norm in ("embeddings.LayerNorm", f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"):
+        values |= {
+            f"{norm}.weight": np.ones(HIDDEN, np.float32),
+            f"{norm}.bias": np.zeros(HIDDEN, np.float32),
+        }
+    values["embeddings.word_embeddings.weight"][0, 0] += outlier
+    return values
+
+
+def _write_folder(folder: Path, *, graph: str = "onnx/model.onnx", outlier: float = 0.0) -> Path:
+    """Write a small sentence-transformers ONNX folder: MiniLM's tokenizer, random weights, cls pooling."""
+    (folder / graph).parent.mkdir(parents=True)
+    save_file(_random_weights(outlier=outlier), folder / "model.safetensors")
+    shape = BertShape(hidden=HIDDEN, heads=HEADS, layers=1, epsilon=1e-12)
+    onnx.save(bert_graph(folder / "model.safetensors", shape), folder / graph)
+    (folder / "config.json").write_text(json.dumps({"max_position_embeddings": POSITIONS}), encoding="utf-8")
+    shutil.copyfile(weights_folder()[0] / "tokenizer.json", folder / "tokenizer.json")
+    write_description(folder, CLS)
+    return folder
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    """Write the folder somebody gives to `import`."""
+    return _write_folder(tmp_path / "given")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Name the folder the models lie in; nobody has made it yet."""
+    return tmp_path / "models"
+
+
+def _import(given: Path, root: Path, origin: Origin) -> Path:
+    return import_folder(given, root, origin, existing="refuse")
+
+
+def test_an_imported_model_is_int8_and_used_as_its_files_say(given: Path, root: Path) -> None:
+    """Pooling, length and prompts come from the folder; a float32 graph is quantised and compared."""
+    card = load_card(_import(given, root, Origin("tiny", "a test")))
+    assert (card.precision, card.pooling, card.max_tokens, card.dimensions) == ("int8", "cls", 48, HIDDEN)
+    assert (card.query_prefix, card.passage_prefix) == ("find: ", "text: ")
+    assert "minimum 0.9" in card.source
+    assert [card.name] == [path.name for path in root.iterdir() if path.is_dir()]
+
+
+def test_prefixes_given_by_hand_come_before_those_of_the_files(given: Path, root: Path) -> None:
+    """A folder can be wrong about itself; and another prefix is another model, so another checksum."""
+    plain = load_card(_import(given, root, Origin("plain", "a test", query_prefix="", passage_prefix="")))
+    tiny = load_card(_import(given, root, Origin("tiny", "a test")))
+    assert (plain.query_prefix, plain.passage_prefix) == ("", "")
+    assert tiny.files["model.onnx"] == plain.files["model.onnx"]
+    assert tiny.checksum != plain.checksum
+
+
+def test_cls_pooling_takes_the_first_token_and_mean_does_not(given: Path, root: Path) -> None:
+    """The same weights with another pooling are another encoder."""
+    cls = _import(given, root, Origin("cls", "a test", keep_fp32=True))
+    write_description(given, replace(CLS, pooling="mean"))
+    mean = _import(given, root, Origin("mean", "a test", keep_fp32=True))
+    with Encoder.load(cls) as first, Encoder.load(mean) as second:
+        assert first.card.precision == "fp32"
+        assert first.embed("ferry") @ second.embed("ferry") < 0.99
+
+
+def test_an_int8_graph_is_taken_as_it_is(given: Path, root: Path, tmp_path: Path) -> None:
+    """A model folder of ours is an ONNX folder too; what is quantised is not quantised again."""
+    first = _import(given, root, Origin("tiny", "a test"))
+    (tmp_path / "again").mkdir()
+    for file in (path for path in first.rglob("*") if path.is_file()):
+        name = "model_quantized.onnx" if file.name == "model.onnx" else file.relative_to(first).as_posix()
+        (tmp_path / "again" / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(file, tmp_path / "again" / name)
+    second = _import(tmp_path / "again", root, Origin("again", "a test"))
+    assert load_card(first).checksum == load_card(second).checksum
+
+
+def test_a_graph_that_int8_would_ruin_is_refused_and_leaves_nothing(tmp_path: Path, root: Path) -> None:
+    """One huge weight takes the whole range of the word table: the check fails, --fp32 is the way out."""
+    spoilt = _write_folder(tmp_path / "spoilt", outlier=500.0)
+    with pytest.raises(PermanentError, match="int8 loses too much"):
+        _import(spoilt, root, Origin("tiny", "a test"))
+    assert [path.name for path in root.iterdir()] == [".lock"]
+    assert load_card(_import(spoilt, root, Origin("tiny", "a test", keep_fp32=True))).precision == "fp32"
+
+
+def test_a_graph_with_data_in_another_file_is_refused(given: Path, root: Path) -> None:
+    """What lies outside the graph is outside its checksum, at a path the graph chooses."""
+    model = onnx.load(given / "onnx/model.onnx")
+    onnx.save(
+        model, given / "onnx/model.onnx", save_as_external_data=True, location="data.bin", size_threshold=0
+    )
+    with pytest.raises(InvalidInputError, match="another file"):
+        _import(given, root, Origin("tiny", "a test"))
+
+
+def test_a_name_is_used_once_unless_replaced(given: Path, root: Path) -> None:
+    """Importing over a model is a decision, and a damaged one can be replaced."""
+    folder = _import(given, root, Origin("tiny", "a test"))
+    with pytest.raises(InvalidInputError, match="--replace"):
+        _import(given, root, Origin("tiny", "a test"))
+    (folder / "model.onnx").write_bytes(b"damaged")
+    assert folder == import_folder(given, root, Origin("tiny", "a test"), existing="replace")
+    assert load_card(folder).name == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "field"),
+    [
+        ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}', "1_Pooling/config.json"),
+        ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]', "modules.json"),
+        ("config_sentence_transformers.json", "{", "config_sentence_transformers.json"),
+        ("onnx/model.onnx", "not a graph", "model.onnx"),
+        ("1_Pooling/config.json", None, "1_Pooling/config.json"),
+        ("tokenizer.json", None, "tokenizer.json"),
+        ("onnx/model.onnx", None, "folder"),
+    ],
+)
+def test_a_folder_helix_cannot_run_is_refused_by_the_file_at_fault(
+    given: Path, root: Path, file: str, content: str | None, field: str
+) -> None:
+    """The error says which file to look at, and nothing is left."""
+    (given / file).unlink()
+    if content is not None:
+        (given / file).write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInputError) as caught:
+        _import(given, root, Origin("tiny", "a test"))
+    assert caught.value.field == field
+    assert [path.name for path in root.iterdir()] == [".lock"]
+
+
+def test_the_length_is_never_more_than_there_are_positions(given: Path) -> None:
+    """512 stated, 64 positions in config.json: the 65th token would have no embedding."""
+    write_description(given, replace(CLS, max_tokens=512))
+    assert describe(given).max_tokens == 64
+
+
+def test_bge_small_is_used_as_its_card_says_though_its_files_name_no_prompt(given: Path) -> None:
+    """A folder fetched by hand is as good as a pulled one."""
+    write_description(given, replace(CLS, query_prefix="", passage_prefix=""))
+    found = describe(given, published=PUBLISHED["bge-small-en-v1.5"].description)
+    assert found.query_prefix == "Represent this sentence for searching relevant passages: "
+    assert (found.passage_prefix, found.max_tokens) == ("", 48)
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[str]:
+    """Serve `tmp_path/hub` over HTTP the way the hub lays its files out."""
+    handler = partial(_Quiet, directory=str(tmp_path / "hub"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def _published(tmp_path: Path) -> dict[str, HubModel]:
+    folder = _write_folder(tmp_path / "hub/org/tiny/resolve/abc")
+    paths = ("onnx/model.onnx", "tokenizer.json", "config.json")
+    files = tuple(HubFile(path, file_sha256(folder / path), (folder / path).stat().st_size) for path in paths)
+    return {"tiny": HubModel("org/tiny", "abc", files, CLS)}
+
+
+def test_a_pulled_model_is_checked_and_quantised_like_an_imported_one(
+    tmp_path: Path, root: Path, hub: str
+) -> None:
+    """The bytes are the pinned ones; how to use them comes with the pin."""
+    published = _published(tmp_path)
+    card = load_card(pull("tiny", root, hub=hub, published=published))
+    assert (card.precision, card.pooling) == ("int8", "cls")
+    assert (card.query_prefix, card.source.partition(";")[0]) == ("find: ", "org/tiny at abc")
+    shutil.rmtree(tmp_path / "hub")
+    assert root / "tiny" == pull("tiny", root, hub=hub, published=published)
+
+
+def test_other_bytes_than_the_pinned_ones_are_refused(tmp_path: Path, root: Path, hub: str) -> None:
+    """A mirror may serve anything; longer files are not even read to their end."""
+    published = _published(tmp_path)
+    served = tmp_path / "hub/org/tiny/resolve/abc/tokenizer.json"
+    served.write_bytes(served.read_bytes() + b" ")
+    with pytest.raises(CorruptArtifactError, match=r"tokenizer\.json"):
+        pull("tiny", root, hub=hub, published=published)
+    served.unlink()
+    with pytest.raises(PermanentError, match="404"):
+        pull("tiny", root, hub=hub, published=published)
+    assert not root.exists()
+
+
+def test_a_hub_out_of_reach_says_what_was_tried_and_what_to_do(root: Path) -> None:
+    """No network is a temporary state with a way round it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(TemporaryError, match=r"5c38ec7c.*onnx/model\.onnx.*helix models import DIR"):
+        pull("bge-small-en-v1.5", root, hub=f"http://127.0.0.1:{port}", timeout_seconds=2)
+    with pytest.raises(InvalidInputError, match="hub"):
+        pull("bge-small-en-v1.5", root, hub="file:///etc")
+    with pytest.raises(NotFoundError, match="helix models build"):
+        pull("all-MiniLM-L6-v2", root)
