@@ -32,7 +32,7 @@ def worker(server: NatsServer, models_dir: Path, **settings: str) -> Iterator[su
     """One ingest process."""
     environ = os.environ | {"HELIX_INGEST_NATS_URL": server.url, "HELIX_INGEST_MODELS_DIR": str(models_dir)}
     environ |= {f"HELIX_INGEST_{name}": value for name, value in settings.items()}
-    process = subprocess.Popen([sys.executable, "-m", "helix_ingest"], env=environ, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "helix_ingest"], env=environ)
     try:
         yield process
     finally:

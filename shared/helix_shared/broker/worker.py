@@ -10,10 +10,11 @@ SIGTERM lets the running batch finish. What becomes of a message stands in `verd
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from faststream import AckPolicy, FastStream
 from faststream.nats import JStream, NatsBroker, PullSub
@@ -24,7 +25,7 @@ from nats.js.errors import NotFoundError
 
 from helix_shared.broker import connection, verdict
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.errors import HelixError, InvalidInputError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
 from helix_shared.telemetry import WORK_SECONDS, logger, serve_metrics
 
@@ -76,9 +77,15 @@ class Worker(FastStream):
 
 
 def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
-    """A broker that reconnects for ever and is quiet about single messages."""
+    """A broker that reconnects for ever, quiet about single messages and loud about its own errors."""
     options = connection.connection_options(name=f"helix-{service}")
-    return NatsBroker(settings.nats_url, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
+    return NatsBroker(
+        settings.nats_url,
+        **options,
+        graceful_timeout=DRAIN_SECONDS,
+        logger=logging.getLogger("faststream"),
+        log_level=logging.DEBUG,
+    )
 
 
 def subscribe(
@@ -97,36 +104,36 @@ def subscribe(
 ) -> Durable:
     """Run `handle` for every message of a durable pull consumer; up to `batch_messages` at once.
 
-    Every message is answered by `verdict.answer`: acknowledged, postponed or dead-lettered
+    Every message is answered by `verdict.answer_all`: acknowledged, postponed or dead-lettered
     (after `bury`, what the worker owes others even then).
+
+    Messages are fetched many at a time and handled each in its own task. FastStream's own batch
+    mode (`PullSub(batch=True)`) is not used: it fetches again within the last microseconds of its
+    window, nats-py then asks with a negative expiry, the error ends the loop, and what was already
+    fetched is lost until the ack wait is over (seen in one of six starts).
     """
 
     @broker.subscriber(
         subject,
         durable=durable,
         stream=JStream(stream, declare=False),
-        pull_sub=PullSub(batch_size=batch_messages, timeout=collect_seconds, batch=True),
+        pull_sub=PullSub(batch_size=batch_messages, timeout=collect_seconds),
         ack_policy=AckPolicy.MANUAL,
         decoder=_left_encoded,
     )
-    async def on_batch(batch: NatsMessage) -> None:
+    async def on_message(delivered: NatsMessage) -> None:
         client = broker.connection
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         connected = Connected(client, publisher)
-        raw: Any = batch.raw_message
-        messages: Sequence[Msg] = raw
         with WORK_SECONDS.labels(service).time():
-            try:
-                await verdict.answer_all(
-                    messages,
-                    _bound(handle, connected),
-                    service=service,
-                    publisher=publisher,
-                    ack_wait_seconds=ack_wait_seconds,
-                    bury=None if bury is None else _bound(bury, connected),
-                )
-            except Exception:  # noqa: BLE001  FastStream would swallow it; the batch comes again
-                _log.exception("batch failed", messages=len(messages))
+            await verdict.answer_all(
+                [delivered.raw_message],
+                _bound(handle, connected),
+                service=service,
+                publisher=publisher,
+                ack_wait_seconds=ack_wait_seconds,
+                bury=None if bury is None else _bound(bury, connected),
+            )
 
     return Durable(stream, durable)
 
@@ -163,6 +170,9 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     except InvalidInputError as error:
         sys.stderr.write(f"bad configuration: {error}\n")
         sys.exit(CONFIG_ERROR_EXIT)
+    except HelixError as error:
+        _log.error("cannot start", reason=str(error))
+        sys.exit(FAILURE_EXIT)
     try:
         asyncio.run(app.run())
     except (TemporaryError, NatsError, OSError) as error:
@@ -219,5 +229,5 @@ def _bound(handle: Handle, connected: Connected) -> verdict.Handler:
 
 
 async def _left_encoded(_: NatsMessage) -> bytes:
-    """Bodies are decoded per message by the handler: one bad body must not spoil its batch."""
+    """Bodies are decoded by the handler: FastStream would turn `1` into a number and refuse it."""
     return b""

@@ -1,0 +1,43 @@
+"""Words in front of an expression that let it be one, or forbid it; the rules look them up."""
+
+from __future__ import annotations
+
+YEAR_CUES = frozenset([
+    "in", "since", "by", "during", "before", "after", "until", "till", "of", "from", "between", "year",
+    "early", "late", "mid", "mid-", "through",
+])  # fmt: skip
+# these also introduce amounts ("from 1800 to 1650"), so a year behind them is one of our two centuries
+AMOUNT_CUES = frozenset(["by", "of", "from", "before", "after", "until", "till", "between", "through"])
+MONTH_CUES = YEAR_CUES - {"year"} | {"around", "for"}
+SEASON_CUES = frozenset(
+    ["in", "since", "during", "over", "by", "until", "till", "early", "late", "mid", "mid-"]
+)
+DAY_CUES = frozenset(
+    ["on", "by", "since", "until", "till", "before", "after", "from", "between", "of", "for"]
+)
+WEEKDAY_CUES = DAY_CUES | {"and", "to"}
+# phrases that stand for one of the cues above
+PHRASES = {
+    "prior to": "before", "earlier than": "before", "older than": "before", "up to": "until",
+    "later than": "after", "newer than": "after",
+}  # fmt: skip
+ROLLING_CUES = frozenset(["in", "over", "during", "within", "for", "throughout"])
+
+# months that are verbs as well; lower case they count only where no verb can stand
+VERBS = frozenset(["may", "march", "mar"])
+NO_VERB_AFTER = frozenset(["in", "since", "during", "until", "till", "of", "early", "late", "mid", "mid-"])
+DETERMINERS = frozenset(["the", "our", "their", "his", "her", "my", "your", "a"])
+
+# "every Friday" is many days, "Black Friday" another one, "the second Friday of" hangs on a month
+NO_SINGLE_DAY = frozenset([
+    "every", "each", "any", "most", "all", "some", "a", "one", "black", "good", "cyber", "fat",
+    "first", "second", "third", "fourth", "fifth", "last",
+])  # fmt: skip
+
+# "finished in 2 days", "twice in a week": a length, not a time
+LENGTH_BEFORE_IN = frozenset([
+    "finished", "finishes", "completed", "completes", "done", "failed", "ran", "runs", "run", "built",
+    "returned", "returns", "took", "passed", "solved", "fixed", "ended", "loads", "loaded", "responds",
+    "responded", "scanned", "executed", "once", "twice", "times", "days", "hours", "minutes", "seconds",
+    "weeks", "months",
+])  # fmt: skip

@@ -1,0 +1,40 @@
+"""The value this package hands out, and the two ends of time an open question reaches to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+Grain = Literal["second", "minute", "hour", "day", "week", "month", "season", "quarter", "year", "range"]
+Direction = Literal["past", "future", "present", "absolute"]
+
+EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
+"""Start of a window without a start ("before 2021")."""
+LATEST = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+"""End of a window without an end ("after 2021")."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """One time expression of a text and the window [start, end) it names.
+
+    Attributes:
+        start: First moment, UTC.
+        end: First moment after it, UTC; always later than `start`.
+        text: The expression as written, without the preposition in front of it ("in", "on", "since"),
+            but with the words that make its meaning ("last", "in" of "in two days", "from" of a range).
+        span: Half-open character offsets of `text`.
+        grain: The unit the window is one of (a calendar unit, or one of its length: "the week before May");
+            "range" for everything else (a weekend, a morning,
+            "the last three days", "from A to B", "a few weeks ago").
+        direction: "absolute" when the window does not depend on the reference; otherwise whether it lies
+            before, after, or around it.
+    """
+
+    start: datetime
+    end: datetime
+    text: str
+    span: tuple[int, int]
+    grain: Grain
+    direction: Direction

@@ -1,0 +1,113 @@
+"""The English vocabulary of time: word tables, and the pattern fragments the rules are built from.
+
+All fragments expect text folded by `fold` (same length, ASCII letters lower case). Every repetition in them
+is bounded, which is what keeps the whole package linear on hostile text.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helix_shared.timex.windows import Unit
+
+_FOLD = str.maketrans(string.ascii_uppercase + "\u2019", string.ascii_lowercase + "'")
+_MONTH_KEYS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAY_KEYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
+DAY_PARTS = {"morning": (5, 12), "afternoon": (12, 17), "evening": (17, 24), "night": (18, 30)}
+NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30,
+}  # fmt: skip
+_UNITS: dict[str, tuple[Unit, int]] = {
+    "sec": ("second", 1), "second": ("second", 1), "min": ("minute", 1), "minute": ("minute", 1),
+    "hr": ("hour", 1), "hour": ("hour", 1), "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2),
+    "month": ("month", 1), "quarter": ("quarter", 1), "yr": ("year", 1), "year": ("year", 1),
+    "decade": ("year", 10),
+}  # fmt: skip
+_HALVES: dict[str, tuple[Unit, int, int]] = {
+    "minute": ("second", 30, 30), "hour": ("minute", 30, 30), "day": ("hour", 12, 12),
+    "year": ("month", 6, 6),
+}  # fmt: skip
+
+S = r"\s{1,3}"
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b"
+)
+WEEKDAY = (
+    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?"
+    r"|sun(?:day)?)\b"
+)
+SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
+UNIT = (
+    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|quarters?|years?|yrs?"
+    r"|decades?)\b"
+)
+NUMBER = rf"(?:{'|'.join(NUMBERS)}|[0-9]{{1,4}})"
+COUNT = (
+    rf"(?:(?:half{S}|a{S})?(?:couple(?:{S}of)?|few)|several|half{S}an?"
+    rf"|{NUMBER}(?:(?:{S}(?:or|to){S}|\s?[-\u2013]\s?){NUMBER})?)\b"
+)
+# what is counted is not dated: "in 2000 lines", "from 1950 users"
+_COUNTED = (
+    r"people|users?|lines?|rows?|tokens?|requests?|steps?|points?|items?|times|characters?|chars|words?|bytes?"
+    r"|files?|documents?|docs|records?|messages?|events?|memories|calls?|iterations?|epochs?|samples?|tests?"
+    r"|dollars?|euros?|pounds?|percent|miles?|meters?|metres?|feet|pixels?|px|ms|kb|mb|gb|kg|km|rpm|watts?"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|calories|nodes?|vectors?|pages?|entries"
+)
+NOT_COUNTED = rf"(?!\s{{0,3}}(?:%|(?:{_COUNTED})\b))"
+YEAR_END = rf"(?![\w%]|[.,:/-][0-9]|-|\.[a-z]){NOT_COUNTED}"
+IN_YEAR = (
+    rf"(?:(?:,?{S}(?:(?:of|in){S})?|-)(?:(?P<year>[0-9]{{4}})(?![\w%]|[.,:/-][0-9]){NOT_COUNTED}"
+    rf"|(?P<when>last|this|next){S}year\b))"
+)
+
+_RANGE_OF_COUNTS = re.compile(r"\s+(?:or|to)\s+|\s*[-\u2013]\s*")
+
+
+def fold(text: str) -> str:
+    """Return the text with ASCII letters lower case and straight apostrophes, character for character."""
+    return text.lower() if text.isascii() else text.translate(_FOLD)
+
+
+def month_number(word: str) -> int:
+    """Return 1 to 12 for a month name or its abbreviation."""
+    return _MONTH_KEYS.index(word[:3]) + 1
+
+
+def weekday_number(word: str) -> int:
+    """Return 0 (Monday) to 6 for a weekday name or its abbreviation."""
+    return _WEEKDAY_KEYS.index(word[:3])
+
+
+def measure(count: str, unit: str) -> tuple[Unit, int, int]:
+    """Return what counting words and a unit word stand for: a calendar unit, its least and greatest number.
+
+    Raises:
+        ValueError: They count nothing (zero).
+        KeyError: They halve a unit that has no smaller whole one (half a week).
+    """
+    if count.startswith("half"):
+        return _HALVES[unit]
+    base, multiple = _UNITS[unit.removesuffix("s")]
+    low, high = _count(count)
+    return base, low * multiple, high * multiple
+
+
+def _count(words: str) -> tuple[int, int]:
+    """Return the least and the greatest number that counting words stand for."""
+    if "couple" in words:
+        return 2, 2
+    if "few" in words:
+        return 2, 4
+    if words == "several":
+        return 3, 7
+    numbers = sorted(NUMBERS.get(part) or int(part) for part in _RANGE_OF_COUNTS.split(words))
+    if numbers[0] < 1:
+        raise ValueError(words)
+    return numbers[0], numbers[-1]
