@@ -45,11 +45,14 @@ class EventBase(BaseModel):
 
     event_id: EventId = Field(description="Unique inside the tenant; repeating it changes nothing.")
     tenant_id: Token = Field(description="Isolation boundary; equals the tenant token of the subject.")
-    session_id: Token | Literal[""] = Field("", description="Conversation or run; empty outside any session.")
-    user_id: Name | Literal[""] = Field(
-        "", description="When set, only recalls for this user see what comes of the event, unless shared."
+    session_id: Token | Literal[""] = Field(
+        default="", description="Conversation or run; empty outside any session."
     )
-    project_id: Name | Literal[""] = Field("", description="Project the event belongs to.")
+    user_id: Name | Literal[""] = Field(
+        default="",
+        description="When set, only recalls for this user see what comes of the event, unless shared.",
+    )
+    project_id: Name | Literal[""] = Field(default="", description="Project the event belongs to.")
     acl: Annotated[list[Name], Field(max_length=limits.PRINCIPALS)] = Field(
         default_factory=list, description="When not empty, a recall must name one of these principals."
     )
@@ -57,7 +60,7 @@ class EventBase(BaseModel):
         default=False, description="Visible to every user of the tenant although user_id is set."
     )
     occurred_at: AwareDatetime | None = Field(
-        None, description="When it happened, with time zone; the time of publishing when absent."
+        default=None, description="When it happened, with time zone; the time of publishing when absent."
     )
     tags: Tags = Field(default_factory=list, description="Free labels; they become categories of the memory.")
 
@@ -67,7 +70,7 @@ class MessageEvent(EventBase):
 
     kind: Literal["message"] = "message"
     role: Role = Field(description="Who speaks.")
-    speaker: Name | Literal[""] = Field("", description="Name of the speaker.")
+    speaker: Name | Literal[""] = Field(default="", description="Name of the speaker.")
     text: Text = Field(description="What was said.")
 
 
@@ -76,13 +79,15 @@ class ToolEvent(EventBase):
 
     kind: Literal["tool"] = "tool"
     tool: Name = Field(description="Name of the tool.")
-    command: OptionalText = Field("", description="Command line or call as text.")
+    command: OptionalText = Field(default="", description="Command line or call as text.")
     file_path: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
-        "", description="File the call touched."
+        default="", description="File the call touched."
     )
-    exit_status: int | None = Field(None, ge=-(2**31), lt=2**31, description="Exit status; 0 is success.")
-    output: OptionalText = Field("", description="What the tool printed.")
-    error: OptionalText = Field("", description="Error text.")
+    exit_status: int | None = Field(
+        default=None, ge=-(2**31), lt=2**31, description="Exit status; 0 is success."
+    )
+    output: OptionalText = Field(default="", description="What the tool printed.")
+    error: OptionalText = Field(default="", description="Error text.")
 
     @model_validator(mode="after")
     def _says_something(self) -> ToolEvent:
@@ -97,17 +102,17 @@ class MemoryFields(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    type: MemoryType | None = Field(None, description="Memory type.")
-    title: Title = Field("", description="Title; it names the thing the text defines.")
-    salience: Unit | None = Field(None, description="Importance, 0 to 1.")
-    confidence: Unit | None = Field(None, description="Trust in the source, 0 to 1.")
-    pinned: bool | None = Field(None, description="Pinned memories are boosted.")
-    priority: Priority | None = Field(None, description="Multiplier of relevance, 1 to 2.")
-    valid_from: AwareDatetime | None = Field(None, description="Not recalled before.")
-    valid_to: AwareDatetime | None = Field(None, description="Not recalled from then on.")
-    expires_at: AwareDatetime | None = Field(None, description="Forgotten from then on.")
-    event_start: AwareDatetime | None = Field(None, description="When the thing spoken of begins.")
-    event_end: AwareDatetime | None = Field(None, description="When the thing spoken of ends.")
+    type: MemoryType | None = Field(default=None, description="Memory type.")
+    title: Title = Field(default="", description="Title; it names the thing the text defines.")
+    salience: Unit | None = Field(default=None, description="Importance, 0 to 1.")
+    confidence: Unit | None = Field(default=None, description="Trust in the source, 0 to 1.")
+    pinned: bool | None = Field(default=None, description="Pinned memories are boosted.")
+    priority: Priority | None = Field(default=None, description="Multiplier of relevance, 1 to 2.")
+    valid_from: AwareDatetime | None = Field(default=None, description="Not recalled before.")
+    valid_to: AwareDatetime | None = Field(default=None, description="Not recalled from then on.")
+    expires_at: AwareDatetime | None = Field(default=None, description="Forgotten from then on.")
+    event_start: AwareDatetime | None = Field(default=None, description="When the thing spoken of begins.")
+    event_end: AwareDatetime | None = Field(default=None, description="When the thing spoken of ends.")
 
     @model_validator(mode="after")
     def _times_are_ordered(self) -> MemoryFields:
@@ -131,7 +136,7 @@ class DocumentPart(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    heading: Title = Field("", description="Heading of the section.")
+    heading: Title = Field(default="", description="Heading of the section.")
     text: Text = Field(description="Text of the section.")
 
 
@@ -140,18 +145,20 @@ class DocumentEvent(EventBase):
 
     kind: Literal["document"] = "document"
     document_id: Name = Field(description="Identity of the document inside the tenant.")
-    title: Title = Field("", description="Title of the document.")
-    body: OptionalText = Field("", description="The whole text; excludes parts.")
+    title: Title = Field(default="", description="Title of the document.")
+    body: OptionalText = Field(default="", description="The whole text; excludes parts.")
     parts: Annotated[list[DocumentPart], Field(max_length=limits.DOCUMENT_PARTS)] = Field(
         default_factory=list, description="The text in sections; excludes body."
     )
     media_type: Annotated[str, StringConstraints(max_length=128)] = Field(
-        "text/plain", description="text/plain or text/markdown; decides how the body is cut."
+        default="text/plain", description="text/plain or text/markdown; decides how the body is cut."
     )
     source_uri: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
-        "", description="Where the document came from."
+        default="", description="Where the document came from."
     )
-    type: MemoryType | None = Field(None, description="Type of its chunks; Helix decides when absent.")
+    type: MemoryType | None = Field(
+        default=None, description="Type of its chunks; Helix decides when absent."
+    )
     deleted: bool = Field(default=False, description="Tombstone: the document is gone.")
 
     @model_validator(mode="after")
@@ -179,9 +186,9 @@ class Selector(BaseModel):
     memory_ids: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
         default_factory=list, description="Single memories."
     )
-    of_session: Token | Literal[""] = Field("", description="Everything of a session.")
-    of_document: Name | Literal[""] = Field("", description="Everything of a document.")
-    of_user: Name | Literal[""] = Field("", description="Everything of a user.")
+    of_session: Token | Literal[""] = Field(default="", description="Everything of a session.")
+    of_document: Name | Literal[""] = Field(default="", description="Everything of a document.")
+    of_user: Name | Literal[""] = Field(default="", description="Everything of a user.")
 
     @model_validator(mode="after")
     def _names_one_thing(self) -> Selector:
@@ -229,7 +236,7 @@ class SessionEvent(EventBase):
 
     kind: Literal["session"] = "session"
     phase: Literal["started", "ended"] = Field(description="What happened to the session.")
-    title: Title = Field("", description="What the session is about.")
+    title: Title = Field(default="", description="What the session is about.")
 
     @model_validator(mode="after")
     def _has_a_session(self) -> SessionEvent:

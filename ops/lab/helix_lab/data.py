@@ -7,6 +7,7 @@ line.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from collections.abc import Iterator
@@ -64,17 +65,17 @@ def load_set(folder: Path, *, corpus_folder: Path | None = None) -> EvaluationSe
         InvalidInputError: a line cannot be read, or a judgement names an unknown id.
     """
     corpus = (corpus_folder or folder) / "corpus.jsonl.gz"
-    fields = ("text", "title", "timestamp", "session_id", "speaker", "tenant")
-    documents = [Document(d["id"], *(str(d.get(f) or "") for f in fields)) for d in _rows(corpus)]
-    fields = ("text", "category", "timestamp", "tenant")
-    questions = [
-        Question(q["id"], *(str(q.get(f) or "") for f in fields)) for q in _rows(folder / "queries.jsonl.gz")
-    ]
+    documents = [Document(*_fields(row, Document)) for row in _rows(corpus)]
+    questions = [Question(*_fields(row, Question)) for row in _rows(folder / "queries.jsonl.gz")]
     known = {document.id for document in documents}, {question.id for question in questions}
     relevant = _judgements(folder / "qrels.tsv", *known)
     if not documents or not questions:
         raise InvalidInputError(str(folder), "the set has no documents or no questions")
     return EvaluationSet(folder.name, documents, questions, relevant)
+
+
+def _fields(row: dict[str, Any], kind: type[Document | Question]) -> list[str]:
+    return [str(row.get(field.name) or "") for field in dataclasses.fields(kind)]
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
