@@ -1,14 +1,13 @@
 """One way to connect: reconnect for ever, notice a dead link in seconds, never hang silently.
 
 nats-py's own defaults give up after two minutes and then spin; a link that swallows packets goes
-unnoticed for four. A connection that is closed for good ends the process (`closed_cb`), so that
-its supervisor starts it anew.
+unnoticed for four. A worker whose connection is closed for good ends its process
+(`helix_shared.broker.worker` watches), so that its supervisor starts it anew.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import nats
@@ -25,23 +24,15 @@ CONNECT_SECONDS: Final = 5
 _log = logger(__name__)
 
 
-def connection_options(
-    *, name: str, on_closed: Callable[[], Awaitable[None]] | None = None
-) -> dict[str, Any]:
+def connection_options(*, name: str) -> dict[str, Any]:
     """Keyword arguments for `nats.connect` and for FastStream's `NatsBroker` alike."""
 
     async def report(error: Exception) -> None:
         _log.warning("nats error", error=str(error) or type(error).__name__)
 
-    async def closed() -> None:
-        _log.warning("nats connection closed")
-        if on_closed is not None:
-            await on_closed()
-
     return {
         "name": name,
         "error_cb": report,
-        "closed_cb": closed,
         "allow_reconnect": True,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": RECONNECT_SECONDS,
@@ -60,7 +51,7 @@ async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECON
     options = connection_options(name=name)
     try:
         # the first connect must fail fast; reconnecting afterwards is endless
-        once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1, "closed_cb": None}
+        once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
         probe = await asyncio.wait_for(nats.connect(url, **once), timeout_seconds)
         await probe.close()
         return await nats.connect(url, **options)

@@ -1,41 +1,40 @@
-"""The shell around a stateless worker: FastStream's life cycle with settings that lose nothing.
+"""The shell around a worker: FastStream's life cycle and connection, with settings that lose nothing.
 
 ingest, doc2query and kg are this shell with their own handler. It starts only when the durable
-consumer stands (`helix_shared.broker.streams` provisions it; FastStream would otherwise create one
-with its own settings), reconnects for ever, and ends the process with exit code 1 when its
-connection is closed for good or its consumer vanished, so that a supervisor starts it anew.
-SIGTERM lets the running batch finish. What becomes of a message stands in `verdict`.
+consumer stands (`streams` provisions it), reconnects for ever, and ends the process with exit code
+1 when its connection is closed for good or its consumer vanished, so that a supervisor starts it
+anew. SIGTERM lets the running batch finish. How messages are fetched stands in `pull`, what becomes
+of them in `verdict`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from faststream import AckPolicy, FastStream
-from faststream.nats import JStream, NatsBroker, PullSub
-from faststream.nats.annotations import NatsMessage
+from faststream import FastStream
+from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import connection, verdict
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import HelixError, InvalidInputError, TemporaryError
+from helix_shared.broker.pull import pull
+from helix_shared.errors import HelixError, InvalidInputError, PermanentError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
 from helix_shared.telemetry import WORK_SECONDS, logger, serve_metrics
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
+    from nats.js.api import ConsumerInfo
 
 FAILURE_EXIT: Final = 1
 BATCH_MESSAGES: Final = 64
-COLLECT_SECONDS: Final = 0.05
-"""How long a batch is collected; it is latency, so it is short."""
+COLLECT_SECONDS: Final = 0.01
 DRAIN_SECONDS: Final = 15.0
 START_SECONDS: Final = 30.0
 """How long a starting worker waits for NATS and for its consumer."""
@@ -51,6 +50,10 @@ class Durable:
 
     stream: str
     name: str
+    subject: str = ""
+    """What it must filter for; empty: whatever it does."""
+    read: Callable[[asyncio.Event], Awaitable[None]] | None = None
+    """Answers its messages until the event is set; None: the application reads it itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +80,9 @@ class Worker(FastStream):
 
 
 def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
-    """A broker that reconnects for ever, quiet about single messages and loud about its own errors."""
+    """A broker that reconnects for ever."""
     options = connection.connection_options(name=f"helix-{service}")
-    return NatsBroker(
-        settings.nats_url,
-        **options,
-        graceful_timeout=DRAIN_SECONDS,
-        logger=logging.getLogger("faststream"),
-        log_level=logging.DEBUG,
-    )
+    return NatsBroker(settings.nats_url, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
 
 
 def subscribe(
@@ -102,32 +99,20 @@ def subscribe(
     batch_messages: int = BATCH_MESSAGES,
     collect_seconds: float = COLLECT_SECONDS,
 ) -> Durable:
-    """Run `handle` for every message of a durable pull consumer; up to `batch_messages` at once.
+    """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
 
     Every message is answered by `verdict.answer_all`: acknowledged, postponed or dead-lettered
-    (after `bury`, what the worker owes others even then).
-
-    Messages are fetched many at a time and handled each in its own task. FastStream's own batch
-    mode (`PullSub(batch=True)`) is not used: it fetches again within the last microseconds of its
-    window, nats-py then asks with a negative expiry, the error ends the loop, and what was already
-    fetched is lost until the ack wait is over (seen in one of six starts).
+    (after `bury`, what the worker owes others even then). Nothing is read before the application
+    made of the returned consumer runs.
     """
 
-    @broker.subscriber(
-        subject,
-        durable=durable,
-        stream=JStream(stream, declare=False),
-        pull_sub=PullSub(batch_size=batch_messages, timeout=collect_seconds),
-        ack_policy=AckPolicy.MANUAL,
-        decoder=_left_encoded,
-    )
-    async def on_message(delivered: NatsMessage) -> None:
+    async def answer(messages: Sequence[Msg]) -> None:
         client = broker.connection
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         connected = Connected(client, publisher)
         with WORK_SECONDS.labels(service).time():
             await verdict.answer_all(
-                [delivered.raw_message],
+                messages,
                 _bound(handle, connected),
                 service=service,
                 publisher=publisher,
@@ -135,31 +120,46 @@ def subscribe(
                 bury=None if bury is None else _bound(bury, connected),
             )
 
-    return Durable(stream, durable)
+    async def read(stop: asyncio.Event) -> None:
+        await pull(
+            broker.connection,
+            answer,
+            stop,
+            stream=stream,
+            durable=durable,
+            batch_messages=batch_messages,
+            collect_seconds=collect_seconds,
+        )
+
+    return Durable(stream, durable, subject, read)
 
 
 def create_worker(
     broker: NatsBroker, durables: Sequence[Durable], settings: BrokerSettings, *, service: str
 ) -> Worker:
-    """The application: waits for `durables`, serves metrics, watches itself."""
-    watch: set[asyncio.Task[None]] = set()
+    """The application: waits for `durables`, reads them, serves metrics, watches itself."""
+    stop = asyncio.Event()
+    readers: list[asyncio.Task[None]] = []
+    watchers: list[asyncio.Task[None]] = []
 
     async def wait_ready() -> None:
         await _until_ready(settings.nats_url, durables, service=service)
         serve_metrics(settings.metrics_port)
 
-    async def start_watch() -> None:
-        watch.add(asyncio.create_task(_watch(worker, broker.connection, durables)))
+    async def start() -> None:
+        readers.extend(asyncio.create_task(_read(worker, durable, stop)) for durable in durables)
+        watchers.append(asyncio.create_task(_watch(worker, broker.connection, durables)))
         _log.info("started", consumers=[durable.name for durable in durables])
 
-    async def end_watch() -> None:
-        for task in watch:
+    async def end() -> None:
+        stop.set()
+        if readers:
+            await asyncio.wait(readers, timeout=DRAIN_SECONDS)
+        for task in (*readers, *watchers):
             task.cancel()
-        await asyncio.gather(*watch, return_exceptions=True)
+        await asyncio.gather(*readers, *watchers, return_exceptions=True)
 
-    worker = Worker(
-        broker, logger=None, on_startup=[wait_ready], after_startup=[start_watch], on_shutdown=[end_watch]
-    )
+    worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
     return worker
 
 
@@ -175,7 +175,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         sys.exit(FAILURE_EXIT)
     try:
         asyncio.run(app.run())
-    except (TemporaryError, NatsError, OSError) as error:
+    except (HelixError, NatsError, OSError) as error:
         _log.error("cannot start", reason=str(error) or type(error).__name__)
         sys.exit(FAILURE_EXIT)
     failure = app.failure if isinstance(app, Worker) else ""
@@ -185,24 +185,55 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
 
 
 async def _until_ready(url: str, durables: Sequence[Durable], *, service: str) -> None:
+    """Wait until NATS answers and every consumer stands; says once what it waits for."""
     deadline = asyncio.get_running_loop().time() + START_SECONDS
-    while True:
-        try:
-            client = await connection.connect(url, name=f"helix-{service}-start")
-            try:
-                for durable in durables:
-                    await client.jetstream().consumer_info(durable.stream, durable.name)
-            finally:
-                await client.close()
-        except NotFoundError as error:
-            if asyncio.get_running_loop().time() > deadline:
-                raise TemporaryError(f"no consumer {durables}; provision the streams first") from error
-        except (TemporaryError, NatsError, TimeoutError):
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-        else:
-            return
+    reported = ""
+    while (missing := await _missing(url, durables, service=service)) is not None:
+        if asyncio.get_running_loop().time() > deadline:
+            raise missing
+        if (reason := str(missing)) != reported:
+            _log.info("waiting", reason=reason)
+            reported = reason
         await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _missing(url: str, durables: Sequence[Durable], *, service: str) -> TemporaryError | None:
+    try:
+        client = await connection.connect(url, name=f"helix-{service}-start")
+    except TemporaryError as error:
+        return error
+    try:
+        for durable in durables:
+            _check(durable, await client.jetstream().consumer_info(durable.stream, durable.name))
+    except NotFoundError:
+        names = ", ".join(f"{durable.stream}/{durable.name}" for durable in durables)
+        return TemporaryError(f"not every consumer stands ({names}); provision the streams")
+    except (NatsError, TimeoutError, OSError) as error:
+        return TemporaryError(f"JetStream at {url} does not answer: {type(error).__name__}")
+    finally:
+        await client.close()
+    return None
+
+
+def _check(durable: Durable, info: ConsumerInfo) -> None:
+    """Refuse a consumer of the right name that would deliver something else."""
+    filters = info.config.filter_subjects or [info.config.filter_subject or ""]
+    if durable.subject and durable.subject not in filters:
+        raise PermanentError(
+            f"consumer {durable.stream}/{durable.name} filters for {filters}, not for {durable.subject}; "
+            "provision the streams again"
+        )
+
+
+async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
+    """Read a durable until `stop`; a reader that fails ends the process, its messages come again."""
+    if durable.read is None:
+        return
+    try:
+        await durable.read(stop)
+    except Exception as error:  # noqa: BLE001  whatever it is, a worker that no longer reads must end
+        _log.exception("reader failed", consumer=durable.name)
+        worker.fail(f"reader of {durable.name} failed: {type(error).__name__}")
 
 
 async def _watch(worker: Worker, client: Client, durables: Sequence[Durable]) -> None:
@@ -226,8 +257,3 @@ def _bound(handle: Handle, connected: Connected) -> verdict.Handler:
         await handle(message, connected)
 
     return bound
-
-
-async def _left_encoded(_: NatsMessage) -> bytes:
-    """Bodies are decoded by the handler: FastStream would turn `1` into a number and refuse it."""
-    return b""

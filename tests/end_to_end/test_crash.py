@@ -1,0 +1,125 @@
+"""The whole path under crashes: what was acknowledged is recallable, once, and only by its tenant."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import grpc
+import pytest
+
+from helix.events import MessageEvent
+from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_cli.located import Located
+from helix_cli.recall_client import RecallClient
+from helix_cli.sending import Tally, send_in_order
+from helix_cli.stack import Stack
+from helix_lab.settle import settle
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.streams import provision
+from helix_shared.identity import memory_id
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+TENANTS = ("acme", "umbrella", "initech")
+TURNS = 240
+FIRST = datetime(2026, 9, 1, 8, tzinfo=UTC)
+TOPICS = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
+
+
+def turns() -> list[MessageEvent]:
+    """Chat of three tenants, several sessions each; no two texts are alike."""
+    return [
+        MessageEvent(
+            event_id=f"turn-{n}",
+            tenant_id=TENANTS[n % 3],
+            session_id=f"s{n % 12}",
+            role="user" if n % 2 else "assistant",
+            text=f"About {TOPICS[n % 6]}: ticket {n * 7919} moved worker {n * 104729 % 9973} to rack {n}.",
+            occurred_at=FIRST + timedelta(minutes=n),
+        )
+        for n in range(TURNS)
+    ]
+
+
+@pytest.fixture
+def stack(tmp_path: Path, models_dir: Path) -> Iterator[Stack]:
+    """Everything running, two of each stateless worker, short ack wait."""
+    copies = {"ingest": 2, "doc2query": 2, "kg": 2}
+    with Stack(tmp_path / "home", nats_port=0, query_port=0, copies=copies, models=models_dir) as running:
+        running.wait_ready()
+        asyncio.run(shorten_ack_wait(running.nats_url))
+        yield running
+
+
+async def shorten_ack_wait(url: str) -> None:
+    """What a killed worker held comes back after seconds, not a minute."""
+    client = await connect(url, name="test")
+    await provision(client.jetstream(), ack_wait_seconds=4)
+    await client.close()
+
+
+async def publish(url: str) -> Tally:
+    """Publish every turn, each session in order."""
+    client = await connect(url, name="test")
+    tally = Tally()
+    try:
+        located = (Located(event.event_id, event) for event in turns())
+        await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=tally)
+    finally:
+        await client.close()
+    return tally
+
+
+def crash_everything_half_way(stack: Stack) -> None:
+    """SIGKILL one of each worker, and the writer, once a third of the turns is recallable."""
+    with RecallClient(stack.query_address) as client:
+        while client.status().memories < TURNS // 3:
+            time.sleep(0.02)
+    for service in ("ingest", "consolidation", "kg", "doc2query"):
+        stack.kill(service)
+
+
+def test_crashes_lose_nothing_and_double_nothing_and_a_repeat_changes_nothing(stack: Stack) -> None:
+    """Every acknowledged event is one memory, recallable by its own tenant alone."""
+    crash = threading.Thread(target=crash_everything_half_way, args=(stack,))
+    crash.start()
+    tally = asyncio.run(publish(stack.nats_url))
+    assert (tally.published, tally.duplicates, tally.refusals) == (TURNS, 0, [])
+    crash.join()
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=240))
+    with RecallClient(stack.query_address) as client:
+        first = client.status()
+    assert first.memories == TURNS
+    assert recallable_by_id(stack.query_address) == dict.fromkeys(TENANTS, TURNS // 3)
+
+    again = asyncio.run(publish(stack.nats_url))
+    assert (again.published, again.duplicates) == (0, TURNS)
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=60))
+    with RecallClient(stack.query_address) as client:
+        second = client.status()
+    assert (second.memories, second.generation) == (first.memories, first.generation)
+
+
+def recallable_by_id(address: str) -> dict[str, int]:
+    """How many memories each tenant gets by id; a foreign tenant must get none."""
+    found = dict.fromkeys(TENANTS, 0)
+    with grpc.insecure_channel(address) as channel:
+        stub = recall_pb2_grpc.RecallServiceStub(channel)
+        for event in turns():
+            identifier = memory_id(event.tenant_id, event.event_id, 0)
+            for tenant in TENANTS:
+                request = recall_pb2.GetMemoryRequest(
+                    scope=recall_pb2.Scope(tenant_id=tenant), memory_id=identifier
+                )
+                if tenant == event.tenant_id:
+                    assert stub.GetMemory(request).memory.text == event.text
+                    found[tenant] += 1
+                else:
+                    with pytest.raises(grpc.RpcError) as refused:
+                        stub.GetMemory(request)
+                    assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+    return found
