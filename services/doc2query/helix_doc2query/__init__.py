@@ -1,0 +1,1 @@
+"""doc2query: memory -> the questions it answers."""

@@ -1,0 +1,67 @@
+"""The questions one memory answers, predicted by rules from its text alone.
+
+Sentence patterns (`rules`) give questions, word tables (`synonyms`) give search words. Nothing is
+left out here; `keep` drops what would not help. Deterministic, and bounded in a long text by
+`SENTENCES` and `SENTENCE_CHARACTERS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from helix_doc2query.rules import RULES
+from helix_doc2query.synonyms import SYNONYMS
+
+COLUMNS: Final = ("memory_id", "text", "title", "speaker")
+"""Columns of a memory that questions are made of."""
+
+SENTENCES: Final = 60
+SENTENCE_CHARACTERS: Final = 400
+SEARCH_WORDS: Final = 6
+"""Words in one line of search words."""
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+_SPACE = re.compile(r"\s+")
+
+
+def predict(row: Mapping[str, Any]) -> list[str]:
+    """Candidate questions in the order of the text, then lines of search words."""
+    who = str(row["speaker"]).strip() or "user"
+    text = str(row["text"])
+    questions = dict.fromkeys(
+        question for sentence in _sentences(text) for question in _answered(sentence, who)
+    )
+    return [*questions, *_search_words(f"{row['title']}\n{text}")]
+
+
+def _sentences(text: str) -> list[str]:
+    """The first sentences, each cut at a length that keeps every pattern quick."""
+    pieces = _BREAK.split(text.strip(), maxsplit=SENTENCES)[:SENTENCES]
+    return [piece[:SENTENCE_CHARACTERS] for piece in pieces]
+
+
+def _answered(sentence: str, who: str) -> Iterator[str]:
+    for rule in RULES:
+        if rule.cue is not None and rule.cue.search(sentence) is None:
+            continue
+        if (match := rule.pattern.search(sentence)) is None:
+            continue
+        groups = {name: _phrase(value) for name, value in match.groupdict(default="").items()}
+        for question in rule.questions:
+            yield _SPACE.sub(" ", question.format(who=who, **groups)).strip()
+
+
+def _phrase(text: str) -> str:
+    return _SPACE.sub(" ", text).strip(" `'\"*_")
+
+
+def _search_words(text: str) -> list[str]:
+    """Other words for what the text speaks of, a few to a line."""
+    spoken = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+    others = list(
+        dict.fromkeys(other for word in spoken for other in SYNONYMS.get(word, ()) if other not in spoken)
+    )
+    return [" ".join(others[at : at + SEARCH_WORDS]) for at in range(0, len(others), SEARCH_WORDS)]

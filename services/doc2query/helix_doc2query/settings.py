@@ -1,0 +1,13 @@
+"""Settings of doc2query, from variables with the prefix HELIX_DOC2QUERY_."""
+
+from __future__ import annotations
+
+from pydantic_settings import SettingsConfigDict
+
+from helix_shared.settings import BrokerSettings
+
+
+class Doc2querySettings(BrokerSettings):
+    """What an operator may set; all of it concerns the broker, the rules have no knobs."""
+
+    model_config = SettingsConfigDict(env_prefix="HELIX_DOC2QUERY_")

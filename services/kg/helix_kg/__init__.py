@@ -1,0 +1,1 @@
+"""kg: memory -> entities and typed links."""

@@ -1,0 +1,15 @@
+"""Start kg: `python -m helix_kg`."""
+
+from __future__ import annotations
+
+from helix_kg.app import create_app
+from helix_shared.broker.worker import run
+
+
+def main() -> None:
+    """Run until SIGTERM; exits with 78 when a setting is wrong."""
+    run(create_app)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Links of one memory, by rules: what it mentions, defines, belongs to.
+
+A title names the thing its text defines, so it weighs three mentions; "Theodred II (Bishop of
+Elmham)" defines "theodred ii" as well. Names follow `helix_shared.naming`, the same rules the
+query service applies to a question. `resolve` merges and caps what comes from here. Relations
+between memories are consolidation's.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
+
+COLUMNS: Final = ("memory_id", "text", "title", "speaker", "document_id", "categories")
+"""Columns of a memory that links are made of."""
+
+MENTION_WEIGHT: Final = 1.0
+TITLE_WEIGHT: Final = 3.0
+PART_WEIGHT: Final = 0.5
+"""Documents, speakers, the file name of a path, the possessor: there, but not what is spoken of."""
+CATEGORY_WEIGHT: Final = 0.3
+
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*")
+_SENTENCE_CHARACTERS: Final = 400
+_BE = "(?:was|were|is|are|been|got)"
+_RELATION = re.compile(
+    rf"\b(?:{_BE} (?:re)?named (?:to|as|from|after)|renam(?:ed|es|ing) (?:to|from|as)"
+    rf"|{_BE} (?:replaced|superseded|succeeded|acquired|merged|bought|written|created|founded|directed) "
+    r"(?:by|with|into|in)|replac(?:es|ed|ing)|supersed(?:es|ed)|depends on"
+    r"|(?:migrat(?:ed|es|ing)|switch(?:ed|es|ing)|moved) (?:to|from)"
+    r"|is (?:part|a fork|an alias|a successor) of|belongs to|reports to|married"
+    rf"|{_BE} (?:the )?(?:wife|husband|son|daughter|brother|sister|mother|father) of)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One row of the links edge, without the memory it starts from."""
+
+    edge: str
+    kind: str
+    name: str
+    surface: str
+    weight: float
+
+
+def extract(row: Mapping[str, Any]) -> list[Link]:
+    """Every link of a memory, in the order title, text, relations, speaker, document, categories."""
+    title, text = str(row["title"]), str(row["text"])
+    names = find_names(text)
+    links = [*_title_links(title), *_mentions(find_names(title)), *_mentions(names)]
+    links += _relations(text, names)
+    if speaker := canonical(str(row["speaker"])):
+        links.append(Link("MENTIONS", "name", speaker, str(row["speaker"]), PART_WEIGHT))
+    if document := str(row["document_id"]):
+        links.append(Link("PART_OF", "document", document, document, PART_WEIGHT))
+    for category in row["categories"]:
+        if name := canonical(category):
+            links.append(Link("IN_CATEGORY", "category", name, category, CATEGORY_WEIGHT))
+    return links
+
+
+def _title_links(title: str) -> Iterator[Link]:
+    for form in dict.fromkeys((title.strip(), without_disambiguation(title))):
+        if name := canonical(form):
+            yield Link("MENTIONS", "title", name, form, TITLE_WEIGHT)
+
+
+def _mentions(names: list[Name]) -> Iterator[Link]:
+    for name in names:
+        yield Link("MENTIONS", name.kind, name.name, name.surface, MENTION_WEIGHT)
+        if name.kind == "path" and (base := base_name(name.name)):
+            yield Link("MENTIONS", "path", base, base, PART_WEIGHT)
+
+
+def _relations(text: str, names: list[Name]) -> Iterator[Link]:
+    """Both sides of what a sentence states: the last name before its verb, the first after it."""
+    if len(names) < len(("one side", "the other")) or _RELATION.search(text) is None:
+        return
+    starts = [name.span[0] for name in names]
+    for sentence in _SENTENCE.finditer(text):
+        end = min(sentence.end(), sentence.start() + _SENTENCE_CHARACTERS)
+        if (verb := _RELATION.search(text, sentence.start(), end)) is None:
+            continue
+        before = names[bisect_left(starts, sentence.start()) : bisect_left(starts, verb.start())]
+        after = names[bisect_left(starts, verb.end()) : bisect_left(starts, end)]
+        if before and after:
+            for name in (before[-1], after[0]):
+                yield Link("RELATES", name.kind, name.name, name.surface, MENTION_WEIGHT)

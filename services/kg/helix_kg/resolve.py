@@ -1,0 +1,52 @@
+"""Links of one memory made one per entity: repeats merged, short forms folded into the full name.
+
+"John Smith ... Smith" is one entity when the full name comes first and no other full name of the
+memory ends (or begins) the same way. Comes after `extract`; what is left goes on the wire.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from helix_kg.extract import Link
+
+LINKS: Final = 64
+"""Links of one memory at most; a memory that mentions more says little about each."""
+_PERSON_WORDS: Final = (2, 3)
+
+
+def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
+    """At most `limit` links, one per edge and entity, heaviest first, else in the order of the text."""
+    full_names = _short_forms(links)
+    merged: dict[tuple[str, str], Link] = {}
+    for link in links:
+        full = full_names.get(link.name, link) if link.kind == "name" else link
+        resolved = replace(link, name=full.name, surface=full.surface)
+        key = (resolved.edge, resolved.name)
+        if key not in merged or merged[key].weight < resolved.weight:
+            merged[key] = resolved
+    return sorted(merged.values(), key=lambda link: -link.weight)[:limit]
+
+
+def _short_forms(links: Sequence[Link]) -> dict[str, Link]:
+    """Which single name stands for which full name that came before it."""
+    longer: dict[str, dict[str, Link]] = defaultdict(dict)
+    short: dict[str, Link] = {}
+    for link in links:
+        words = link.name.split(" ")
+        if link.kind in {"name", "title"} and len(words) in _PERSON_WORDS and _is_person(link.surface):
+            longer[words[0]].setdefault(link.name, link)
+            longer[words[-1]].setdefault(link.name, link)
+        elif link.kind == "name" and len(words) == 1 and len(longer[link.name]) == 1:
+            short.setdefault(link.name, next(iter(longer[link.name].values())))
+    return {name: full for name, full in short.items() if len(longer[name]) == 1}
+
+
+def _is_person(surface: str) -> bool:
+    """Whether every word is capitalised and alphabetic: no "Bishop of Elmham", no "Apollo 11"."""
+    return all(
+        word[:1].isupper() and word.replace(".", "").replace("-", "").isalpha() for word in surface.split()
+    )

@@ -1,0 +1,13 @@
+"""Names in texts: found and spelt the same way in documents (kg) and in questions (query).
+
+`find_names` reads a text, `title_candidates` a question, `canonical` spells. All three are
+deterministic, linear in the length of the text and never raise.
+"""
+
+from __future__ import annotations
+
+from helix_shared.naming.code import base_name
+from helix_shared.naming.find import Name, find_names, title_candidates
+from helix_shared.naming.form import canonical, without_disambiguation
+
+__all__ = ["Name", "base_name", "canonical", "find_names", "title_candidates", "without_disambiguation"]

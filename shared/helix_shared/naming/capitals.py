@@ -1,0 +1,169 @@
+"""Proper names: runs of capitalised words, without the words that are capitalised for other reasons.
+
+No dictionary is at hand, so a single capitalised word at the start of a sentence counts only when
+something else speaks for it: it stands capitalised inside a sentence elsewhere in the text, it is
+addressed or possesses, or a verb of persons follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from helix_shared.naming.words import (
+    CALENDAR,
+    CONNECTIVES,
+    FUNCTION_WORDS,
+    NAME_VERBS,
+    OPENERS,
+    TITLES_BEFORE_A_DOT,
+)
+
+RUN_WORDS: Final = 10
+"""A longer run of capitalised words is a headline or shouting."""
+SHOUTED_SHARE: Final = 0.6
+"""With more of the words than this in capitals only, capitals say nothing."""
+SHORTEST_SHOUT: Final = 5
+_CONNECTIVES_IN_A_ROW: Final = 2
+
+_NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th)?|[IVXLC]{1,6}")
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
+_QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
+_NO_QUALIFIER = re.compile(
+    r"[\W\d_]*$|.*[,;:=]|(?:born|died|formerly|also|see|e\.g|i\.e|c\.|b\.|d\.)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the text: its span without surrounding punctuation, and what surrounds it."""
+
+    start: int
+    end: int
+    core: str
+    before: str
+    after: str
+    opens: bool
+    """Whether a sentence, line or quotation starts with it."""
+    taken: bool
+    """Whether it is part of a name of another kind."""
+
+    @property
+    def capital(self) -> bool:
+        """Whether it is written with a capital and is a word."""
+        return not self.taken and self.core[:1].isupper() and self.core != "I"
+
+
+Span = tuple[int, int]
+
+
+def find_proper_names(text: str, words: Sequence[Word]) -> Iterator[Span]:
+    """Spans of proper names; in the order of the text; a possessor inside a name is a span too."""
+    if _is_shouted(words):
+        return
+    inside = {word.core for word in words if word.capital and not word.opens}
+    index = 0
+    while index < len(words):
+        if not words[index].capital:
+            index += 1
+            continue
+        run = _run(words, index)
+        index = run[-1] + 1
+        yield from _names_of(text, words, run, inside)
+
+
+def _is_shouted(words: Sequence[Word]) -> bool:
+    letters = [word for word in words if any(map(str.isalpha, word.core))]
+    loud = sum(word.core.isupper() and len(word.core) > 1 for word in letters)
+    return len(letters) >= SHORTEST_SHOUT and loud > SHOUTED_SHARE * len(letters)
+
+
+def _run(words: Sequence[Word], first: int) -> list[int]:
+    """Indices of the words from `first` on that belong together."""
+    run, index = [first], first
+    while len(run) < RUN_WORDS and _goes_on(words[index]):
+        reach = index + 1
+        while reach < len(words) and reach - index <= _CONNECTIVES_IN_A_ROW and _binds(words, reach):
+            reach += 1
+        if reach >= len(words) or words[reach].before or not _may_follow(words[reach]):
+            break
+        run.extend(range(index + 1, reach + 1))
+        index = reach
+    return run
+
+
+def _goes_on(word: Word) -> bool:
+    """Whether the name may continue after this word."""
+    if word.after == ".":
+        return len(word.core) == 1 or word.core.lower() in TITLES_BEFORE_A_DOT
+    return not word.after
+
+
+def _binds(words: Sequence[Word], index: int) -> bool:
+    word = words[index]
+    return word.core in CONNECTIVES and not (word.before or word.after or word.taken)
+
+
+def _may_follow(word: Word) -> bool:
+    if word.taken:
+        return False
+    return word.capital or _NUMBER.fullmatch(word.core) is not None
+
+
+def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]) -> Iterator[Span]:
+    """The names of one run: trimmed of words that only look like part of it, split at possessives."""
+    run = _trimmed(words, run)
+    if not run or (len(run) == 1 and not _stands_alone(words, run[0], inside)):
+        return
+    start, end = words[run[0]].start, words[run[-1]].end
+    if len(run) == 1 and _is_qualifier(text, start, end):
+        return
+    yield start, end
+    if (qualifier := _QUALIFIER.match(text, end)) is not None and not _NO_QUALIFIER.match(qualifier[1]):
+        yield start, qualifier.end()
+    for place, index in enumerate(run[:-1]):
+        if _POSSESSIVE.search(words[index].core):
+            yield start, words[index].end
+            if len(run) - place > len(("possessor", "one word")):
+                yield words[run[place + 1]].start, end
+            break
+
+
+def _is_qualifier(text: str, start: int, end: int) -> bool:
+    """Whether a single word stands in parentheses of its own after a word: "Polish-Russian War (Film)"."""
+    return (
+        text[max(0, start - 2) : start] == " ("
+        and text[end : end + 1] == ")"
+        and not text[start:end].isupper()
+    )
+
+
+def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
+    first, last = 0, len(run)
+    while first < last:
+        core = words[run[first]].core.lower()
+        opener = core in (OPENERS if words[run[first]].opens else FUNCTION_WORDS)
+        if opener or core in CONNECTIVES or (core in CALENDAR and last - first == 1):
+            first += 1
+        else:
+            break
+    while last > first and words[run[last - 1]].core.lower() in FUNCTION_WORDS | CONNECTIVES:
+        last -= 1
+    return run[first:last]
+
+
+def _stands_alone(words: Sequence[Word], index: int, inside: set[str]) -> bool:
+    """Whether a single capitalised word is a name."""
+    word = words[index]
+    bare = _POSSESSIVE.sub("", word.core)
+    lower = bare.lower()
+    if lower in CALENDAR or lower in FUNCTION_WORDS or len(bare) < len("ab"):
+        return False
+    if not word.opens or bare in inside or bare.isupper() or any(map(str.isdigit, bare)):
+        return True
+    if lower in OPENERS or lower.endswith(("ing", "ly")):
+        return False
+    follower = words[index + 1].core if index + 1 < len(words) and not word.after else ""
+    return bare != word.core or word.after[:1] in {",", ":"} or follower in NAME_VERBS

@@ -1,0 +1,80 @@
+"""The canonical form of a name: the one spelling under which the graph knows an entity.
+
+Compatibility forms, case, diacritics, typographic quotes and dashes, white space, surrounding
+punctuation, leading articles and a closing possessive are folded away; nothing else is. Applying
+it twice changes nothing, and it is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_SPACE = re.compile(r"\s+")
+_ARTICLE = re.compile(r"(?:the|an?) (?=.)")
+# Latin, Greek and Cyrillic accents only: kana voicing and Indic vowels are marks too, and letters
+_ACCENT = re.compile("[\u0300-\u036f]")
+_LETTERS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201b\u02bc", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+        # letters Unicode does not take apart, as they are usually written without their marks
+        **dict(zip("\u00f8\u0142\u0111\u00f0\u0131", "olddi", strict=True)),
+        **dict(zip("\u00fe\u00e6\u0153", ("th", "ae", "oe"), strict=True)),
+    }
+)
+_EDGE: Final = frozenset(" \"'`*\u00ab\u00bb\u2039\u203a\u00bf\u00a1,;:!?\u2026")
+_BRACKETS: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_CLOSING: Final = {closing: opening for opening, closing in _BRACKETS.items()}
+
+
+def canonical(surface: str) -> str:
+    """The canonical form of a name as written; empty when nothing of it is left."""
+    folded = _SPACE.sub(" ", _folded(surface))
+    end = _end_of_name(folded)
+    return folded[_start_of_name(folded, end) : end]
+
+
+def without_disambiguation(surface: str) -> str:
+    """A title without its closing parenthesis: "Theodred II (Bishop of Elmham)" gives "Theodred II"."""
+    stripped = surface.strip()
+    opening = stripped.rfind(" (")
+    return stripped[:opening].rstrip() if opening > 0 and stripped.endswith(")") else stripped
+
+
+def _folded(surface: str) -> str:
+    if surface.isascii():
+        return surface.lower()
+    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", surface)).casefold().translate(_LETTERS)
+    # folding case may bring forth accents of its own
+    return unicodedata.normalize("NFKC", _ACCENT.sub("", unicodedata.normalize("NFKD", bare)).casefold())
+
+
+def _end_of_name(text: str) -> int:
+    """Where the name ends: before punctuation, an unmatched bracket, a possessive."""
+    unmatched = {closing for closing, opening in _CLOSING.items() if opening not in text}
+    end = len(text)
+    while end:
+        if text[end - 1] in _EDGE or text[end - 1] == "." or text[end - 1] in unmatched:
+            end -= 1
+        elif text.endswith("'s", 0, end) and end > len("'s"):
+            end -= len("'s")
+        else:
+            break
+    return end
+
+
+def _start_of_name(text: str, end: int) -> int:
+    """Where the name starts: after punctuation, an unmatched bracket, an article."""
+    unmatched = {opening for opening, closing in _BRACKETS.items() if closing not in text}
+    start = 0
+    while start < end:
+        if text[start] in _EDGE or text[start] in unmatched:
+            start += 1
+        elif (article := _ARTICLE.match(text, start, end)) is not None:
+            start = article.end()
+        else:
+            break
+    return start

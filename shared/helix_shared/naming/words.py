@@ -1,0 +1,105 @@
+"""Word lists of name finding: which capitalised words are no names, and what binds names together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CONNECTIVES: Final = _words(
+    "of de van von der den the la le les du del della di da dos das y e el al bin ibn af zu"
+)
+"""May stand inside a name, between two capitalised words: "Bishop of Elmham", "Lord of the Rings"."""
+
+TITLES_BEFORE_A_DOT: Final = frozenset(
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "jr",
+        "sr",
+        "lt",
+        "col",
+        "gen",
+        "sgt",
+        "capt",
+        "rev",
+        "hon",
+        "mt",
+        "ft",
+        "no",
+        "vs",
+    ]
+)
+"""Abbreviations whose dot ends no sentence and no name."""
+
+FUNCTION_WORDS: Final = _words(
+    """
+    a about above across actually after again against ago all almost alone along already also although
+    always am among an and another any anybody anyone anything anyway are around as at away back be
+    because been before behind being below besides between both but by can cannot could couldn did didn
+    do does doesn doing don done down during each either else enough even ever every everybody everyone
+    everything except few for from further get gets getting give given go goes going gone got had hadn
+    has hasn have haven having he hence her here hers herself him himself his how however i if in indeed
+    instead into is isn it its itself just keep kept lately later least less let lets like likely many
+    may maybe me meanwhile might mine more moreover most much must my myself near nearly neither never
+    nevertheless next no nobody none nor not nothing now of off often oh ok okay on once one only onto or
+    other others otherwise our ours ourselves out over own per perhaps please quite rather really same
+    see seem seems shall she should shouldn since so some somebody someone something sometimes somewhere
+    soon still such sure than that the their theirs them themselves then there therefore these they thing
+    things this those though through throughout thus till to today together tomorrow tonight too toward
+    towards under unless until unto up upon us use used using usually very via was wasn we well were
+    weren what whatever when whenever where whereas wherever whether which while who whoever whole whom
+    whose why will with within without won would wouldn yes yesterday yet you your yours yourself
+    """
+)
+"""Words that carry no name by themselves, in any position."""
+
+OPENERS: Final = FUNCTION_WORDS | _words(
+    """
+    absolutely according add added additionally agreed ah alright amazing anytime apparently ask awesome
+    based basically believe best better big bug build built bye call called cause check checked cheers
+    clearly close come congrats congratulations consequently consider considering cool correct create
+    created currently damn dear decided default definitely delete depending deploy despite due early
+    earlier ensure error errors especially eventually exactly example examples excellent fantastic figure
+    file files finally find first fix fixed following fourth found fun furthermore generally glad good
+    gosh got great guess haha happy hello help hey hi hmm hope hopefully how's huge i'd i'll i'm i've
+    import important include including initially install installed interesting issue it's know last
+    later learned let's listen look looking looks love loved lovely made make makes meet mention morning
+    need needs new nice none note notes notice nope obviously old open originally overall people probably
+    problem put question read recently regarding remember remove removed renamed reply report result
+    results return returns right run running said say second see send set sets several should
+    show shows similarly simply since slowly sorry sounds source specifically start started stay step stop
+    subsequently success suddenly summary support suppose take talk tell test tests thank thanks that'll
+    that's theirs there's these they'd they'll they're they've third thought thoughts three time tip todo
+    totally traceback trust try two type typically ugh undefined unfortunately unlike update updated
+    usage useful user users value wait want warning was we'd we'll we're we've welcome what's whats work
+    works worth wow write wrote yay yeah yep you'd you'll you're you've
+    """
+)
+"""Words a sentence opens with that are no name there; a list, for want of a dictionary."""
+
+CALENDAR: Final = _words(
+    """
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec am pm ad bc bce ce
+    """
+)
+"""Capitalised, but times and no names when they stand alone."""
+
+NAME_VERBS: Final = _words(
+    """
+    is was has had said says asked told went goes wrote writes likes loves hates prefers wants works worked
+    lives lived moved plays played made makes thinks thought knows knew died became born will would can does
+    did uses used runs supports requires provides stores needs started joined left met married directed
+    starred founded won served returned
+    """
+)
+"""Words after which a single capitalised word at the start of a sentence is its subject, a name."""

@@ -1,0 +1,101 @@
+"""doc2query's rules: which questions a memory answers."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_doc2query.keep import QUESTIONS, keep
+from helix_doc2query.predict import predict
+
+
+def questions(text: str, *, speaker: str = "", title: str = "") -> list[str]:
+    """Candidates for a memory of this text."""
+    return predict({"memory_id": "m", "text": text, "title": title, "speaker": speaker})
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker", "expected"),
+    [
+        (
+            "We decided to use Postgres for the event store because it locks rows.",
+            "",
+            "what was the decision about the event store",
+        ),
+        ("We agreed on weekly releases.", "", "reason for the choice of weekly releases"),
+        ("Decision: ship on Friday.", "", "what did we decide on ship on Friday"),
+        ("We switched the cache from Redis to Valkey.", "", "what replaced the old the cache"),
+        ("helix_old was renamed to helix_new.", "", "new name of helix_old"),
+        ("ruff replaces flake8.", "", "what to use instead of flake8"),
+        ("I really love dark roast.", "Mel", "likes and preferences of Mel"),
+        ("I prefer tabs.", "", "what does user prefer: favourite favorite preference"),
+        ("I can't stand olives.", "Mel", "what does Mel dislike: hate avoid preference"),
+        ("My favourite colour is green.", "Mel", "which colour does Mel like best: preference"),
+        ("I'm allergic to nuts.", "Mel", "what can Mel not eat: allergy dietary restriction"),
+        ("Never commit to main.", "", "rule convention policy: commit to main"),
+        ("The outage was caused by a full disk.", "", "reason root cause why The outage"),
+        ("error[E0308]: mismatched types", "", "how to fix E0308: solution"),
+        ("It raised KeyError again", "", "what causes KeyError: cause reason problem failure"),
+        ("Fixed by adding an index.", "", "how to fix solve: solution fix workaround adding an index"),
+        ("To run the tests, use `make test`.", "", "how to run the tests: command steps instructions"),
+        ("Run `make` to build it.", "", "how to build it: command steps instructions"),
+        ("Set HELIX_PORT to 4222.", "", "value of HELIX_PORT: setting configuration option"),
+        ("timeout = 30", "", "what is timeout set to: value setting configuration"),
+        ("The pool size defaults to 10.", "", "value of The pool size: setting configuration default"),
+        ("Bryan suggested a rewrite.", "", "who said it: opinion advice of Bryan"),
+        ("I work as a nurse.", "Mel", "what is the job of Mel: occupation employer career"),
+        ("I moved to Berlin.", "Mel", "where is the home of Mel: residence city address"),
+        ("I visited Rome.", "Mel", "where did Mel travel: trip visit place"),
+        ("My dog is named Rex.", "Mel", "what is the name of the dog of Mel"),
+        ("It ships on 2024-03-12.", "", "when did it happen: date time day"),
+        ("We met last week.", "", "when did it happen: date time"),
+        ("Helix is a memory.", "", "what is Helix: definition meaning"),
+        ("RRF stands for reciprocal rank fusion.", "", "definition meaning abbreviation of RRF"),
+        ("The opera was composed by Ann.", "", "composer"),
+        ("Stored in postgres.", "", "postgresql database storage"),
+    ],
+)
+def test_a_statement_answers_its_question(text: str, speaker: str, expected: str) -> None:
+    """Each kind of statement gives the question people ask for it."""
+    assert expected in questions(text, speaker=speaker)
+
+
+def test_plain_talk_answers_nothing() -> None:
+    """Small talk gets no questions."""
+    assert questions("Wow, that sounds great! Keep going!") == []
+
+
+def test_the_title_gives_search_words_too() -> None:
+    """What the title speaks of is spoken of."""
+    assert [q for q in questions("It is fast.", title="DuckDB") if "database" in q] == ["database storage"]
+
+
+@given(st.text(max_size=400), st.text(max_size=40))
+def test_no_memory_breaks_prediction(text: str, speaker: str) -> None:
+    """Any row gives the same few questions twice."""
+    first = keep(questions(text, speaker=speaker), text)
+    assert first == keep(questions(text, speaker=speaker), text)
+    assert len(first) <= QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "we decided to use a for a for ",
+        "to a, to a, ",
+        "a replaces a replaces ",
+        "set a to set a to ",
+        "A",
+        "\n",
+        "x=1 ",
+    ],
+)
+def test_time_is_bounded_for_hostile_texts(piece: str) -> None:
+    """The longest text costs well under a second, however it is made."""
+    text = (piece * 100_000)[:100_000]
+    started = time.perf_counter()
+    keep(questions(text, speaker=text[:256]), text)
+    assert time.perf_counter() - started < 1.0
