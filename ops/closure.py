@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""The part of requirements.lock that one service needs, hashes included; for its image.
+
+    python ops/closure.py query              the lock's lines for services/query
+    python ops/closure.py hatchling          the same for a package of the lock
+    python ops/closure.py --members query    the workspace members it is made of, in order of installation
+
+Direct requirements come from the members' pyproject.toml, everything below them from the lock's own
+"via" comments. Standard library only: ops/Dockerfile runs it before anything is installed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MEMBER_FOLDERS = ("proto", "shared", "services/*", "ops/lab")
+
+_REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[([^]]*)])?[^;]*$")
+_PIN = re.compile(r"^([a-z0-9-]+)==\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One workspace member: its folder, and its requirements by extra ("" for the plain ones)."""
+
+    folder: str
+    requirements: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One package of the lock: its lines as they stand, and who asks for it."""
+
+    lines: list[str]
+    wanted_by: set[str]
+
+
+def read_members(root: Path) -> dict[str, Member]:
+    """Members by normalised project name."""
+    members = {}
+    for pattern in MEMBER_FOLDERS:
+        for file in sorted(root.glob(f"{pattern}/pyproject.toml")):
+            project = tomllib.loads(file.read_text())["project"]
+            extras = project.get("optional-dependencies", {})
+            requirements = {"": project.get("dependencies", []), **extras}
+            members[normal(project["name"])] = Member(str(file.parent.relative_to(root)), requirements)
+    return members
+
+
+def read_lock(text: str) -> dict[str, Pin]:
+    """Pins by name; a comment under a pin names who wants it."""
+    pins: dict[str, Pin] = {}
+    current = Pin([], set())
+    for line in text.splitlines():
+        if found := _PIN.match(line):
+            current = pins[found[1]] = Pin([line], set())
+        elif line.strip().startswith("#"):
+            wanting = line.strip("# ").removeprefix("via").split()
+            current.wanted_by.update(normal(name) for name in wanting[:1])
+        elif line.strip():
+            current.lines.append(line)
+    return pins
+
+
+def normal(name: str) -> str:
+    """Package name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[str]]:
+    """Members that `name` is made of, those it needs first, and the packages they ask for directly."""
+    ordered: list[str] = []
+    direct: set[str] = set()
+    seen: set[tuple[str, str]] = set()
+
+    def visit(project: str, extras: Iterable[str]) -> None:
+        if project not in members:
+            direct.add(project)
+            return
+        for extra in ("", *extras):
+            if (project, extra) not in seen:
+                seen.add((project, extra))
+                for wanted, its_extras in _parsed(members[project].requirements[extra]):
+                    visit(wanted, its_extras)
+        if project not in ordered:
+            ordered.append(project)
+
+    visit(name, ())
+    return ordered, direct
+
+
+def closure(direct: set[str], pins: dict[str, Pin]) -> list[str]:
+    """`direct` and everything they need, sorted.
+
+    Raises:
+        KeyError: a direct requirement is not in the lock.
+    """
+    needs: dict[str, set[str]] = {name: set() for name in pins}
+    for name, pin in pins.items():
+        for wanting in pin.wanted_by & pins.keys():
+            needs[wanting].add(name)
+    reached: set[str] = set()
+    waiting = sorted(direct)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += needs[name]
+    return sorted(reached)
+
+
+def _parsed(requirements: list[str]) -> Iterator[tuple[str, list[str]]]:
+    for requirement in requirements:
+        found = _REQUIREMENT.match(requirement)
+        if found is None:
+            message = f"requirement {requirement!r} has a marker; members must ask unconditionally"
+            raise ValueError(message)
+        yield normal(found[1]), [extra.strip() for extra in (found[2] or "").split(",") if extra.strip()]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the closure of the last argument."""
+    options, names = arguments[:-1], arguments[-1:]
+    if options not in ([], ["--members"]) or not names or names[0].startswith("-"):
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    members = read_members(ROOT)
+    folders = {f"services/{names[0]}", names[0]}
+    root = next((name for name, member in members.items() if member.folder in folders), normal(names[0]))
+    ordered, direct = members_of(root, members)
+    pins = read_lock((ROOT / "requirements.lock").read_text())
+    if missing := sorted(direct - pins.keys()):
+        sys.stderr.write(f"not in requirements.lock: {', '.join(missing)}; run `make lock`\n")
+        return 1
+    if options:
+        lines = [members[name].folder for name in ordered]
+    else:
+        lines = [line for name in closure(direct, pins) for line in pins[name].lines]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Health checks of the containers: exit 0 when healthy, else 1 with one line on standard error.
+
+    python ops/healthy.py http://127.0.0.1:9100/metrics   the address answers 200
+    python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service says SERVING
+
+A worker serves its metrics once its durable consumer stands, and ends itself when it can never receive
+again (`helix_shared.broker.worker`); the query service says SERVING once a generation is warm.
+"""
+
+from __future__ import annotations
+
+import sys
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+TIMEOUT_SECONDS = 3.0
+
+
+def problem(address: str) -> str:
+    """Why `address` is not healthy; empty when it is."""
+    parts = urlsplit(address)
+    if parts.scheme == "grpc":
+        return _grpc_problem(parts.netloc)
+    if parts.scheme != "http":
+        return f"neither http nor grpc: {address}"
+    try:
+        with urlopen(address, timeout=TIMEOUT_SECONDS) as reply:  # noqa: S310  http alone passes the check above
+            return "" if reply.status == 200 else f"{address} answers {reply.status}"  # noqa: PLR2004  HTTP OK
+    except (URLError, OSError) as error:
+        return f"{address} does not answer: {error}"
+
+
+def _grpc_problem(target: str) -> str:
+    import grpc  # noqa: PLC0415  workers' images check by http and need no gRPC here
+    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415  in the query image alone
+
+    with grpc.insecure_channel(target) as channel:
+        try:
+            stub = health_pb2_grpc.HealthStub(channel)
+            reply = stub.Check(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_SECONDS)
+        except grpc.RpcError as error:
+            return f"{target} does not answer: {error.code().name}"
+    state = health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
+    return "" if state == "SERVING" else f"{target} is {state}"
+
+
+def main(arguments: list[str]) -> int:
+    """Check the one address given."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    reason = problem(arguments[0])
+    if reason:
+        sys.stderr.write(f"{reason}\n")
+    return 1 if reason else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

