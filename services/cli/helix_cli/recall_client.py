@@ -1,0 +1,112 @@
+"""The query service from outside: three calls, and gRPC's failures as errors of our own tree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, Self, TypeVar
+
+import grpc
+
+from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_shared.errors import (
+    HelixError,
+    InvalidInputError,
+    NotFoundError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
+
+CALL_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 0.05
+REPLY_BYTES: Final = 64 * 1024 * 1024
+"""200 memories of the longest text in four-byte characters would be 80 MB; nothing real comes near."""
+
+_UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+T = TypeVar("T")
+
+
+class RecallClient:
+    """A connection to one query service; a context manager."""
+
+    def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS) -> None:
+        self.address = address
+        self._call_seconds = call_seconds
+        self._channel = grpc.insecure_channel(
+            address, options=[("grpc.max_receive_message_length", REPLY_BYTES)]
+        )
+        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+
+    def recall(self, request: recall_pb2.RecallRequest) -> recall_pb2.RecallResponse:
+        """Memories for a question.
+
+        Raises:
+            TemporaryError: nothing answers, or there is no generation yet.
+            InvalidInputError: the request breaks a limit.
+            PermanentError: anything else the service refuses.
+        """
+        reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request)
+        return reply
+
+    def status(self) -> recall_pb2.GetStatusResponse:
+        """What the service serves.
+
+        Raises: as `recall`.
+        """
+        reply: recall_pb2.GetStatusResponse = self._call(self._stub.GetStatus, recall_pb2.GetStatusRequest())
+        return reply
+
+    def wait_until_applied(self, sequence: int, *, wait_seconds: float) -> recall_pb2.GetStatusResponse:
+        """Return when every event up to `sequence` can be recalled.
+
+        Raises:
+            TemporaryError: it did not come to that in time.
+        """
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            reached = self.status()
+            if reached.applied_sequence >= sequence:
+                return reached
+            if time.monotonic() > deadline:
+                raise TemporaryError(
+                    f"sequence {sequence} is not applied after {wait_seconds:g} s, only "
+                    f"{reached.applied_sequence} is; `helix status` shows where it waits"
+                )
+            time.sleep(POLL_SECONDS)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, method: Callable[..., T], request: object) -> T:
+        try:
+            return method(request, timeout=self._call_seconds)
+        except grpc.RpcError as error:
+            self._raise(error)
+
+    def _raise(self, error: grpc.RpcError) -> NoReturn:
+        code = error.code()
+        details = str(error.details() or code.name)
+        raised: HelixError
+        if code in _UNREACHABLE:
+            raised = TemporaryError(
+                f"no answer from the query service at {self.address}: {details}; is `helix up` running?"
+            )
+        elif code == grpc.StatusCode.INVALID_ARGUMENT:
+            field, _, reason = details.partition(": ")
+            raised = InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
+        elif code == grpc.StatusCode.NOT_FOUND:
+            raised = NotFoundError(details)
+        elif code == grpc.StatusCode.RESOURCE_EXHAUSTED:
+            raised = OverloadedError(details)
+        else:
+            raised = PermanentError(f"query service failed with {code.name}: {details}")
+        raise raised from error

@@ -1,0 +1,170 @@
+"""Sessions of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
+
+One JSON object per line with `type`, `uuid`, `sessionId`, `cwd`, `timestamp` and a `message` whose
+content is a text or blocks. Texts of user and assistant become messages; a `tool_use` block waits
+for the `tool_result` of the same id and becomes one tool call. A `summary` names the session it
+ends in. Left out, and counted: thinking, what the program itself injects (`isMeta`, reminders,
+local commands, summaries of compaction), and conversations of sub-agents (`isSidechain`) unless
+asked for, which then are sessions of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from helix_cli.located import Refusal, from_fields
+from helix_cli.sources.fitting import pieces
+from helix_cli.sources.items import Item, Scope, Skipped, moment, project_of, session_token, text_of
+from helix_cli.sources.json_records import Record
+from helix_cli.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
+
+SPEAKERS: Final = ("user", "assistant")
+INJECTED: Final = (
+    "<command-name>",
+    "<command-message>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+    "Caveat: The messages below were generated",
+    "[Request interrupted by user",
+)
+
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code (\d{1,9})\b")
+
+
+def is_claude_code(record: Record) -> bool:
+    """Whether a line looks like one of Claude Code's."""
+    if record.get("type") == "summary" and "leafUuid" in record:
+        return True
+    return isinstance(record.get("type"), str) and "sessionId" in record
+
+
+def claude_code_items(
+    records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
+) -> Iterator[Item]:
+    """The events of one session file, in its order."""
+    reader = _Reader(scope, fallback_session)
+    for where, record in records:
+        if isinstance(record, Refusal):
+            yield record
+        else:
+            yield from reader.items(where, record)
+    yield from reader.rest()
+
+
+class _Reader:
+    """What the lines so far have left open: calls without a result, summaries without their session."""
+
+    def __init__(self, scope: Scope, fallback_session: str) -> None:
+        self._scope = scope
+        self._fallback_session = fallback_session
+        self._calls: dict[str, tuple[ToolCall, dict[str, Any]]] = {}
+        self._summaries: dict[str, tuple[str, str]] = {}
+        self._lines: dict[str, dict[str, Any]] = {}
+
+    def items(self, where: str, record: Record) -> Iterator[Item]:
+        kind = record.get("type")
+        if kind == "summary" and isinstance(record.get("summary"), str):
+            self._summaries[str(record.get("leafUuid"))] = (where, record["summary"])
+        elif kind not in SPEAKERS or not isinstance(record.get("message"), dict):
+            yield Skipped(f"{kind or 'untyped'} lines" if kind not in SPEAKERS else "lines without message")
+        elif record.get("isMeta") or record.get("isCompactSummary"):
+            yield Skipped("lines injected by the program")
+        elif record.get("isSidechain") and not self._scope.sidechains:
+            yield Skipped("lines of sub-agents (--sidechains takes them)")
+        else:
+            yield from self._said(where, record)
+
+    def rest(self) -> Iterator[Item]:
+        """What only the end of the file decides: calls without a result, titles of sessions."""
+        for identity, (call, fields) in self._calls.items():
+            yield tool_item(call, ToolResult(), event_id=f"claude:{identity}", scope_fields=fields)
+        for leaf, (where, summary) in self._summaries.items():
+            if leaf not in self._lines:
+                yield Skipped("summaries of other sessions")
+                continue
+            title = " ".join(summary.split())[:1_000]
+            named = {
+                "kind": "session",
+                "phase": "ended",
+                "event_id": f"claude:{leaf}:summary",
+                "title": title,
+            }
+            yield from_fields(where, {**self._lines[leaf], **named})
+
+    def _said(self, where: str, record: Record) -> Iterator[Item]:
+        fields = self._fields(record)
+        identity = record.get("uuid") if isinstance(record.get("uuid"), str) else _digest(record)
+        self._lines[str(identity)] = fields
+        content = record["message"].get("content")
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        texts = []
+        for block in filter(lambda b: isinstance(b, dict), blocks):
+            match block.get("type"):
+                case "text" | "image":
+                    texts.append(text_of([block]))
+                case "tool_use":
+                    call = described_call(where, str(block.get("name", "")), block.get("input"))
+                    self._calls[str(block.get("id"))] = (call, fields)
+                case "tool_result":
+                    yield self._result(where, record, block, fields)
+                case other:
+                    yield Skipped(f"{other} blocks")
+        yield from self._message(where, record, "\n".join(filter(None, texts)), identity=str(identity))
+
+    def _message(self, where: str, record: Record, said: str, *, identity: str) -> Iterator[Item]:
+        text = _REMINDER.sub("", said).strip()
+        if not text or text.startswith(INJECTED):
+            if said:
+                yield Skipped("lines injected by the program")
+            return
+        # what a sub-agent is told comes from the main agent, not from a person
+        told = record["type"] == "user" and record.get("isSidechain")
+        role = {"role": "assistant", "speaker": "main agent"} if told else {"role": record["type"]}
+        for number, piece in enumerate(pieces(text)):
+            if piece.strip():
+                suffix = f":{number}" if number else ""
+                message = {"kind": "message", "event_id": f"claude:{identity}{suffix}", "text": piece}
+                yield from_fields(where, {**self._lines[identity], **message, **role})
+
+    def _result(self, where: str, record: Record, block: Record, fields: dict[str, Any]) -> Item:
+        identity = str(block.get("tool_use_id"))
+        call, _ = self._calls.pop(identity, (ToolCall(where, "tool", "", ""), fields))
+        return tool_item(
+            call, _outcome(block, record), event_id=f"claude:{identity}"[:128], scope_fields=fields
+        )
+
+    def _fields(self, record: Record) -> dict[str, Any]:
+        session = str(record.get("sessionId") or self._fallback_session)
+        if record.get("isSidechain"):
+            session = f"{session}-{record.get('agentId') or 'sidechain'}"
+        return {
+            "tenant_id": self._scope.tenant_id,
+            "user_id": self._scope.user_id,
+            "project_id": self._scope.project_id or project_of(record.get("cwd")),
+            "session_id": session_token(session),
+            "occurred_at": moment(record.get("timestamp")),
+        }
+
+
+def _outcome(block: Record, record: Record) -> ToolResult:
+    """Output, error and exit status of a result; `toolUseResult` tells the two streams apart."""
+    text = text_of(block.get("content"))
+    streams = record.get("toolUseResult")
+    if block.get("is_error"):
+        status = _EXIT_CODE.match(text)
+        return ToolResult(error=text, exit_status=int(status.group(1)) if status else None)
+    if isinstance(streams, dict) and isinstance(streams.get("stdout"), str):
+        return ToolResult(
+            output=streams["stdout"] or text, error=str(streams.get("stderr") or ""), exit_status=0
+        )
+    return ToolResult(output=text)
+
+
+def _digest(record: Record) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,196 @@
+"""Sessions of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
+
+Today's lines are `{timestamp, type, payload}`; `session_meta` opens the file, `response_item` holds
+what was said and done, `event_msg` says the same again for the screen and is left out. Older files
+hold the items without the wrapper and have one time for the whole session. A call waits for the
+output of the same `call_id`. Left out, and counted: reasoning, the program's own context messages
+(environment, instructions), and everything that is neither a message nor a call.
+
+Lines have no id, so an event's id is session and line; the files only ever grow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from helix_cli.located import Refusal, from_fields
+from helix_cli.sources.fitting import pieces
+from helix_cli.sources.items import Item, Scope, Skipped, moment, project_of, session_token, text_of
+from helix_cli.sources.json_records import Record
+from helix_cli.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
+
+WRAPPED: Final = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+SPEAKERS: Final = ("user", "assistant")
+CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+OUTPUTS: Final = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
+BARE: Final = ("message", "reasoning", *CALLS, *OUTPUTS)
+CONTEXT: Final = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<INSTRUCTIONS>",
+    "<permissions",
+    "<turn_aborted>",
+    "<recommended_plugins>",
+    "# AGENTS.md instructions for",
+)
+
+_FOLDER = re.compile(r"<cwd>([^<]+)</cwd>")
+_EXIT_CODE = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d{1,9})\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_HEAD_CHARACTERS: Final = 300
+"""Newer versions put the exit code in front of the output; further down it would be output."""
+
+
+def is_codex(record: Record) -> bool:
+    """Whether a line looks like one of Codex's."""
+    kind = record.get("type")
+    if kind in WRAPPED and isinstance(record.get("payload"), dict):
+        return True
+    return "record_type" in record or kind in BARE or ("id" in record and "instructions" in record)
+
+
+def codex_items(
+    records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
+) -> Iterator[Item]:
+    """The events of one session file, in its order."""
+    reader = _Reader(scope, fallback_session)
+    for number, (where, record) in enumerate(records, start=1):
+        if isinstance(record, Refusal):
+            yield record
+        else:
+            yield from reader.items(where, record, number)
+    yield from reader.rest()
+
+
+class _Reader:
+    """What the lines so far have said: session, folder, last time, and calls without an output."""
+
+    def __init__(self, scope: Scope, fallback_session: str) -> None:
+        self._scope = scope
+        self._session = fallback_session
+        self._folder = ""
+        self._time: datetime | None = None
+        self._calls: dict[str, tuple[ToolCall, str, dict[str, Any]]] = {}
+
+    def items(self, where: str, record: Record, number: int) -> Iterator[Item]:
+        self._time = moment(record.get("timestamp")) or self._time
+        kind, payload = record.get("type"), record.get("payload")
+        if isinstance(payload, dict) and kind in WRAPPED:
+            if kind == "response_item":
+                yield from self._item(where, payload, number)
+            elif kind in {"session_meta", "turn_context"}:
+                self._learn(payload)
+            else:
+                yield Skipped(f"{kind} lines")
+        elif kind in BARE:
+            yield from self._item(where, record, number)
+        elif "record_type" not in record:
+            self._learn(record)
+
+    def rest(self) -> Iterator[Item]:
+        """Calls whose output never came."""
+        for call, event_id, fields in self._calls.values():
+            yield tool_item(call, ToolResult(), event_id=event_id, scope_fields=fields)
+
+    def _learn(self, payload: Record) -> None:
+        if isinstance(payload.get("id"), str):
+            self._session = payload["id"]
+        if isinstance(payload.get("cwd"), str):
+            self._folder = payload["cwd"]
+
+    def _item(self, where: str, item: Record, number: int) -> Iterator[Item]:
+        kind = item.get("type")
+        event_id = f"codex:{session_token(self._session)}:{number}"
+        if kind == "message":
+            yield from self._message(where, item, event_id)
+        elif kind in CALLS:
+            identity = str(item.get("call_id") or item.get("id") or event_id)
+            self._calls[identity] = (_call(where, item), event_id, self._fields())
+        elif kind in OUTPUTS:
+            waiting = self._calls.pop(str(item.get("call_id")), None)
+            call, event_id, _ = waiting or (ToolCall(where, "tool", "", ""), event_id, None)
+            yield tool_item(call, outcome(item.get("output")), event_id=event_id, scope_fields=self._fields())
+        else:
+            yield Skipped(f"{kind or 'untyped'} lines")
+
+    def _message(self, where: str, item: Record, event_id: str) -> Iterator[Item]:
+        text = text_of(item.get("content")).strip()
+        folder = _FOLDER.search(text) if text.startswith(CONTEXT) else None
+        if folder and not self._folder:
+            self._folder = folder.group(1)
+        if item.get("role") not in SPEAKERS or text.startswith(CONTEXT):
+            yield Skipped("context messages of the program")
+            return
+        for index, piece in enumerate(pieces(text)):
+            if piece.strip():
+                suffix = f":{index}" if index else ""
+                message = {
+                    "kind": "message",
+                    "role": item["role"],
+                    "event_id": event_id + suffix,
+                    "text": piece,
+                }
+                yield from_fields(where, {**self._fields(), **message})
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "tenant_id": self._scope.tenant_id,
+            "user_id": self._scope.user_id,
+            "project_id": self._scope.project_id or project_of(self._folder),
+            "session_id": session_token(self._session),
+            "occurred_at": self._time,
+        }
+
+
+def outcome(output: Any) -> ToolResult:
+    """Output and exit status; they come as JSON in a text, as a text with a head, or as blocks."""
+    if isinstance(output, str):
+        output = _unwrapped(output)
+    if isinstance(output, dict):
+        text = text_of(output.get("output", output.get("content", "")))
+        metadata = output.get("metadata")
+        status = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    else:
+        text = text_of(output)
+        found = _EXIT_CODE.search(text[:_HEAD_CHARACTERS])
+        status = int(found.group(1)) if found else None
+    status = status if isinstance(status, int) and abs(status) < 2**31 else None
+    return ToolResult(error=text, exit_status=status) if status else ToolResult(text, exit_status=status)
+
+
+def _unwrapped(output: str) -> Any:
+    """The object in a text that is one of Codex's own wrappers, else the text."""
+    if not output.startswith('{"'):
+        return output
+    try:
+        parsed = json.loads(output)
+    except (ValueError, RecursionError):
+        return output
+    return parsed if isinstance(parsed, dict) and "output" in parsed else output
+
+
+def _call(where: str, item: Record) -> ToolCall:
+    if item.get("type") == "local_shell_call":
+        return described_call(where, "local_shell", item.get("action"))
+    if item.get("type") == "web_search_call":
+        action = item.get("action")
+        query = action.get("query") if isinstance(action, dict) else None
+        return ToolCall(where, "web_search", str(query or ""), "")
+    given = item.get("input", item.get("arguments"))
+    call = described_call(where, str(item.get("name", "")), _arguments(given))
+    patched = _PATCHED.search(call.command)
+    return ToolCall(where, call.tool, call.command, patched.group(1)) if patched else call
+
+
+def _arguments(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        parsed = json.loads(given)
+    except (ValueError, RecursionError):
+        return given
+    return parsed if isinstance(parsed, dict) else given

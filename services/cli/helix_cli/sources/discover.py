@@ -1,0 +1,89 @@
+"""Which files an import takes, and what format each has.
+
+A folder gives its Markdown and JSONL files, sorted by path; folders whose names start with a dot
+are left alone, unless named themselves. What a JSONL file is, its first lines say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from helix_cli.located import Refusal
+from helix_cli.sources.claude_code import is_claude_code
+from helix_cli.sources.codex import is_codex
+from helix_cli.sources.json_records import json_records
+from helix_shared.errors import InvalidInputError
+
+LOOK_LINES: Final = 20
+MARKDOWN_ENDINGS: Final = (".md", ".markdown")
+TRANSCRIPT_ENDING: Final = ".jsonl"
+
+
+class Format(StrEnum):
+    """What a file is."""
+
+    MARKDOWN = "markdown"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file; `format` is None where nobody can tell. `name` is its path from the given folder on."""
+
+    path: Path
+    name: str
+    format: Format | None
+
+
+def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> list[Source]:
+    """The files to import.
+
+    Raises:
+        InvalidInputError: a path does not exist, or a named file has an ending nobody can read.
+    """
+    found: dict[Path, Source] = {}
+    for path in paths:
+        whole = path.expanduser().absolute()
+        if not whole.exists():
+            raise InvalidInputError("PATHS", f"{path} does not exist")
+        if not whole.is_dir() and source_format is None and not _is_known(whole):
+            raise InvalidInputError("PATHS", f"{path} ends neither in .md nor in .jsonl; say --format")
+        for file in _files(whole):
+            name = file.relative_to(whole.parent if whole.is_dir() else whole.parent.parent).as_posix()
+            if file not in found and (_is_known(file) or not whole.is_dir()):
+                found[file] = Source(file, name, source_format or detected(file))
+    return list(found.values())
+
+
+def detected(path: Path) -> Format | None:
+    """Format of a file by its ending and first lines."""
+    if path.suffix.lower() in MARKDOWN_ENDINGS:
+        return Format.MARKDOWN
+    for _, record in islice(json_records(path), LOOK_LINES):
+        if isinstance(record, Refusal):
+            continue
+        if is_claude_code(record):
+            return Format.CLAUDE_CODE
+        if is_codex(record):
+            return Format.CODEX
+    return None
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _is_known(path: Path) -> bool:
+    return path.suffix.lower() in (*MARKDOWN_ENDINGS, TRANSCRIPT_ENDING)

@@ -1,0 +1,70 @@
+"""Keeping the limits in the open: long texts are cut into whole pieces, outputs are marked where cut.
+
+A limit counts characters (`limits.TEXT_CHARACTERS`) and bytes of JSON (one event), because a
+character may need four bytes, or six where JSON escapes it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from helix import limits
+
+TEXT_BYTES: Final = 200 * 1024
+"""JSON bytes of all texts of one event; the other fields have the rest of `limits.EVENT_BYTES`."""
+LEAST_CHARACTERS: Final = 200
+_BOUNDARIES: Final = ("\n\n", "\n", " ")
+
+
+def json_bytes(text: str) -> int:
+    """Bytes of a text inside a JSON body."""
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def fits(text: str) -> bool:
+    """Whether the text keeps both limits."""
+    return len(text) <= limits.TEXT_CHARACTERS and json_bytes(text) <= TEXT_BYTES
+
+
+def pieces(text: str) -> list[str]:
+    """`text` in pieces that keep the limits, cut behind a paragraph, a line or a word; nothing is lost."""
+    found = []
+    while not fits(text):
+        cut = _cut(text)
+        found.append(text[:cut])
+        text = text[cut:]
+    return [*found, text] if text else found
+
+
+def shortened(text: str, characters: int) -> str:
+    """Head and tail of a text around a line that says how many characters are left out."""
+    if len(text) <= characters:
+        return text
+    half = characters // 2
+    missing = len(text) - 2 * half
+    return f"{text[:half]}\n[... {missing} characters left out by helix import ...]\n{text[-half:]}"
+
+
+def fitted(texts: dict[str, str]) -> dict[str, str]:
+    """The texts of one event, the largest shortened until all keep the limits together."""
+    room = limits.TEXT_CHARACTERS - LEAST_CHARACTERS
+    kept = {name: len(text) if len(text) <= limits.TEXT_CHARACTERS else room for name, text in texts.items()}
+    while True:
+        fitting = {name: shortened(text, kept[name]) for name, text in texts.items()}
+        if sum(map(json_bytes, fitting.values())) <= TEXT_BYTES:
+            return fitting
+        largest = max(fitting, key=lambda name: json_bytes(fitting[name]))
+        kept[largest] = max(LEAST_CHARACTERS, kept[largest] * 3 // 4)
+
+
+def _cut(text: str) -> int:
+    """Where to cut: behind the last boundary in the second half of the longest piece that fits."""
+    longest = min(len(text), limits.TEXT_CHARACTERS)
+    while not fits(text[:longest]):
+        longest = longest * 3 // 4
+    for boundary in _BOUNDARIES:
+        at = text.rfind(boundary, longest // 2, longest)
+        if at >= 0:
+            return at + len(boundary)
+    return longest

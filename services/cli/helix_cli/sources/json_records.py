@@ -1,0 +1,31 @@
+"""Lines of a transcript as JSON objects; what is none is a refusal with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from helix_cli.located import Refusal
+from helix_cli.reading import numbered_lines
+
+LINE_BYTES: Final = 64 * 1024 * 1024
+"""Transcripts hold pictures in their lines; they are left out later."""
+
+Record = dict[str, Any]
+
+
+def json_records(path: Path) -> Iterator[tuple[str, Record | Refusal]]:
+    """`file:line` and the object of every line that is not blank."""
+    with path.open("rb") as stream:
+        for where, line in numbered_lines(stream, str(path), line_bytes=LINE_BYTES):
+            yield where, line if isinstance(line, Refusal) else _record(where, line)
+
+
+def _record(where: str, line: bytes) -> Record | Refusal:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return Refusal(where, "line", f"no JSON: {error}")
+    return record if isinstance(record, dict) else Refusal(where, "line", "must be a JSON object")

@@ -1,0 +1,40 @@
+"""One file to its items: the reader by format. `importing` counts them and sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from helix_cli.located import Refusal
+from helix_cli.sources.claude_code import claude_code_items
+from helix_cli.sources.codex import codex_items
+from helix_cli.sources.discover import Format, Source
+from helix_cli.sources.items import Item, Scope
+from helix_cli.sources.json_records import json_records
+from helix_cli.sources.markdown import markdown_items
+
+UNKNOWN: Final = (
+    "is neither a transcript of Claude Code nor of Codex; "
+    "say --format, or publish events with `helix publish`"
+)
+
+
+def read_source(source: Source, scope: Scope) -> Iterator[Item]:
+    """Everything in a file; a file that cannot be read is one refusal."""
+    try:
+        yield from _items(source, scope)
+    except OSError as error:
+        yield Refusal(str(source.path), "file", f"cannot be read: {error.strerror or error}")
+
+
+def _items(source: Source, scope: Scope) -> Iterator[Item]:
+    path = source.path
+    match source.format:
+        case Format.MARKDOWN:
+            yield from markdown_items(path, source.name, scope)
+        case Format.CLAUDE_CODE:
+            yield from claude_code_items(json_records(path), scope, fallback_session=path.stem)
+        case Format.CODEX:
+            yield from codex_items(json_records(path), scope, fallback_session=path.stem)
+        case None:
+            yield Refusal(str(path), "file", UNKNOWN)

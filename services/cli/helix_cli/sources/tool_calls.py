@@ -1,0 +1,82 @@
+"""A tool call and its result as one `tool` event; shared by the transcript readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from helix import limits
+from helix_cli.located import from_fields
+from helix_cli.sources.fitting import fitted
+from helix_cli.sources.items import Item, Skipped, short_name
+
+COMMAND_KEYS: Final = ("command", "cmd")
+PATH_KEYS: Final = ("file_path", "notebook_path", "filePath", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that waits for its result."""
+
+    where: str
+    tool: str
+    command: str
+    file_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came back."""
+
+    output: str = ""
+    error: str = ""
+    exit_status: int | None = None
+
+
+def described_call(where: str, tool: str, given: Any) -> ToolCall:
+    """A call from its arguments: command line and file path where they are told apart, else JSON."""
+    if not isinstance(given, Mapping):
+        return ToolCall(where, tool, given if isinstance(given, str) else "", "")
+    path = next((str(given[key]) for key in PATH_KEYS if isinstance(given.get(key), str)), "")
+    command = next((given[key] for key in COMMAND_KEYS if given.get(key)), None)
+    if command is None:
+        rest = {key: value for key, value in given.items() if key not in PATH_KEYS}
+        command = json.dumps(rest, ensure_ascii=False) if rest else ""
+    return ToolCall(where, tool, command_line(command), path)
+
+
+def command_line(command: Any) -> str:
+    """A command as one line; `bash -lc <script>` is the script."""
+    if isinstance(command, str):
+        return command
+    if not isinstance(command, list):
+        return json.dumps(command, ensure_ascii=False)
+    words = [str(word) for word in command]
+    shell_words = 3
+    if len(words) == shell_words and words[1] in {"-c", "-lc"}:
+        return words[2]
+    return " ".join(words)
+
+
+def tool_item(call: ToolCall, result: ToolResult, *, event_id: str, scope_fields: Mapping[str, Any]) -> Item:
+    """The event; texts over the limit keep head and tail around a line that says so."""
+    path, command = call.file_path, call.command
+    if len(path) > limits.URI_CHARACTERS:
+        path, command = "", f"{path} {command}"
+    if not any(text.strip() for text in (path, command, result.output, result.error)):
+        return Skipped("tool calls without any text")
+    texts = fitted({"command": command, "output": result.output, "error": result.error})
+    return from_fields(
+        call.where,
+        {
+            **scope_fields,
+            "kind": "tool",
+            "event_id": event_id,
+            "tool": short_name(call.tool or "tool"),
+            "file_path": path,
+            "exit_status": result.exit_status,
+            **texts,
+        },
+    )

@@ -1,0 +1,231 @@
+"""`helix status`: one look at everything; a part that is down is named and the others still show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import typer
+from nats.js.errors import NotFoundError
+from rich.table import Table
+
+from helix import subjects
+from helix_cli import options
+from helix_cli.broker import connected
+from helix_cli.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
+from helix_cli.recall_client import RecallClient
+from helix_cli.terminal import plain, size, stdout
+from helix_shared.broker import streams
+from helix_shared.errors import HelixError
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+
+STATUS_SECONDS: Final = 3.0
+
+HELP: Final = f"""Show streams, consumers, the served generation, and its lag.
+
+[bold]Examples[/bold]
+
+  helix status
+  helix status --json | jq .lag
+
+lag is how many events are published but not yet recallable. The command
+ends with 3 when a part is down, and names it.
+
+{EXIT_CODES}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRow:
+    """One stream."""
+
+    name: str
+    messages: int
+    bytes: int
+    first_sequence: int
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRow:
+    """One durable consumer: `pending` not delivered yet, `ack_pending` being worked on."""
+
+    stream: str
+    name: str
+    pending: int
+    ack_pending: int
+    redelivered: int
+
+
+@dataclass(frozen=True, slots=True)
+class NatsPart:
+    """What NATS says; `problem` is empty when it answers and is provisioned."""
+
+    url: str
+    problem: str = ""
+    streams: list[StreamRow] = field(default_factory=list)
+    consumers: list[ConsumerRow] = field(default_factory=list)
+
+    def stream(self, name: str) -> StreamRow | None:
+        """The row of one stream."""
+        return next((row for row in self.streams if row.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """What the query service says; `problem` is empty when it answers."""
+
+    address: str
+    problem: str = ""
+    generation: int = 0
+    age_seconds: float | None = None
+    applied_sequence: int = 0
+    derived_sequence: int = 0
+    model: str = ""
+    model_checksum: str = ""
+    memories: int = 0
+    entities: int = 0
+    edges: int = 0
+    uptime_seconds: float = 0.0
+
+
+def status_command(
+    *,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Show the status; the help text stands in `HELP`."""
+    broker = run_async(look_at_nats(options.nats_url(nats, home)))
+    service = look_at_query(options.query_address(query, home), now=datetime.now(UTC))
+    if as_json:
+        typer.echo(json.dumps(summary(broker, service), indent=2))
+    else:
+        _print(broker, service)
+    if broker.problem or service.problem:
+        raise typer.Exit(UNREACHABLE_EXIT)
+
+
+def summary(broker: NatsPart, service: QueryPart) -> dict[str, object]:
+    """Both parts for programs."""
+    return {
+        "nats": asdict(broker),
+        "query": asdict(service),
+        "lag": lag(broker, service),
+        "dead_letters": _dead_letters(broker),
+    }
+
+
+def lag(broker: NatsPart, service: QueryPart) -> int | None:
+    """Events published but not in the served generation; None while a part is down."""
+    log = broker.stream(subjects.EVENTS_STREAM)
+    if log is None or service.problem:
+        return None
+    return max(0, log.last_sequence - service.applied_sequence)
+
+
+async def look_at_nats(url: str) -> NatsPart:
+    """Streams and consumers; never raises because of NATS."""
+    try:
+        async with connected(url) as jetstream:
+            rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
+            consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
+    except HelixError as error:
+        return NatsPart(url, problem=str(error))
+    missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
+    return NatsPart(url, missing, [row for row in rows if row], [row for row in consumers if row])
+
+
+def look_at_query(address: str, *, now: datetime) -> QueryPart:
+    """What is served; never raises because of the service."""
+    try:
+        with RecallClient(address, call_seconds=STATUS_SECONDS) as client:
+            reply = client.status()
+    except HelixError as error:
+        return QueryPart(address, problem=str(error))
+    published = reply.published_at.ToDatetime(UTC) if reply.HasField("published_at") else None
+    return QueryPart(
+        address,
+        generation=reply.generation,
+        age_seconds=(now - published).total_seconds() if published and reply.generation else None,
+        applied_sequence=reply.applied_sequence,
+        derived_sequence=reply.derived_sequence,
+        model=reply.model,
+        model_checksum=reply.model_checksum,
+        memories=reply.memories,
+        entities=reply.entities,
+        edges=reply.edges,
+        uptime_seconds=reply.uptime_seconds,
+    )
+
+
+async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:
+    try:
+        state = (await jetstream.stream_info(name)).state
+    except NotFoundError:
+        return None
+    return StreamRow(name, state.messages, state.bytes, state.first_seq, state.last_seq)
+
+
+async def _consumer(jetstream: JetStreamContext, stream: str, name: str) -> ConsumerRow | None:
+    try:
+        info = await jetstream.consumer_info(stream, name)
+    except NotFoundError:
+        return None
+    return ConsumerRow(
+        stream, name, info.num_pending or 0, info.num_ack_pending or 0, info.num_redelivered or 0
+    )
+
+
+def _dead_letters(broker: NatsPart) -> int | None:
+    row = broker.stream(subjects.DLQ_STREAM)
+    return None if row is None else row.messages
+
+
+def _print(broker: NatsPart, service: QueryPart) -> None:
+    console = stdout()
+    console.print(plain(f"nats   {broker.url}  {broker.problem or 'ok'}"))
+    if broker.streams:
+        console.print(_streams_table(broker.streams))
+    if broker.consumers:
+        console.print(_consumers_table(broker.consumers))
+    console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
+    if not service.problem:
+        console.print(plain(_served(service)))
+    behind = lag(broker, service)
+    if behind is not None:
+        console.print(f"lag    {behind} events published but not yet recallable")
+    if _dead_letters(broker):
+        console.print(f"dead letters: {_dead_letters(broker)}; see `helix dlq ls`")
+
+
+def _served(service: QueryPart) -> str:
+    if not service.generation:
+        return f"       no generation yet, model {service.model or 'none'}"
+    age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
+    return (
+        f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
+        f"       {service.memories} memories, {service.entities} entities, {service.edges} edges\n"
+        f"       model {service.model} ({service.model_checksum[:12]})"
+    )
+
+
+def _streams_table(rows: list[StreamRow]) -> Table:
+    table = Table("stream", "messages", "size", "first", "last", box=None, header_style="bold")
+    for row in rows:
+        table.add_row(
+            row.name, str(row.messages), size(row.bytes), str(row.first_sequence), str(row.last_sequence)
+        )
+    return table
+
+
+def _consumers_table(rows: list[ConsumerRow]) -> Table:
+    table = Table("consumer", "pending", "in work", "redelivered", box=None, header_style="bold")
+    for row in rows:
+        table.add_row(row.name, str(row.pending), str(row.ack_pending), str(row.redelivered))
+    return table

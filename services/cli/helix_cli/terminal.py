@@ -1,0 +1,78 @@
+"""Showing things: what came from outside is never let near the terminal's escape sequences.
+
+Results go to standard output, everything else (progress, complaints) to standard error.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+_HARMLESS: Final = "\n\t"
+_DIRECTIONS: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str) -> str:
+    """`text` with control characters and writing-direction marks replaced by U+FFFD."""
+    return "".join("\ufffd" if _is_control(c) else c for c in text)
+
+
+def plain(text: str) -> Text:
+    """Foreign text for a rich table: no markup, no control characters."""
+    return Text(printable(text))
+
+
+def one_line(text: str, *, characters: int) -> str:
+    """`text` on one line; a cut one ends in an ellipsis."""
+    joined = " ".join(text.split())
+    return joined if len(joined) <= characters else joined[: characters - 1].rstrip() + "…"
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    typer.echo(f"error: {printable(' '.join(message.split()))}", err=True)
+
+
+def note(message: str) -> None:
+    """A line for people on standard error; standard output stays for the result."""
+    typer.echo(printable(message), err=True)
+
+
+def stdout() -> Console:
+    """A console on standard output; made when needed, because tests replace the stream."""
+    return Console(highlight=False)
+
+
+def size(count: float) -> str:
+    """Bytes for people."""
+    step = 1024.0
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < step:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= step
+    return f"{count:.1f} TiB"
+
+
+def progress() -> Progress:
+    """A progress bar on standard error that shows nothing unless that is a terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _is_control(character: str) -> bool:
+    if character in _HARMLESS:
+        return False
+    return character in _DIRECTIONS or unicodedata.category(character) in {"Cc", "Cs"}

@@ -1,0 +1,160 @@
+"""The whole of Helix as processes: started, crashed, started again, drained."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.home import HomeFolder, birth, read_record
+from helix_cli.stack import Stack
+from helix_shared.errors import PermanentError
+
+pytestmark = pytest.mark.integration
+
+
+def run(home: Path, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command on this home."""
+    runner = CliRunner(env={"COLUMNS": "140", "HELIX_TENANT": "acme", "HELIX_HOME": str(home)})
+    result = runner.invoke(app, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """One stack for the tests of this file."""
+    home = tmp_path_factory.mktemp("home")
+    with Stack(home, nats_port=0, query_port=0, copies={"ingest": 2}, models=models_dir) as running:
+        running.wait_ready()
+        yield running
+
+
+def test_what_is_published_is_recalled(stack: Stack) -> None:
+    """The three-line start of the help, against the processes it starts."""
+    home = stack.home.root
+    code, out, err = run(
+        home, "publish", "--session", "s1", "--text", "We chose Postgres as database.", "--wait"
+    )
+    assert code == 0, err
+    assert "recallable in generation" in out
+    code, out, err = run(home, "recall", "which database did we choose?", "--json")
+    assert code == 0, err
+    reply = json.loads(out)
+    assert "Postgres" in reply["memories"][0]["memory"]["text"]
+    assert "Postgres" in run(home, "recall", "which database did we choose?")[1]
+    assert "Postgres" in run(home, "recall", "which database did we choose?", "--packed")[1]
+
+
+def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:
+    """Every part answers."""
+    run(stack.home.root, "publish", "--text", "Something to count.", "--wait")
+    code, out, err = run(stack.home.root, "status", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["lag"] == 0
+    assert report["query"]["generation"] > 0
+    assert report["query"]["memories"] > 0
+    assert len(report["nats"]["consumers"]) == 5
+
+
+def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:
+    """And the record names all of them."""
+    record = read_record(stack.home)
+    assert record is not None
+    names = ["nats", "ingest-1", "ingest-2", "doc2query-1", "kg-1", "consolidation-1", "query-1"]
+    assert list(record.pids) == names
+    assert [child.name for child in stack.processes] == names
+
+
+def test_a_second_stack_on_the_same_home_is_refused(stack: Stack, models_dir: Path) -> None:
+    """And does not disturb the first."""
+    with pytest.raises(PermanentError, match="already running"):
+        Stack(stack.home.root, nats_port=0, query_port=0, models=models_dir).start()
+    assert run(stack.home.root, "status")[0] == 0
+
+
+@pytest.mark.parametrize("service", ["ingest", "kg", "doc2query", "query", "consolidation", "nats"])
+def test_a_crashed_process_comes_back_and_nothing_is_lost(stack: Stack, service: str) -> None:
+    """Killed while an event is on its way; the event is recallable afterwards."""
+    word = f"canary{service}"
+    pid = stack.kill(service)
+    until(lambda: all(child.ended() is None for child in stack.processes))
+    assert pid not in {child.pid for child in stack.processes}
+    stack.wait_ready(timeout_seconds=60)
+    code, _, err = run(stack.home.root, "publish", "--text", f"The {word} sings.", "--wait")
+    assert code == 0, err
+    assert word in run(stack.home.root, "recall", f"what does {word} do?", "--never-skip")[1]
+
+
+def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_dir: Path) -> None:
+    """It says where everything is and when it is ready; no process and no record stays behind."""
+    (tmp_path / "models").symlink_to(models_dir)
+    command = [
+        sys.executable,
+        "-m",
+        "helix_cli",
+        "up",
+        "--home",
+        str(tmp_path),
+        "--port",
+        "0",
+        "--nats-port",
+        "0",
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("ready in"):
+            break
+    record = read_record(HomeFolder.at(tmp_path))
+    assert record is not None
+    process.send_signal(signal.SIGTERM)
+    rest, _ = process.communicate(timeout=60)
+    told = "".join(lines)
+    assert process.returncode == 0
+    for part in (record.nats_url, record.query_address, str(tmp_path / "data"), "model "):
+        assert part in told
+    assert rest.endswith("stopped\n")
+    assert "killed" not in rest
+    assert read_record(HomeFolder.at(tmp_path)) is None
+    assert [name for name, pid in record.pids.items() if birth(pid) == record.births[name]] == []
+
+
+def test_what_a_killed_up_left_behind_is_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
+    """Two NATS servers on one store would destroy it."""
+    program = (
+        "import os, signal, sys; from pathlib import Path; from helix_cli.stack import Stack\n"
+        "Stack(Path(sys.argv[1]), nats_port=0, query_port=0, models=Path(sys.argv[2])).start()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path), str(models_dir)], check=False)
+    record = read_record(HomeFolder.at(tmp_path))
+    assert record is not None
+    assert [name for name, pid in record.pids.items() if birth(pid) == record.births[name]] == list(
+        record.pids
+    )
+    said: list[str] = []
+    with Stack(tmp_path, nats_port=0, query_port=0, models=models_dir, say=said.append) as again:
+        again.wait_ready()
+        alive = [name for name, pid in record.pids.items() if birth(pid) == record.births[name]]
+    assert alive == []
+    assert sum("left over" in line for line in said) == len(record.pids)

@@ -1,0 +1,182 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix import events
+from helix_cli.located import Located
+from helix_cli.sources.codex import outcome
+from helix_cli.sources.discover import Format, discover
+from helix_cli.sources.items import Item, Scope, Skipped
+from helix_cli.sources.read import read_source
+from helix_cli.sources.tool_calls import ToolResult
+
+SESSION = "019a6c11-52aa-7c30-8b1d-9f3f6f1c2a10"
+
+
+def wrapped(kind: str, payload: dict[str, Any], second: int = 0) -> dict[str, Any]:
+    """A line of today."""
+    return {"timestamp": f"2026-11-05T14:00:{second:02}.500Z", "type": kind, "payload": payload}
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    """A message item."""
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+SAMPLE = [
+    wrapped(
+        "session_meta",
+        {
+            "id": SESSION,
+            "timestamp": "2026-11-05T14:00:00.100Z",
+            "cwd": "/home/ada/src/greenhouse",
+            "originator": "codex_cli_rs",
+            "cli_version": "0.61.0",
+        },
+    ),
+    wrapped("response_item", message("user", "<environment_context>\n<cwd>/x</cwd>\n</environment_context>")),
+    wrapped("response_item", message("user", "Why does the valve stay open?"), 1),
+    wrapped("event_msg", {"type": "user_message", "message": "Why does the valve stay open?"}, 1),
+    wrapped("turn_context", {"cwd": "/home/ada/src/greenhouse", "model": "m"}, 2),
+    wrapped("response_item", {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}, 3),
+    wrapped(
+        "response_item",
+        {
+            "type": "function_call",
+            "name": "shell",
+            "arguments": json.dumps({"command": ["bash", "-lc", "make check"], "workdir": "/x"}),
+            "call_id": "call_1",
+        },
+        4,
+    ),
+    wrapped(
+        "response_item",
+        {
+            "type": "function_call_output",
+            "call_id": "call_1",
+            "output": json.dumps({"output": "valve: FAIL\n", "metadata": {"exit_code": 2}}),
+        },
+        5,
+    ),
+    wrapped(
+        "response_item",
+        {
+            "type": "custom_tool_call",
+            "status": "completed",
+            "call_id": "call_2",
+            "name": "apply_patch",
+            "input": "*** Begin Patch\n*** Update File: src/valve.py\n@@\n-OPEN\n+SHUT\n*** End Patch",
+        },
+        6,
+    ),
+    wrapped(
+        "response_item",
+        {
+            "type": "custom_tool_call_output",
+            "call_id": "call_2",
+            "output": json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}),
+        },
+        7,
+    ),
+    wrapped("response_item", message("assistant", "The relay was inverted; it is fixed."), 8),
+]
+
+
+def items(tmp_path: Path, *lines: Any) -> list[Item]:
+    """What an import makes of these lines."""
+    path = tmp_path / "rollout-2026-11-05T14-00-00-x.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
+    (source,) = discover([path])
+    assert source.format is Format.CODEX
+    return list(read_source(source, Scope("acme")))
+
+
+def found(all_items: list[Item]) -> list[events.Event]:
+    """The events alone."""
+    return [item.event for item in all_items if isinstance(item, Located)]
+
+
+def test_a_session_becomes_messages_and_tool_calls(tmp_path: Path) -> None:
+    """Ids are session and line; screen events, reasoning and context are no memories."""
+    said = found(items(tmp_path, *SAMPLE))
+    assert [event.event_id for event in said] == [f"codex:{SESSION}:{n}" for n in (3, 7, 9, 11)]
+    assert [event.kind for event in said] == ["message", "tool", "tool", "message"]
+    assert {(event.session_id, event.project_id) for event in said} == {(SESSION, "greenhouse")}
+    assert said[0].occurred_at is not None
+    assert said[0].occurred_at.isoformat() == "2026-11-05T14:00:01.500000+00:00"
+
+
+def test_calls_carry_command_file_and_outcome(tmp_path: Path) -> None:
+    """`bash -lc` is the script; a patch names its file; a failed call's text is its error."""
+    shell, patch = (e for e in found(items(tmp_path, *SAMPLE)) if isinstance(e, events.ToolEvent))
+    assert (shell.tool, shell.command, shell.exit_status) == ("shell", "make check", 2)
+    assert (shell.output, shell.error) == ("", "valve: FAIL\n")
+    assert (patch.tool, patch.file_path, patch.exit_status) == ("apply_patch", "src/valve.py", 0)
+    assert "+SHUT" in patch.command
+
+
+def test_the_older_form_without_wrapper_is_read(tmp_path: Path) -> None:
+    """One time for all; the folder stands in the context message."""
+    said = found(
+        items(
+            tmp_path,
+            {"id": "old-1", "timestamp": "2026-05-01T08:00:00.000Z", "instructions": None},
+            {"record_type": "state"},
+            message("user", "<environment_context>\n  <cwd>/srv/api</cwd>\n</environment_context>"),
+            message("user", "List the routes"),
+            {
+                "type": "local_shell_call",
+                "call_id": "c",
+                "action": {"type": "exec", "command": ["ls", "routes"]},
+            },
+            {"type": "function_call_output", "call_id": "c", "output": "users.py"},
+            {"record_type": "state"},
+        )
+    )
+    assert [(e.kind, e.session_id, e.project_id) for e in said] == [
+        ("message", "old-1", "api"),
+        ("tool", "old-1", "api"),
+    ]
+    tool = said[1]
+    assert isinstance(tool, events.ToolEvent)
+    assert (tool.command, tool.output) == ("ls routes", "users.py")
+    assert tool.occurred_at is not None
+    assert tool.occurred_at.hour == 8
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("plain", ToolResult("plain")),
+        ('{"output":"ok","metadata":{"exit_code":0}}', ToolResult("ok", exit_status=0)),
+        ('{"results": 3}', ToolResult('{"results": 3}')),
+        (
+            "Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno",
+            ToolResult(error="Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno", exit_status=1),
+        ),
+        ("Process exited with code 0\nhi", ToolResult("Process exited with code 0\nhi", "", 0)),
+        ({"content": "done", "success": True}, ToolResult("done")),
+        ([{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "x"}],
+         ToolResult("a\n[image left out by helix import]")),
+        (None, ToolResult()),
+    ],
+)  # fmt: skip
+def test_every_form_of_an_output_is_understood(output: Any, expected: ToolResult) -> None:
+    """JSON that is the tool's own answer stays as it is."""
+    assert outcome(output) == expected
+
+
+def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+    """Nothing disappears without a word."""
+    reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, Skipped))
+    assert reasons == ["context messages of the program", "event_msg lines", "reasoning lines"]
+
+
+def test_a_jsonl_file_of_neither_program_is_not_guessed(tmp_path: Path) -> None:
+    """Helix events, for one, go through `helix publish`."""
+    (tmp_path / "x.jsonl").write_text('{"kind": "message", "text": "hi"}\n')
+    (source,) = discover([tmp_path])
+    assert source.format is None

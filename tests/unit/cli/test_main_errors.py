@@ -1,0 +1,110 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.failure import exit_code
+from helix_shared.errors import (
+    CorruptArtifactError,
+    HelixError,
+    InvalidInputError,
+    NotFoundError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
+
+NOWHERE = ["--nats", "nats://127.0.0.1:1", "--query", "127.0.0.1:1"]
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    result = CliRunner(env={"COLUMNS": "100", "HELIX_TENANT": ""}).invoke(app, [str(a) for a in arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_first_help_shows_the_three_line_start() -> None:
+    """Whoever types `helix` alone learns how to begin."""
+    code, out, _ = run("--help")
+    assert code == 0
+    for line in ("helix up", "helix publish --tenant acme", 'helix recall "which database'):
+        assert line in out
+
+
+@pytest.mark.parametrize(
+    "command", ["up", "publish", "import", "recall", "status", "provision", "dlq ls", "dlq show"]
+)
+def test_every_command_teaches_by_example_and_documents_its_exit_codes(command: str) -> None:
+    """An example line and the table of exit codes stand in each help."""
+    code, out, _ = run(*command.split(), "--help")
+    assert code == 0
+    assert f"helix {command}" in out
+    assert "3 not reachable" in out
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidInputError("f", "r"), 2),
+        (PermanentError("x"), 1),
+        (NotFoundError("x"), 1),
+        (CorruptArtifactError("x"), 1),
+        (TemporaryError("x"), 3),
+        (OverloadedError("x"), 1),
+    ],
+)
+def test_each_error_of_the_tree_has_its_exit_code(error: HelixError, code: int) -> None:
+    """The table of `failure`, row by row."""
+    assert exit_code(error) == code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["publish", "--tenant", "acme", "--text", "hi", "--nats", "nats://127.0.0.1:1"],
+        ["recall", "what?", "--tenant", "acme", "--query", "127.0.0.1:1"],
+        ["provision", "--nats", "nats://127.0.0.1:1"],
+        ["dlq", "ls", "--nats", "nats://127.0.0.1:1"],
+    ],
+)
+def test_an_absent_server_is_one_line_and_exit_code_3(arguments: list[str]) -> None:
+    """No traceback, and the address that does not answer is named."""
+    code, _, err = run(*arguments)
+    assert code == 3
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert "127.0.0.1:1" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["recall", "what?"], "--tenant"),
+        (["recall", "what?", "--tenant", "acme", "--after", "yesterday"], "--after"),
+        (["recall", "what?", "--tenant", "acme", "--top-k", "0"], "--top-k"),
+        (["recall", "what?", "--tenant", "acme", "--mode", "psychic"], "--mode"),
+        (["import", "."], "--tenant"),
+        (["import", "/no/such/place", "--tenant", "acme"], "/no/such/place"),
+        (["publish", "--tenant", "acme"], "--text"),
+        (["publish", "x.jsonl", "--tenant", "acme", "--text", "both"], "--text"),
+        (["publish", "--tenant", "a.b", "--text", "hi"], "tenant_id"),
+        (["up", "--copies", "ingest"], "--copies"),
+        (["up", "--copies", "query=2"], "--copies"),
+        (["up", "--copies", "kafka=1"], "kafka"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_a_usage_error_names_what_is_wrong_and_exits_2(arguments: list[str], named: str) -> None:
+    """Nothing is started or sent for any of them."""
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert named in err
+    assert "Traceback" not in err
+
+
+def test_a_file_that_is_not_there_exits_1(tmp_path: Path) -> None:
+    """The file is named; no traceback."""
+    code, _, err = run("publish", tmp_path / "gone.jsonl", *NOWHERE[:2])
+    assert code == 1
+    assert "gone.jsonl" in err

@@ -1,0 +1,54 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from helix import events
+from helix_cli.publish import one_event
+from helix_shared.errors import InvalidInputError
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def event(**given: object) -> events.Event:
+    """The event that these options make."""
+    kind, role = str(given.pop("kind", "message")), str(given.pop("role", "user"))
+    return one_event(given, tenant="acme", kind=kind, role=role, now=NOW).event
+
+
+def test_options_make_a_message_of_now_with_a_fresh_id() -> None:
+    """Two events of the same words are two events."""
+    first, second = event(text="hello", session_id="s1"), event(text="hello", session_id="s1")
+    assert isinstance(first, events.MessageEvent)
+    assert (first.text, first.session_id, first.occurred_at) == ("hello", "s1", NOW)
+    assert first.event_id != second.event_id
+
+
+def test_the_text_of_a_document_is_its_body() -> None:
+    """`--text` goes where the kind holds its text."""
+    made = event(kind="document", text="# Notes", title="Notes", set=["document_id=notes"])
+    assert isinstance(made, events.DocumentEvent)
+    assert made.body == "# Notes"
+
+
+def test_set_reaches_every_field_and_understands_json() -> None:
+    """Numbers and lists are JSON, anything else is text."""
+    made = event(kind="tool", set=["tool=bash", "command=make test", "exit_status=2", 'tags=["ci"]'])
+    assert isinstance(made, events.ToolEvent)
+    assert (made.tool, made.command, made.exit_status, made.tags) == ("bash", "make test", 2, ["ci"])
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"text": "hi", "type": "decision"}, "type"),
+        ({"text": "hi", "session_id": "a b"}, "session_id"),
+        ({"text": "hi", "role": "boss"}, "role"),
+        ({"text": "hi", "set": ["nonsense"]}, "--set"),
+        ({"kind": "erase", "set": ["of_user=ada", "of_session=s1"]}, "event"),
+    ],
+)
+def test_options_that_make_no_event_name_the_field(given: dict[str, object], field: str) -> None:
+    """A field that the kind does not have is an error, never dropped."""
+    with pytest.raises(InvalidInputError) as caught:
+        event(**given)
+    assert caught.value.field == field

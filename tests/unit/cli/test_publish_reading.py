@@ -1,0 +1,109 @@
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix import events, limits
+from helix_cli.located import BODY_BYTES, Located, Refusal
+from helix_cli.reading import derived_event_id, numbered_lines, read_events
+
+MESSAGE = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
+
+
+def read(*lines: object, tenant_id: str = "") -> list[Located | Refusal]:
+    """What reading makes of these lines."""
+    body = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
+    return list(read_events(io.BytesIO(body), "file", tenant_id=tenant_id))
+
+
+def only(items: list[Located | Refusal]) -> Located:
+    """The one event."""
+    (item,) = items
+    assert isinstance(item, Located), item
+    return item
+
+
+def test_a_line_without_id_gets_one_that_follows_from_its_content() -> None:
+    """The same content has the same id, however its keys are ordered; other content has another."""
+    first = only(read(MESSAGE)).event.event_id
+    assert first == only(read(dict(reversed(MESSAGE.items())))).event.event_id
+    assert first != only(read(MESSAGE | {"text": "bye"})).event.event_id
+
+
+def test_the_derived_id_is_the_sha256_of_canonical_json() -> None:
+    """Worked out with `printf '{"a":1,"b":"x"}' | sha256sum`."""
+    expected = "ecf9e98ec0641e23113ff3ce8bdc78d0ddd249886517fd4a7f68cc83d4e65667"
+    assert expected == derived_event_id({"b": "x", "a": 1})
+
+
+def test_a_given_id_is_kept() -> None:
+    """An id in the line is the publisher's own."""
+    assert only(read(MESSAGE | {"event_id": "e-7"})).event.event_id == "e-7"
+
+
+def test_a_default_tenant_fills_in_and_never_overrides() -> None:
+    """A line that names its tenant keeps it."""
+    nameless = {key: value for key, value in MESSAGE.items() if key != "tenant_id"}
+    tenants = [only(read(line, tenant_id="other")).event.tenant_id for line in (nameless, MESSAGE)]
+    assert tenants == ["other", "acme"]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (b"{not json", "line"),
+        (b"[1, 2]", "line"),
+        (b"\xff\xfe", "line"),
+        (b"[" * 100_000, "line"),
+        (MESSAGE | {"txt": "typo"}, "txt"),
+        (MESSAGE | {"text": "  "}, "text"),
+        (MESSAGE | {"tenant_id": "a.b"}, "tenant_id"),
+        (MESSAGE | {"kind": "chat"}, "event"),
+        (MESSAGE | {"text": "x" * (limits.TEXT_CHARACTERS + 1)}, "text"),
+    ],
+)
+def test_a_bad_line_names_its_place_and_field(line: object, field: str) -> None:
+    """`file:line` and the field that breaks a rule; the lines around it are read."""
+    before, bad, after = read(MESSAGE, line, MESSAGE | {"text": "next"})
+    assert isinstance(before, Located)
+    assert isinstance(after, Located)
+    assert isinstance(bad, Refusal)
+    assert (bad.where, bad.field) == ("file:2", field)
+    assert bad.reason
+
+
+def test_an_event_larger_than_the_stream_takes_is_refused_before_it_is_sent() -> None:
+    """100,000 characters of four bytes keep the limit of characters and break the limit of bytes."""
+    (item,) = read(MESSAGE | {"text": "\N{GRINNING FACE}" * limits.TEXT_CHARACTERS})
+    assert isinstance(item, Refusal)
+    assert str(BODY_BYTES) in item.reason
+
+
+def test_blank_lines_count_but_are_no_events() -> None:
+    """The second event stands on line 4."""
+    lines = list(numbered_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\n  \nb"), "f"))
+    assert lines == [("f:1", b"a"), ("f:4", b"b")]
+
+
+@pytest.mark.parametrize("length", [10, 11, 19, 20, 21, 22, 35])
+def test_a_line_too_long_is_refused_whole_and_the_next_one_is_read(length: int) -> None:
+    """Whatever the length, no rest of the long line is taken for a line of its own."""
+    stream = io.BytesIO(b"a" * length + b"\nb\n")
+    (_, first), second = list(numbered_lines(stream, "f", line_bytes=10))
+    assert (first == b"a" * 10) if length == 10 else isinstance(first, Refusal)
+    assert second == ("f:2", b"b")
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_end_in_events_or_refusals(body: bytes) -> None:
+    """Reading never raises because of what it reads."""
+    for item in read_events(io.BytesIO(body), "f"):
+        assert isinstance(item, Located | Refusal)
+
+
+def test_what_is_read_can_be_encoded_and_parsed_again() -> None:
+    """The event in hand is the event that travels."""
+    event = only(read(MESSAGE)).event
+    assert events.parse_event(events.encode_event(event)) == event

@@ -1,0 +1,136 @@
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from helix import events
+from helix_cli.located import Located, Refusal
+from helix_cli.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
+from helix_shared.broker.publisher import Receipt
+from helix_shared.errors import InvalidInputError, TemporaryError
+
+
+class Log:
+    """A stream of five lines: answers after a moment, remembers the order and how many were in flight."""
+
+    def __init__(self, *, refuse: str = "", fail: str = "") -> None:
+        self.order: list[str] = []
+        self.flying = self.most = 0
+        self._refuse, self._fail = refuse, fail
+
+    async def publish(self, event: events.Event) -> Receipt:
+        """Acknowledge, refuse or fail."""
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        await asyncio.sleep(0.001 if event.event_id.endswith("1") else 0)
+        self.flying -= 1
+        if event.event_id == self._refuse:
+            raise InvalidInputError("event", "too large")
+        if event.event_id == self._fail:
+            raise TemporaryError("server is away")
+        self.order.append(event.event_id)
+        return Receipt(len(self.order), duplicate=False)
+
+
+def parsed(**fields: str) -> events.Event:
+    """An event of acme."""
+    return events.EVENT_ADAPTER.validate_python({"tenant_id": "acme", **fields})
+
+
+def said(session: str, number: int) -> Located:
+    """A message of a session."""
+    fields = {"event_id": f"{session}-{number}", "session_id": session, "role": "user", "text": "hi"}
+    return Located(f"f:{number}", parsed(kind="message", **fields))
+
+
+def forgotten(event_id: str) -> Located:
+    """An event that speaks of others."""
+    return Located("f:0", parsed(kind="forget", event_id=event_id, of_user="ada"))
+
+
+def send(items: list[Located | Refusal], log: Log, *, in_flight: int = IN_FLIGHT) -> Tally:
+    """The tally of sending these."""
+    tally = Tally()
+    asyncio.run(send_in_order(items, log.publish, tally=tally, in_flight=in_flight))
+    return tally
+
+
+def test_a_sessions_events_are_sent_in_order_and_sessions_side_by_side() -> None:
+    """The first event of each session is slow, and still nothing of the session overtakes it."""
+    items: list[Located | Refusal] = [said(s, n) for n in range(1, 30) for s in ("a", "b", "c")]
+    log = Log()
+    tally = send(items, log)
+    for session in ("a", "b", "c"):
+        assert [f"{session}-{n}" for n in range(1, 30)] == [e for e in log.order if e.startswith(session)]
+    assert log.most == 3
+    assert (tally.published, tally.last_sequence) == (87, 87)
+
+
+def test_no_more_than_in_flight_are_unacknowledged() -> None:
+    """50 sessions at once, 4 allowed."""
+    log = Log()
+    send([said(f"s{n}", 1) for n in range(50)], log, in_flight=4)
+    assert log.most == 4
+
+
+def test_what_speaks_of_others_overtakes_nothing_and_is_not_overtaken() -> None:
+    """A forget stands in the stream where it stood in the file."""
+    log = Log()
+    send([said("a", 1), said("b", 1), forgotten("forget"), said("c", 2), said("d", 2)], log)
+    assert log.order.index("forget") == 2
+
+
+def test_a_refused_event_is_reported_and_the_session_goes_on() -> None:
+    """The stream refuses one; the tally says where it stood."""
+    log = Log(refuse="a-2")
+    tally = send([said("a", 1), said("a", 2), said("a", 3), Refusal("f:9", "text", "empty")], log)
+    assert log.order == ["a-1", "a-3"]
+    assert {(r.where, r.reason) for r in tally.refusals} == {("f:2", "too large"), ("f:9", "empty")}
+
+
+def test_a_lost_server_ends_the_sending_and_nothing_of_the_session_follows() -> None:
+    """What comes after the failed event in its session is never sent."""
+    log = Log(fail="a-2")
+    with pytest.raises(TemporaryError, match="server is away"):
+        send([said("a", n) for n in range(1, 6)], log)
+    assert log.order == ["a-1"]
+
+
+def test_more_events_than_are_read_ahead_all_arrive() -> None:
+    """One session longer than the look-ahead does not block itself."""
+    log = Log()
+    tally = send([said("a", n) for n in range(AHEAD * 2 + 5)], log)
+    assert tally.published == AHEAD * 2 + 5
+
+
+def test_a_failure_while_reading_reaches_the_caller() -> None:
+    """A file that breaks half-way is no silent end."""
+
+    def broken() -> Iterator[Located]:
+        yield said("a", 1)
+        raise OSError("disk gone")
+
+    with pytest.raises(OSError, match="disk gone"):
+        asyncio.run(send_in_order(broken(), Log().publish, tally=Tally()))
+
+
+def test_a_silent_pipe_does_not_stop_the_loop() -> None:
+    """While the next line is awaited, other work of the loop goes on."""
+    release = threading.Event()
+
+    def pipe() -> Iterator[int]:
+        yield 1
+        release.wait(5)
+        yield 2
+
+    async def read() -> tuple[list[int], float]:
+        asyncio.get_running_loop().call_later(0.05, release.set)
+        started = time.monotonic()
+        found = [number async for number in off_thread(pipe(), ahead=10)]
+        return found, time.monotonic() - started
+
+    found, seconds = asyncio.run(read())
+    assert found == [1, 2]
+    assert seconds < 2

@@ -1,0 +1,191 @@
+import json
+from collections.abc import Iterator
+from concurrent import futures
+from datetime import UTC, datetime
+
+import grpc
+import pytest
+from typer.testing import CliRunner
+
+from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_cli.__main__ import app
+from helix_cli.recall import moment, route_line
+from helix_cli.recall_client import RecallClient
+from helix_shared.errors import InvalidInputError, TemporaryError
+
+
+class Answers(recall_pb2_grpc.RecallServiceServicer):
+    """A server of canned answers, to see what the command sends and prints."""
+
+    def __init__(self) -> None:
+        self.asked = recall_pb2.RecallRequest()
+        self.reply = recall_pb2.RecallResponse()
+        self.refuse: tuple[grpc.StatusCode, str] | None = None
+        self.applied = 0
+
+    def Recall(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.RecallResponse:
+        """Remember the request; answer or refuse."""
+        self.asked = request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.reply
+
+    def GetStatus(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetStatusResponse:
+        """Apply one more event with every look."""
+        del request, context
+        self.applied += 1
+        return recall_pb2.GetStatusResponse(generation=1, applied_sequence=self.applied)
+
+    def GetMemory(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetMemoryRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetMemoryResponse:
+        """No command asks for it."""
+        raise NotImplementedError
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[Answers, str]]:
+    """A running server and its address."""
+    answers = Answers()
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(answers, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield answers, f"127.0.0.1:{port}"
+    server.stop(None)
+
+
+def ask(address: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code and output of a recall."""
+    runner = CliRunner(env={"COLUMNS": "120"})
+    result = runner.invoke(app, ["recall", "which?", "--tenant", "acme", "--query", address, *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def some_reply() -> recall_pb2.RecallResponse:
+    """One memory with everything around it."""
+    reply = recall_pb2.RecallResponse(generation=7, applied_sequence=42, ranking_profile="helix")
+    found = reply.memories.add(rank=1, score=0.875)
+    found.memory.text = "We chose [red]Postgres[/red]\x1b[2J."
+    found.memory.type = "decision"
+    found.memory.occurred_at.FromDatetime(datetime(2026, 11, 3, tzinfo=UTC))
+    reply.context.text = "[1] We chose Postgres."
+    reply.route.intents.extend(["which", "what"])
+    reply.stages.add(stage="embed", milliseconds=4.25)
+    reply.total_milliseconds = 9.5
+    return reply
+
+
+def test_the_table_shows_rank_score_type_date_and_text(served: tuple[Answers, str]) -> None:
+    """Markup in a memory stays text, and its escape sequences never reach the terminal."""
+    answers, address = served
+    answers.reply = some_reply()
+    code, out, _ = ask(address)
+    assert code == 0
+    for part in ("0.875", "decision", "2026-11-03", "[red]Postgres[/red]", "which, what", "generation  7"):
+        assert part in out
+    assert "embed 4.2" in out
+    assert "\x1b" not in out
+
+
+def test_nothing_found_says_so_and_ends_well(served: tuple[Answers, str]) -> None:
+    """An empty answer is an answer."""
+    code, out, _ = ask(served[1])
+    assert code == 0
+    assert "nothing found" in out
+
+
+def test_packed_prints_the_context_alone(served: tuple[Answers, str]) -> None:
+    """What is piped into a prompt has nothing around it."""
+    answers, address = served
+    answers.reply = some_reply()
+    assert ask(address, "--packed")[1] == "[1] We chose Postgres.\n"
+
+
+def test_json_is_the_full_reply(served: tuple[Answers, str]) -> None:
+    """Field names as in the proto file."""
+    answers, address = served
+    answers.reply = some_reply()
+    reply = json.loads(ask(address, "--json")[1])
+    assert reply["memories"][0]["memory"]["type"] == "decision"
+    assert reply["applied_sequence"] == "42"
+
+
+def test_every_option_reaches_the_request(served: tuple[Answers, str]) -> None:
+    """What the user narrows, the server is asked."""
+    options = "--user ada --principal ops --project web --session s1 --type code --prefer-project api"
+    more = "--after 2026-11-01 --before 2026-11-02T12:00+02:00 --top-k 3 --budget 99 --profile x"
+    ask(served[1], *options.split(), *more.split(), "--mode", "auto", "--never-skip")
+    asked = served[0].asked
+    assert (asked.query, asked.scope.tenant_id, asked.scope.user_id) == ("which?", "acme", "ada")
+    assert list(asked.scope.principals) == ["ops"]
+    assert (asked.top_k, asked.token_budget, asked.ranking_profile) == (3, 99, "x")
+    assert (asked.mode, asked.project_id, asked.never_skip) == (recall_pb2.MODE_AUTO, "api", True)
+    narrowed = asked.filter
+    assert [list(narrowed.types), list(narrowed.project_ids), list(narrowed.session_ids)] == [
+        ["code"],
+        ["web"],
+        ["s1"],
+    ]
+    assert narrowed.event_after.ToDatetime(UTC) == datetime(2026, 11, 1, tzinfo=UTC)
+    assert narrowed.event_before.ToDatetime(UTC) == datetime(2026, 11, 2, 10, tzinfo=UTC)
+
+
+def test_what_is_not_said_is_left_to_the_server(served: tuple[Answers, str]) -> None:
+    """Absent options stay absent: the ranking profile decides."""
+    ask(served[1])
+    asked = served[0].asked
+    assert not asked.HasField("top_k")
+    assert not asked.HasField("token_budget")
+    assert not asked.filter.HasField("event_after")
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (grpc.StatusCode.INVALID_ARGUMENT, 2),
+        (grpc.StatusCode.UNAVAILABLE, 3),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, 3),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, 1),
+        (grpc.StatusCode.INTERNAL, 1),
+    ],
+)
+def test_each_grpc_status_has_its_exit_code(
+    served: tuple[Answers, str], status: grpc.StatusCode, code: int
+) -> None:
+    """2: change the question; 3: try later; 1: it failed. The server's words are shown."""
+    answers, address = served
+    answers.refuse = (status, "query: says the server")
+    actual, _, err = ask(address)
+    assert actual == code
+    assert "says the server" in err
+
+
+def test_waiting_ends_when_the_sequence_is_applied_and_not_before(served: tuple[Answers, str]) -> None:
+    """The server applies one more event with every look."""
+    with RecallClient(served[1]) as client:
+        assert client.wait_until_applied(3, wait_seconds=5).applied_sequence == 3
+        with pytest.raises(TemporaryError, match="999"):
+            client.wait_until_applied(999, wait_seconds=0.1)
+
+
+def test_a_date_is_its_first_moment_in_utc() -> None:
+    """A time zone in the text is obeyed."""
+    assert moment("--after", "2026-11-01") == datetime(2026, 11, 1, tzinfo=UTC)
+    assert moment("--after", "2026-11-01T02:00+02:00") == datetime(2026, 11, 1, tzinfo=UTC)
+    assert moment("--after", "") is None
+    with pytest.raises(InvalidInputError):
+        moment("--after", "last week")
+
+
+def test_the_route_line_names_skip_and_window() -> None:
+    """A window with one end is shown with one end."""
+    route = recall_pb2.Route(skipped=True, reason="a greeting")
+    assert route_line(route) == "skipped: the question needs no memory; a greeting"
+    window = recall_pb2.Route(intents=["when"])
+    window.window_start.FromDatetime(datetime(2026, 11, 1, tzinfo=UTC))
+    assert route_line(window) == "when; from 2026-11-01 to …"

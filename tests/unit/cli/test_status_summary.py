@@ -1,0 +1,29 @@
+from helix_cli.status import NatsPart, QueryPart, StreamRow, lag, summary
+from helix_cli.terminal import one_line, printable, size
+
+LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_sequence=100)
+
+
+def test_lag_is_what_is_published_but_not_applied() -> None:
+    """100 in the stream, 64 applied: 36 to go. Sequences count, not messages."""
+    broker = NatsPart("n", streams=[LOG])
+    assert lag(broker, QueryPart("q", applied_sequence=64)) == 36
+
+
+def test_lag_is_unknown_while_a_part_is_down() -> None:
+    """Not zero: zero would mean that everything is well."""
+    assert lag(NatsPart("n", problem="down"), QueryPart("q")) is None
+    assert lag(NatsPart("n", streams=[LOG]), QueryPart("q", problem="down")) is None
+    assert summary(NatsPart("n", problem="down"), QueryPart("q"))["dead_letters"] is None
+
+
+def test_foreign_text_cannot_steer_the_terminal() -> None:
+    """Escape sequences, carriage returns and writing directions; line breaks and tabs stay."""
+    assert printable("a\x1b[2Jb\r\u202ec\n\td\x9b") == "a\ufffd[2Jb\ufffd\ufffdc\n\td\ufffd"
+
+
+def test_sizes_and_cut_lines_are_for_people() -> None:
+    """1,536 bytes are 1.5 KiB."""
+    assert [size(n) for n in (0, 1023, 1536, 3 * 1024**3)] == ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]
+    assert one_line("a  b\nc", characters=5) == "a b c"
+    assert one_line("abcdef", characters=4) == "abc…"

@@ -1,0 +1,143 @@
+"""Supervision of real processes: tiny modules written by the tests."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from helix_cli.children import ServiceChild, child_environment, last_words
+from helix_cli.supervisor import Supervisor, drain, restart_delay
+
+SLEEPS = "import time\nprint('up', flush=True)\ntime.sleep(60)\n"
+STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SLEEPS
+Make = Callable[..., ServiceChild]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes children of given code; ends them afterwards."""
+    children: list[ServiceChild] = []
+
+    def child(code: str, name: str = "child-1") -> ServiceChild:
+        (tmp_path / f"module_{len(children)}.py").write_text(code)
+        environment = dict(os.environ) | {"PYTHONPATH": str(tmp_path)}
+        log = tmp_path / "logs" / f"{name}.log"
+        children.append(ServiceChild(name, f"module_{len(children)}", environment=environment, log=log))
+        return children[-1]
+
+    yield child
+    for made in children:
+        made.kill()
+
+
+def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def supervised(*children: ServiceChild) -> tuple[Supervisor, list[str], list[int]]:
+    """A running supervisor, what it said, and how often something changed."""
+    said: list[str] = []
+    changes: list[int] = []
+    supervisor = Supervisor(say=said.append, changed=lambda: changes.append(1))
+    for child in children:
+        child.start()
+    supervisor.watch(children)
+    return supervisor, said, changes
+
+
+def test_delays_double_from_half_a_second_to_thirty() -> None:
+    """0.5, 1, 2, 4, 8, 16, then 30 for ever."""
+    assert [restart_delay(n) for n in (1, 2, 3, 4, 5, 6, 7, 500)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+
+
+def test_a_killed_process_is_started_again_and_it_is_said(make: Make) -> None:
+    """With a new process id, and the run record is told."""
+    child = make(SLEEPS)
+    supervisor, said, changes = supervised(child)
+    first = child.pid
+    child.kill()
+    until(lambda: child.pid != first and child.ended() is None)
+    until(lambda: changes)
+    supervisor.release()
+    assert "child-1 ended with -9" in said[0]
+    assert "starts again in 0.5 s" in said[0]
+
+
+def test_a_process_that_keeps_ending_waits_longer_each_time(make: Make) -> None:
+    """Its last words are shown, so that nobody has to look for the log."""
+    supervisor, said, _ = supervised(make("raise SystemExit('no disk')"))
+    until(lambda: sum("starts again in" in line for line in said) >= 2)
+    supervisor.release()
+    waits = [line.partition("starts again in ")[2].partition(",")[0] for line in said if "no disk" in line]
+    assert waits[:2] == ["0.5 s", "1 s"]
+
+
+def test_a_process_that_refuses_its_settings_is_not_started_again(make: Make) -> None:
+    """Exit code 78: it would refuse them again."""
+    child = make("import sys\nprint('bad configuration: X', file=sys.stderr)\nsys.exit(78)")
+    supervisor, said, _ = supervised(child)
+    until(lambda: supervisor.refusal)
+    pid = child.pid
+    time.sleep(0.7)
+    supervisor.release()
+    assert "bad configuration: X" in supervisor.refusal
+    assert (child.pid, said) == (pid, [])
+
+
+def test_after_release_nothing_is_started_any_more(make: Make) -> None:
+    """Else draining would fight the supervisor."""
+    child = make(SLEEPS)
+    supervisor, _, _ = supervised(child)
+    supervisor.release()
+    pid = child.pid
+    child.kill()
+    time.sleep(0.8)
+    assert child.pid == pid
+
+
+def test_draining_asks_first(make: Make) -> None:
+    """A process that ends on SIGTERM is not killed."""
+    child = make(SLEEPS)
+    child.start()
+    until(lambda: "up" in last_words(child.log))
+    said: list[str] = []
+    drain([child], hurry=threading.Event(), say=said.append)
+    assert (child.ended(), said) == (-15, [])
+
+
+def test_a_second_request_kills_what_does_not_drain(make: Make) -> None:
+    """`hurry` cuts the fifteen seconds short."""
+    child = make(STUBBORN)
+    child.start()
+    until(lambda: "up" in last_words(child.log))
+    hurry = threading.Event()
+    threading.Timer(0.2, hurry.set).start()
+    started = time.monotonic()
+    said: list[str] = []
+    drain([child], hurry=hurry, say=said.append)
+    assert child.ended() == -9
+    assert time.monotonic() - started < 5
+    assert said == ["child-1 did not drain in time: killed"]
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_children(make: Make) -> None:
+    """Each has its own session, so the order of draining is ours."""
+    child = make(SLEEPS)
+    child.start()
+    assert os.getsid(child.pid) != os.getsid(0)
+
+
+def test_a_childs_environment_has_none_of_the_commands_own_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HELIX_QUERY_ADDRESS has the query service's prefix: it would refuse to start with it."""
+    monkeypatch.setenv("HELIX_QUERY_ADDRESS", "elsewhere:1")
+    monkeypatch.setenv("HELIX_INGEST_LANES", "3")
+    environment = child_environment({"HELIX_QUERY_LISTEN": "here:2"}, without=("HELIX_QUERY_ADDRESS",))
+    assert "HELIX_QUERY_ADDRESS" not in environment
+    assert (environment["HELIX_INGEST_LANES"], environment["HELIX_QUERY_LISTEN"]) == ("3", "here:2")
