@@ -1,0 +1,47 @@
+"""The analyser of the lexicon: English words as both documents and queries see them.
+
+Letters and digits, lower case, without function words, stemmed (Snowball English). `exact` finds
+what must not be stemmed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+ANALYSER: Final = "helix_english"
+"""Name under which the index knows the analyser; a change of the rules needs a new name."""
+
+MOST_TOKEN_BYTES: Final = 64
+
+# Function words, and what the tokenizer leaves of contractions. They fill chat and decide nothing.
+_FUNCTION_WORDS: Final = """
+a about after again all also am an and any are aren as at be because been before being between
+both but by can couldn could d did didn do does doesn doing don down during each few for from
+further had hadn has hasn have haven having he her here hers herself him himself his how i if in
+into is isn it its itself just ll m me might mightn more most must mustn my myself needn no nor
+not of off on once only or other our ours ourselves out over own re s same shan she should
+shouldn so some such t than that the their theirs them themselves then there these they this
+those through to too under until up us ve very was wasn we were weren what when where which
+while who whom whose why will with won would wouldn you your yours yourself yourselves
+"""
+STOP_WORDS: Final = tuple(_FUNCTION_WORDS.split())
+
+
+def english() -> TextAnalyzer:
+    """Build the analyser."""
+    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    for step in (
+        Filter.remove_long(MOST_TOKEN_BYTES),
+        Filter.lowercase(),
+        Filter.custom_stopword(list(STOP_WORDS)),
+        Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    return builder.build()
+
+
+def storable(text: str) -> str:
+    """`text` with lone surrogates replaced, which no store can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,111 @@
+"""The graph builder's working memory: edges in append-only columns, and what makes one obsolete.
+
+Every ordinal has a stamp; an edge remembers the stamps it was written under and counts while they
+are unchanged. So replacing or removing a memory's edges is one increment, whatever their number.
+`graph` turns the living edges into a snapshot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+_FIRST_CAPACITY: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edges as stated, in order of statement."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    weight: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+class Column:
+    """An array that grows; what was never set is `fill`."""
+
+    def __init__(self, dtype: DTypeLike, fill: int) -> None:
+        self._fill = fill
+        self._values: NDArray[Any] = np.full(_FIRST_CAPACITY, fill, dtype)
+
+    def upto(self, size: int) -> NDArray[Any]:
+        """The first `size` values, to read or to write."""
+        if size > len(self._values):
+            grown = np.full(max(size, 2 * len(self._values)), self._fill, self._values.dtype)
+            grown[: len(self._values)] = self._values
+            self._values = grown
+        return self._values[:size]
+
+    def __getitem__(self, index: int) -> int:
+        return int(self.upto(index + 1)[index])
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self.upto(index + 1)[index] = value
+
+    def bump(self, index: int) -> None:
+        """Add one."""
+        self[index] = self[index] + 1
+
+
+class EdgeLog:
+    """Edges with the stamps they were written under."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._columns = {
+            "source": Column(np.int64, 0),
+            "target": Column(np.int64, 0),
+            "kind": Column(np.uint8, 0),
+            "weight": Column(np.float32, 0),
+            "source_stamp": Column(np.int32, 0),
+            "target_stamp": Column(np.int32, 0),
+        }
+
+    def append(
+        self,
+        source: int | NDArray[np.int64],
+        target: Sequence[int] | NDArray[np.int64],
+        kind: Sequence[int] | NDArray[np.uint8],
+        weight: Sequence[float] | NDArray[np.float32],
+        *,
+        source_stamp: int = 0,
+        target_stamp: int = 0,
+    ) -> None:
+        """Add edges from one source, or from as many as there are targets."""
+        start, self._size = self._size, self._size + len(target)
+        given = (source, target, kind, weight, source_stamp, target_stamp)
+        for column, values in zip(self._columns.values(), given, strict=True):
+            column.upto(self._size)[start:] = values
+
+    def living(self, sources: Column, targets: Column | None) -> Edges:
+        """Edges whose stamps are those of today; the others are forgotten when they are the most."""
+        read = {name: column.upto(self._size) for name, column in self._columns.items()}
+        alive = read["source_stamp"] == _stamps(sources, read["source"])
+        if targets is not None:
+            alive &= read["target_stamp"] == _stamps(targets, read["target"])
+        kept = {name: values[alive] for name, values in read.items()}
+        if 2 * int(alive.sum()) < self._size:
+            self._keep(kept)
+        return Edges(kept["source"], kept["target"], kept["kind"], kept["weight"])
+
+    def _keep(self, kept: dict[str, NDArray[Any]]) -> None:
+        self._size = len(kept["source"])
+        for name, values in kept.items():
+            self._columns[name].upto(self._size)[:] = values
+
+
+def _stamps(column: Column, ordinals: NDArray[np.int64]) -> NDArray[Any]:
+    stamps: NDArray[Any] = column.upto(int(ordinals.max(initial=-1)) + 1)[ordinals]
+    return stamps

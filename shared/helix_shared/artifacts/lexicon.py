@@ -1,0 +1,250 @@
+"""The lexicon: BM25 over text, context and expansions, and over exact tokens; writer and reader.
+
+The only place that knows tantivy (with its query builder and files). Documents are the visible
+memories: consolidation deletes a memory that is superseded or deleted. Speaker, title and text of
+a memory share the field `text`, because a question names a speaker or a title as readily as a word.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from tantivy import Document, Index
+
+from helix_shared.artifacts.analysis import ANALYSER, english, storable
+from helix_shared.artifacts.exact import exact_tokens
+from helix_shared.artifacts.lexicon_files import link_commit, symlink_farm
+from helix_shared.artifacts.lexicon_query import FieldWeights, filter_value, lexicon_query, lexicon_schema
+from helix_shared.artifacts.ranking import Hits
+from helix_shared.artifacts.selection import Selection
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["FieldWeights", "LexiconEntry", "LexiconReader", "LexiconWriter", "entries_of", "exact_tokens"]
+
+MOST_WORDS: Final = 48
+MOST_EXACT: Final = 16
+"""Together 64 terms: what one query may cost."""
+
+MAX_LIMIT: Final = 10_000
+QUERY_CHARACTERS: Final = 20_000
+"""Of a longer query only the beginning is analysed; the recall API refuses it long before."""
+
+_HEAP_BYTES: Final = 64_000_000
+_CANDIDATE_TERMS: Final = 512
+_DEFAULT_WEIGHTS: Final = FieldWeights()
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconEntry:
+    """One document; `event_at` in microseconds since 1970 (UTC)."""
+
+    ordinal: int
+    tenant_id: str
+    owner: str
+    audience: tuple[str, ...]
+    type: str
+    project_id: str
+    session_id: str
+    event_at: int
+    text: str
+    title: str = ""
+    speaker: str = ""
+    context: str = ""
+    expansions: tuple[str, ...] = ()
+
+
+def entries_of(records: pa.Table) -> list[LexiconEntry]:
+    """The documents of the records (`record_schema`) that are not hidden."""
+    rows = records.set_column(
+        records.column_names.index("event_at"), "event_at", records["event_at"].cast("int64")
+    )
+    names = [name for name in LexiconEntry.__slots__ if name not in ("audience", "expansions")]
+    return [
+        LexiconEntry(
+            **{name: row[name] for name in names},
+            audience=tuple(row["audience"]),
+            expansions=tuple(row["expansions"]),
+        )
+        for row in rows.select([*LexiconEntry.__slots__, "hidden"]).to_pylist()
+        if not row["hidden"]
+    ]
+
+
+class LexiconWriter:
+    """Writes the live index; a second writer on the same folder is refused by tantivy."""
+
+    def __init__(self, folder: Path, index: Index) -> None:
+        self._folder = folder
+        self._index = index
+        self._index.register_tokenizer(ANALYSER, english())
+        self._writer = index.writer(_HEAP_BYTES, 1)
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Make an empty index in a new or empty folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder, Index(lexicon_schema(), path=str(folder), reuse=False))
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the index in `folder` at its last commit.
+
+        Raises:
+            CorruptArtifactError: there is none that can be read.
+        """
+        return cls(folder, _open_index(folder))
+
+    @property
+    def count(self) -> int:
+        """Documents of the last commit."""
+        self._index.reload()
+        return int(self._index.searcher().num_docs)
+
+    def upsert(self, rows: Sequence[LexiconEntry]) -> None:
+        """Insert or replace documents by ordinal; visible after `commit`."""
+        self.delete([row.ordinal for row in rows])
+        for row in {row.ordinal: row for row in rows}.values():
+            self._writer.add_document(_document(row))
+
+    def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
+        """Remove documents; gone after `commit`."""
+        for ordinal in ordinals:
+            self._writer.delete_documents_by_term("ordinal", int(ordinal))
+
+    def commit(self) -> None:
+        """Make all changes since the last commit durable at once."""
+        self._writer.commit()
+
+    def link_into(self, folder: Path) -> None:
+        """Hard-link the last commit into the new folder `folder`; call it right after `commit`."""
+        link_commit(self._folder, folder)
+
+    def close(self) -> None:
+        """Drop what is not committed, and release the lock."""
+        self._writer.rollback()
+        self._writer.wait_merging_threads()
+
+
+class LexiconReader:
+    """Reads the index of a published generation; safe to use from several threads.
+
+    tantivy wants to put a lock beside the files, so it sees them through links in a scratch folder;
+    the index itself may be read-only.
+    """
+
+    def __init__(self, folder: Path, *, scratch: Path | None = None) -> None:
+        """Map the index in `folder`; `scratch` is a local writable folder, else a temporary one.
+
+        Raises:
+            CorruptArtifactError: there is no index that can be read.
+        """
+        self._farm = symlink_farm(folder, scratch)
+        try:
+            self._index = _open_index(self._farm)
+            self._schema = self._index.schema
+            self._searcher = self._index.searcher()
+        except BaseException:
+            self.close()
+            raise
+        self._analyser = english()
+
+    @property
+    def count(self) -> int:
+        """Documents."""
+        return int(self._searcher.num_docs)
+
+    def terms(self, query: str) -> list[str]:
+        """Analysed words of a query in order of appearance, none twice; at most `MOST_WORDS`.
+
+        Of more words the rarest are kept, words no text holds being the first to go.
+        """
+        words = list(dict.fromkeys(self._analyser.analyze(storable(query[:QUERY_CHARACTERS]))))
+        if len(words) <= MOST_WORDS:
+            return words
+        frequency = {word: self.document_frequency(word) for word in words[:_CANDIDATE_TERMS]}
+        rarest = sorted(frequency, key=lambda word: (frequency[word] == 0, frequency[word]))
+        kept = set(rarest[:MOST_WORDS])
+        return [word for word in words if word in kept]
+
+    def document_frequency(self, term: str) -> int:
+        """Documents of all tenants whose text holds an analysed term."""
+        return int(self._searcher.doc_freq("text", term))
+
+    def search(
+        self,
+        query: str,
+        selection: Selection,
+        *,
+        limit: int,
+        weights: FieldWeights = _DEFAULT_WEIGHTS,
+    ) -> Hits:
+        """The `limit` selected memories with the best BM25 score; no hits for a text without words.
+
+        Raises:
+            InvalidInputError: a limit out of bounds.
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        exact = exact_tokens(storable(query[:QUERY_CHARACTERS]))[:MOST_EXACT]
+        wanted = lexicon_query(self._schema, self.terms(query), exact, selection, weights=weights)
+        if wanted is None or not self.count:
+            return Hits.none()
+        # tantivy reserves memory for `limit`, so it never exceeds the documents there are
+        hits = self._searcher.search(wanted, limit=min(limit, self.count), count=False).hits
+        ordinals = self._searcher.fast_field_values("ordinal", [address for _, address in hits])
+        scores = np.fromiter((score for score, _ in hits), np.float32, len(hits))
+        return Hits.ranked(np.asarray(ordinals, dtype=np.int64), scores, limit=limit)
+
+    def warm(self) -> None:
+        """Touch what the first search would wait for."""
+        self.search("warm", Selection(tenant_id="warm"), limit=1)
+
+    def close(self) -> None:
+        """Remove the links; running searches finish."""
+        shutil.rmtree(self._farm, ignore_errors=True)
+
+
+def _open_index(folder: Path) -> Index:
+    try:
+        return Index.open(str(folder))
+    except (ValueError, OSError) as error:
+        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
+
+
+def _document(row: LexiconEntry) -> Document:
+    document = Document()
+    document.add_integer("ordinal", row.ordinal)
+    document.add_integer("event_at", row.event_at)
+    for field, value in _texts(row):
+        document.add_text(field, value)
+    return document
+
+
+def _texts(row: LexiconEntry) -> Iterator[tuple[str, str]]:
+    for field, texts in (
+        ("text", (row.speaker, row.title, row.text)),
+        ("context", (row.context,)),
+        ("expansions", row.expansions),
+    ):
+        yield from ((field, storable(text)) for text in texts if text)
+    exact = dict.fromkeys(token for text in (row.title, row.text) for token in exact_tokens(storable(text)))
+    yield from (("exact", token) for token in exact)
+    filters = {
+        "tenant": (row.tenant_id,),
+        "owner": (row.owner,),
+        "audience": row.audience,
+        "type": (row.type,),
+        "project": (row.project_id,),
+        "session": (row.session_id,),
+    }
+    yield from ((field, filter_value(value)) for field, values in filters.items() for value in values)

@@ -1,0 +1,92 @@
+"""A tantivy index as files: a consistent copy by hard links, and a writable door to a read-only one.
+
+Segment files are immutable; `meta.json` names the segments of a commit and is replaced whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from helix_shared.errors import CorruptArtifactError, TemporaryError
+
+META: Final = "meta.json"
+MANAGED: Final = ".managed.json"
+REPLACED: Final = frozenset((META, MANAGED))
+"""Files the engine replaces; a copy of an index must not share them."""
+
+_ATTEMPTS: Final = 10
+
+
+def link_commit(source: Path, target: Path) -> None:
+    """Hard-link the last commit of the index in `source` into the new folder `target`.
+
+    Only the process that writes the index may call this. A merge in the background can take files
+    away in between; then the next commit is linked.
+
+    Raises:
+        TemporaryError: merges were faster ten times in a row.
+    """
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        meta = (source / META).read_bytes()
+        names = _segment_files(source, json.loads(meta))
+        try:
+            for name in names:
+                (target / name).hardlink_to(source / name)
+        except FileNotFoundError:
+            continue
+        if not _complete(names, json.loads(meta)):
+            continue
+        (target / META).write_bytes(meta)
+        (target / MANAGED).write_text(json.dumps([*names, META]))
+        return
+    raise TemporaryError("lexicon is merging and could not be linked; publish again", delay_seconds=1)
+
+
+def symlink_farm(source: Path, scratch: Path | None) -> Path:
+    """A new folder with a symbolic link to every file of `source`; tantivy puts its lock there.
+
+    Raises:
+        CorruptArtifactError: `source` holds no index.
+    """
+    if not (source / META).is_file():
+        raise CorruptArtifactError(f"folder has no lexicon: {source}")
+    if scratch is not None:
+        scratch.mkdir(parents=True, exist_ok=True)
+    farm = Path(tempfile.mkdtemp(prefix="lexicon-", dir=scratch))
+    for path in source.iterdir():
+        if not path.name.endswith(".lock"):
+            (farm / path.name).symlink_to(path.absolute())
+    return farm
+
+
+def _segment_files(folder: Path, meta: Any) -> list[str]:
+    deletes = {_stem(segment): segment["deletes"] for segment in meta["segments"]}
+    names = []
+    for path in folder.iterdir():
+        stem, _, rest = path.name.partition(".")
+        if stem not in deletes:
+            continue
+        if rest.endswith("del") and (deletes[stem] is None or rest != f"{deletes[stem]['opstamp']}.del"):
+            continue
+        names.append(path.name)
+    return sorted(names)
+
+
+def _complete(names: list[str], meta: Any) -> bool:
+    # Every segment has at least its term dictionary, and its deletions if it has any.
+    present = set(names)
+    return all(
+        f"{_stem(segment)}.term" in present
+        and (segment["deletes"] is None or f"{_stem(segment)}.{segment['deletes']['opstamp']}.del" in present)
+        for segment in meta["segments"]
+    )
+
+
+def _stem(segment: Any) -> str:
+    return str(segment["segment_id"]).replace("-", "")

@@ -1,0 +1,117 @@
+"""Texts and selections as tantivy queries, built from terms; no query parser is ever involved.
+
+`lexicon` runs what this builds. The words score (BM25, summed over fields with their weights), the
+selection only admits: it is held at a constant score of zero, and the tenant stands outermost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
+
+from helix_shared.artifacts.analysis import ANALYSER
+from helix_shared.artifacts.vector_filter import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from helix_shared.artifacts.selection import Selection
+
+WORD_FIELDS: Final = ("text", "context", "expansions")
+FILTER_FIELDS: Final = ("tenant", "owner", "audience", "type", "project", "session")
+
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWeights:
+    """Factor on the BM25 score of each field; a field of weight 0 is not searched."""
+
+    text: float = 1.0
+    context: float = 0.6
+    expansions: float = 0.3
+    exact: float = 1.0
+
+
+def lexicon_schema() -> Schema:
+    """Schema of the index. Nothing is stored: hits are ordinals."""
+    builder = SchemaBuilder()
+    for name in WORD_FIELDS:
+        builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
+    for name in ("exact", *FILTER_FIELDS):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("ordinal", indexed=True, fast=True)
+    builder.add_integer_field("event_at", fast=True)
+    return builder.build()
+
+
+def filter_value(value: str) -> str:
+    """A value as a term of a filter field; marked, because an empty term could not be looked up."""
+    return f"={value}"
+
+
+def lexicon_query(
+    schema: Schema,
+    words: Sequence[str],
+    exact: Sequence[str],
+    selection: Selection,
+    *,
+    weights: FieldWeights,
+) -> Query | None:
+    """Documents the selection admits that hold any of the words or exact tokens; None: nothing asked."""
+    by_field: Mapping[str, tuple[float, Sequence[str]]] = {
+        "text": (weights.text, words),
+        "context": (weights.context, words),
+        "expansions": (weights.expansions, words),
+        "exact": (weights.exact, exact),
+    }
+    scored = [
+        (Occur.Should, Query.boost_query(Query.term_query(schema, field, term, "freq"), weight))
+        for field, (weight, terms) in by_field.items()
+        if weight > 0
+        for term in terms
+    ]
+    if not scored:
+        return None
+    admitted = [(Occur.Must, _silent(clause)) for clause in _clauses(schema, selection)]
+    inner = Query.boolean_query([(Occur.Must, Query.boolean_query(scored)), *admitted])
+    tenant = _silent(_any_of(schema, "tenant", (selection.tenant_id,)))
+    return Query.boolean_query([(Occur.Must, inner), (Occur.Must, tenant)])
+
+
+def _clauses(schema: Schema, selection: Selection) -> Iterable[Query]:
+    yield _any_of(schema, "owner", selection.owners)
+    yield _any_of(schema, "audience", selection.audiences)
+    for field, values in (
+        ("type", selection.types),
+        ("project", selection.project_ids),
+        ("session", selection.session_ids),
+    ):
+        if values:
+            yield _any_of(schema, field, values)
+    if selection.event_after is not None or selection.event_before is not None:
+        yield _between(schema, selection.event_after, selection.event_before)
+
+
+def _between(schema: Schema, after: datetime | None, before: datetime | None) -> Query:
+    return Query.range_query(
+        schema,
+        "event_at",
+        FieldType.Integer,
+        lower_bound=_FIRST if after is None else microseconds(after),
+        upper_bound=_LAST if before is None else microseconds(before),
+        include_lower=True,
+        include_upper=False,
+    )
+
+
+def _any_of(schema: Schema, field: str, values: Iterable[str]) -> Query:
+    return Query.term_set_query(schema, field, [filter_value(value) for value in values])
+
+
+def _silent(query: Query) -> Query:
+    return Query.const_score_query(query, 0.0)

@@ -1,0 +1,33 @@
+"""What a channel answers: ordinals with scores, best first; the fuser comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Best first, of equal length, no ordinal twice. Scores compare within one channel only."""
+
+    ordinals: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    @classmethod
+    def none(cls) -> Hits:
+        """No hit at all."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.float32))
+
+    @classmethod
+    def ranked(cls, ordinals: NDArray[np.int64], scores: NDArray[np.float32], *, limit: int) -> Hits:
+        """The `limit` best; equal scores by ordinal, so that an answer never depends on file order."""
+        order = np.lexsort((ordinals, -scores))[:limit]
+        return cls(ordinals[order], scores[order])

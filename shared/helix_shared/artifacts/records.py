@@ -1,0 +1,62 @@
+"""The record: what a memory is at rest, in the vector table.
+
+`vectors` stores records; `lexicon` and `signals` make their own rows from them.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from helix_shared.edges import memories_schema
+from helix_shared.errors import InvalidInputError
+
+
+def record_schema(dimensions: int) -> pa.Schema:
+    """Schema of a memory at rest: the memories edge and what consolidation adds to it."""
+    time = pa.timestamp("us", tz="UTC")
+    key = {"lance-schema:unenforced-primary-key": "true"}
+    edge = [
+        field.with_metadata(key) if field.name == "memory_id" else field
+        for field in memories_schema(dimensions)
+    ]
+    names = pa.list_(pa.string())
+    return pa.schema(
+        [
+            *edge,
+            pa.field("ordinal", pa.int64(), nullable=False),
+            pa.field("expansions", names, nullable=False),
+            pa.field("is_latest", pa.bool_(), nullable=False),
+            pa.field("superseded_by", pa.string(), nullable=False),
+            pa.field("duplicate_of", pa.string(), nullable=False),
+            pa.field("deleted_at", time),
+            pa.field("access_count", pa.int32(), nullable=False),
+            pa.field("helpful_count", pa.int32(), nullable=False),
+            pa.field("unhelpful_count", pa.int32(), nullable=False),
+            pa.field("last_accessed_at", time),
+            # "" if shared, else user_id; and acl, or ["*"] without one
+            pa.field("owner", pa.string(), nullable=False),
+            pa.field("audience", names, nullable=False),
+            # event_start, else occurred_at
+            pa.field("event_at", time, nullable=False),
+            # deleted or superseded
+            pa.field("hidden", pa.bool_(), nullable=False),
+        ]
+    )
+
+
+def conforming(records: pa.Table, schema: pa.Schema) -> pa.Table:
+    """`records` with the columns of `schema` alone, in its order and types.
+
+    Raises:
+        InvalidInputError: a column is missing or of another type, or a memory id stands there twice.
+    """
+    missing = [name for name in schema.names if name not in records.column_names]
+    if missing:
+        raise InvalidInputError("records", f"columns are missing: {', '.join(missing)}")
+    ids = records["memory_id"]
+    if len(ids.unique()) != len(ids):
+        raise InvalidInputError("records", "a memory id stands there twice")
+    try:
+        return records.select(schema.names).cast(schema)
+    except (pa.ArrowInvalid, ValueError) as error:
+        raise InvalidInputError("records", f"do not fit the schema: {error}") from error

@@ -1,0 +1,155 @@
+"""One immutable segment of the signals: a folder of `.npy` files with one row per ordinal, ascending.
+
+`scalars` holds the ordinal and all scalar columns, because every file of a generation costs a sync;
+`vector` and `minhash` are files of their own, because they stay mapped. `signals` decides when
+segments are written and merged. A segment appears whole, by rename.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_shared.artifacts.signal_columns import MATRICES, SCALARS
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+PREFIX: Final = "seg-"
+_SCALARS: Final = "scalars"
+_FILES: Final = (_SCALARS, *MATRICES)
+_ROW: Final = np.dtype([("ordinal", np.int64), *SCALARS.items()])
+_CHUNK_ROWS: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A mapped segment; `identity` tells whether two folders hold the very same files."""
+
+    folder: Path
+    identity: tuple[str, int, int, int]
+    ordinals: NDArray[np.int64]
+    columns: Mapping[str, NDArray[np.generic]]
+    scalars: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    @property
+    def number(self) -> int:
+        """Segments apply in ascending order of this."""
+        return int(self.folder.name.removeprefix(PREFIX))
+
+
+def open_segments(folder: Path) -> list[Segment]:
+    """Map all segments of a folder, oldest first.
+
+    Raises:
+        CorruptArtifactError: a segment is incomplete.
+    """
+    found = (path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
+    return [open_segment(path) for path in sorted(found)]
+
+
+def ordinal_count(segments: Sequence[Segment]) -> int:
+    """One more than the highest ordinal."""
+    return max((int(segment.ordinals[-1]) + 1 for segment in segments if len(segment)), default=0)
+
+
+def open_segment(folder: Path) -> Segment:
+    """Map one segment."""
+    try:
+        arrays: dict[str, NDArray[Any]] = {name: _mapped(folder, name) for name in _FILES}
+        status = (folder / f"{_SCALARS}.npy").stat()
+    except (OSError, ValueError) as error:
+        raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
+    scalars = arrays.pop(_SCALARS)
+    if scalars.dtype != _ROW or any(len(matrix) != len(scalars) for matrix in arrays.values()):
+        raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
+    identity = (folder.name, status.st_dev, status.st_ino, status.st_mtime_ns)
+    columns = {name: scalars[name] for name in SCALARS} | arrays
+    return Segment(folder, identity, np.ascontiguousarray(scalars["ordinal"]), columns, scalars)
+
+
+def write_segment(
+    folder: Path, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]
+) -> Segment:
+    """Write a segment; of an ordinal given twice the last row counts."""
+    kept, rows = _last_rows(ordinals)
+    scalars = np.empty(len(kept), dtype=_ROW)
+    scalars["ordinal"] = kept
+    for name in SCALARS:
+        scalars[name] = columns[name][rows]
+    with _appearing(folder) as staging:
+        np.save(staging / f"{_SCALARS}.npy", scalars)
+        for name, dtype in MATRICES.items():
+            np.save(staging / f"{name}.npy", np.asarray(columns[name][rows], dtype=dtype))
+    return open_segment(folder)
+
+
+def merge_segments(folder: Path, segments: Sequence[Segment]) -> Segment:
+    """Write the rows of `segments` as one; of an ordinal in several the last segment's row counts."""
+    _, rows = _last_rows(np.concatenate([segment.ordinals for segment in segments]))
+    starts = np.cumsum([0, *(len(segment) for segment in segments)])
+    with _appearing(folder) as staging:
+        _write_gathered(staging / f"{_SCALARS}.npy", [segment.scalars for segment in segments], starts, rows)
+        for name in MATRICES:
+            _write_gathered(
+                staging / f"{name}.npy", [segment.columns[name] for segment in segments], starts, rows
+            )
+    return open_segment(folder)
+
+
+def gather(
+    sources: Sequence[NDArray[np.generic]], starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.generic]:
+    """Rows of the concatenation of `sources`, without building it; `starts` are their offsets."""
+    picked = np.empty((len(rows), *sources[0].shape[1:]), dtype=sources[0].dtype)
+    origin = np.searchsorted(starts, rows, side="right") - 1
+    for index, source in enumerate(sources):
+        here = np.flatnonzero(origin == index)
+        if len(here):
+            picked[here] = source[rows[here] - starts[index]]
+    return picked
+
+
+def _write_gathered(
+    path: Path, sources: Sequence[NDArray[Any]], starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> None:
+    """Write the gathered rows piece by piece: a merged matrix can be larger than memory should be."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(sources[0].dtype),
+        "fortran_order": False,
+        "shape": (len(rows), *sources[0].shape[1:]),
+    }
+    with path.open("wb") as target:
+        np.lib.format.write_array_header_2_0(target, header)
+        for start in range(0, len(rows), _CHUNK_ROWS):
+            target.write(gather(sources, starts, rows[start : start + _CHUNK_ROWS]).tobytes())
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    staging = folder.with_name(f".new-{folder.name}")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    yield staging
+    staging.rename(folder)
+
+
+def _last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    unique, first_from_end = np.unique(ordinals[::-1], return_index=True)
+    return unique, len(ordinals) - 1 - first_from_end
+
+
+def _mapped(folder: Path, name: str) -> NDArray[np.generic]:
+    array: NDArray[np.generic] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    return array.view(np.ndarray)

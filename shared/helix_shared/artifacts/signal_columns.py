@@ -1,0 +1,102 @@
+"""The columns of the signals: their names and types, and how a record becomes a row of them.
+
+`segments` stores them, `signals` serves them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_shared.edges import MINHASH_PERMUTATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from numpy.typing import DTypeLike, NDArray
+
+MEMORY_TYPES: Final = ("episodic", "semantic", "procedural", "decision", "code")
+"""Memory types; the index is the type code. Add at the end only."""
+
+NO_TIME: Final = int(np.iinfo(np.int64).min)
+"""Stands for an unknown time."""
+
+TIMES: Final = (
+    "created_at",
+    "occurred_at",
+    "event_start",
+    "event_end",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+    "last_accessed_at",
+)
+CODES: Final = {"session_code": "session_id", "project_code": "project_id", "tenant_code": "tenant_id"}
+
+SCALARS: Final[Mapping[str, DTypeLike]] = {
+    "type_code": np.uint8,
+    "hidden": np.bool_,
+    **dict.fromkeys(TIMES, np.int64),
+    "salience": np.float32,
+    "confidence": np.float32,
+    "priority": np.float32,
+    "pinned": np.bool_,
+    "access_count": np.int32,
+    "token_count": np.int32,
+    **dict.fromkeys(CODES, np.int64),
+    "stream_sequence": np.int64,
+}
+MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32}
+COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
+
+
+def code(text: str) -> int:
+    """63-bit hash of a text, the value of the `*_code` columns; the empty text is 0."""
+    if not text:
+        return 0
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+def type_code(name: str) -> int:
+    """Code of a memory type; one that is not known counts as episodic."""
+    return MEMORY_TYPES.index(name) if name in MEMORY_TYPES else 0
+
+
+def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[np.generic]]]:
+    """Ordinals and signal columns of records (`record_schema`), ready for `SignalsWriter.append`."""
+    columns: dict[str, NDArray[np.generic]] = {}
+    for name, dtype in SCALARS.items():
+        columns[name] = _scalar(records, name).astype(dtype, copy=False)
+    columns["vector"] = _matrix(records["vector"].combine_chunks().flatten(), records.num_rows, np.float32)
+    bits = b"".join(records["minhash"].to_pylist())
+    signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
+    columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
+    return records["ordinal"].to_numpy(), columns
+
+
+def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
+    if name in TIMES:
+        times: NDArray[np.generic] = records[name].cast("int64").fill_null(NO_TIME).to_numpy()
+        return times
+    if name in CODES:
+        return _coded(records[CODES[name]])
+    if name == "type_code":
+        return np.array([type_code(value) for value in records["type"].to_pylist()], dtype=np.uint8)
+    values: NDArray[np.generic] = records[name].to_numpy()
+    return values
+
+
+def _coded(texts: pa.ChunkedArray) -> NDArray[np.int64]:
+    encoded = texts.combine_chunks().dictionary_encode()
+    codes = np.array([code(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    picked: NDArray[np.int64] = codes[encoded.indices.to_numpy()] if len(texts) else codes
+    return picked
+
+
+def _matrix(flat: pa.Array, rows: int, dtype: DTypeLike) -> NDArray[np.generic]:
+    values: NDArray[np.generic] = flat.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
+    return values.reshape(rows, len(values) // max(rows, 1))

@@ -1,0 +1,246 @@
+"""The signals: fixed-width columns by ordinal, mapped into memory; writer and reader.
+
+Everything ranking needs of a candidate without asking a store: times, scores, codes as flat arrays,
+vectors and MinHash signatures gathered from memory-mapped files. Stored as immutable segments in
+which the later row wins; merged geometrically, so that there are few and appending stays cheap.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from helix_shared.artifacts.segments import (
+    PREFIX,
+    Segment,
+    gather,
+    merge_segments,
+    open_segments,
+    ordinal_count,
+    write_segment,
+)
+from helix_shared.artifacts.signal_columns import (
+    COLUMNS,
+    MEMORY_TYPES,
+    NO_TIME,
+    SCALARS,
+    TIMES,
+    code,
+    signals_of,
+)
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["MEMORY_TYPES", "NO_TIME", "Signals", "SignalsWriter", "code", "signals_of"]
+
+MERGE_RATIO: Final = 3
+"""Neighbouring segments are merged until each is this many times the next: log3(10^6) is about 12."""
+
+_HOLE: Final = -1
+
+
+class SignalsWriter:
+    """Writes the live segments in a folder; exactly one process and one thread at a time."""
+
+    def __init__(self, folder: Path, segments: list[Segment]) -> None:
+        self._folder = folder
+        self._segments = segments
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the segments in `folder`, which may be new.
+
+        Raises:
+            CorruptArtifactError: a segment is incomplete.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder, open_segments(folder))
+
+    @property
+    def count(self) -> int:
+        """Ordinals given so far: one more than the highest."""
+        return ordinal_count(self._segments)
+
+    def append(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]) -> None:
+        """Add or replace rows; `columns` holds every column of `COLUMNS`, one row per ordinal.
+
+        Raises:
+            InvalidInputError: a column is missing or has another number of rows.
+        """
+        for name in COLUMNS:
+            if name not in columns or len(columns[name]) != len(ordinals):
+                raise InvalidInputError(name, f"must have {len(ordinals)} rows")
+        if len(ordinals):
+            self._segments.append(write_segment(self._next_folder(), ordinals, columns))
+            self._merge(self._merge_start())
+
+    def erase(self, ordinals: NDArray[np.int64]) -> None:
+        """Overwrite rows with hidden zeros and rewrite all segments, so that no byte of them is left."""
+        if not len(ordinals) or not self._segments:
+            return
+        shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
+        blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
+        self._segments.append(write_segment(self._next_folder(), ordinals, blank))
+        self._merge(0)
+
+    def link_into(self, folder: Path) -> None:
+        """Hard-link all segments into the new folder `folder`."""
+        folder.mkdir(parents=True)
+        for segment in self._segments:
+            shutil.copytree(segment.folder, folder / segment.folder.name, copy_function=os.link)
+
+    def _next_folder(self) -> Path:
+        number = self._segments[-1].number + 1 if self._segments else 1
+        return self._folder / f"{PREFIX}{number:06d}"
+
+    def _merge_start(self) -> int:
+        # The earliest segment from which on everything is too small to stand beside its predecessor.
+        start, size = len(self._segments) - 1, len(self._segments[-1])
+        while start > 0 and len(self._segments[start - 1]) < MERGE_RATIO * size:
+            start -= 1
+            size += len(self._segments[start])
+        return start
+
+    def _merge(self, start: int) -> None:
+        merged = self._segments[start:]
+        if len(merged) > 1:
+            self._segments[start:] = [merge_segments(self._next_folder(), merged)]
+            for segment in merged:
+                shutil.rmtree(segment.folder)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signals:
+    """The signals of one generation, scalar columns by ordinal.
+
+    Times are microseconds since 1970 (UTC), `NO_TIME` where unknown. An ordinal without a row (an
+    erased memory) is hidden, has no times and zero everywhere else.
+    """
+
+    type_code: NDArray[np.uint8]
+    hidden: NDArray[np.bool_]
+    created_at: NDArray[np.int64]
+    occurred_at: NDArray[np.int64]
+    event_start: NDArray[np.int64]
+    event_end: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    valid_to: NDArray[np.int64]
+    expires_at: NDArray[np.int64]
+    last_accessed_at: NDArray[np.int64]
+    salience: NDArray[np.float32]
+    confidence: NDArray[np.float32]
+    priority: NDArray[np.float32]
+    pinned: NDArray[np.bool_]
+    access_count: NDArray[np.int32]
+    token_count: NDArray[np.int32]
+    session_code: NDArray[np.int64]
+    project_code: NDArray[np.int64]
+    tenant_code: NDArray[np.int64]
+    stream_sequence: NDArray[np.int64]
+    segments: Sequence[Segment]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    """Row of an ordinal in the concatenated segments, -1 where it has none."""
+
+    @classmethod
+    def open(cls, folder: Path, *, previous: Signals | None = None) -> Signals:
+        """Map the segments in `folder`; what `previous` shares with them is copied, not read again.
+
+        Raises:
+            CorruptArtifactError: a segment is missing or incomplete.
+        """
+        if not folder.is_dir():
+            raise CorruptArtifactError(f"folder has no signals: {folder}")
+        segments = open_segments(folder)
+        shared = 0 if previous is None else _shared_prefix(previous.segments, segments)
+        if previous is not None and shared:
+            flat = _continued(previous, segments, shared)
+            if flat is not None:
+                return cls(**flat, segments=segments, starts=_starts(segments))
+        flat = _empty(ordinal_count(segments))
+        _apply(flat, segments, 0)
+        return cls(**flat, segments=segments, starts=_starts(segments))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; 0 while there is none."""
+        return int(self.segments[0].columns["vector"].shape[1]) if self.segments else 0
+
+    def vectors(self, ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Vectors of `ordinals`, one row each; zeros for an ordinal without a row."""
+        return self._gather("vector", ordinals).astype(np.float32, copy=False)
+
+    def minhash(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """MinHash signatures of `ordinals`, one row each."""
+        return self._gather("minhash", ordinals).astype(np.uint32, copy=False)
+
+    def cosines(self, query: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Exact cosines of the unit vector `query` with the memories of `ordinals`."""
+        scores: NDArray[np.float32] = self.vectors(ordinals) @ np.asarray(query, dtype=np.float32)
+        return scores
+
+    def _gather(self, name: str, ordinals: NDArray[np.int64]) -> NDArray[np.generic]:
+        rows = self.rows[ordinals]
+        sources = [segment.columns[name] for segment in self.segments]
+        if not sources:
+            return np.zeros((len(rows), 0), dtype=COLUMNS[name])
+        picked = gather(sources, self.starts, np.maximum(rows, 0))
+        picked[rows == _HOLE] = 0
+        return picked
+
+
+def _continued(previous: Signals, segments: list[Segment], shared: int) -> dict[str, NDArray[Any]] | None:
+    flat = _empty(ordinal_count(segments))
+    known = min(len(previous), len(flat["rows"]))
+    for name, array in flat.items():
+        array[:known] = getattr(previous, name)[:known]
+    # Rows of segments that were merged away are in a new segment now, unless the folder has
+    # another history; then nothing of `previous` can be trusted.
+    moved = flat["rows"] >= sum(len(segment) for segment in segments[:shared])
+    flat["rows"][moved] = _HOLE
+    _apply(flat, segments, shared)
+    return None if len(previous) > known or (flat["rows"][moved] == _HOLE).any() else flat
+
+
+def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment], first: int) -> None:
+    starts = _starts(segments)
+    for index in range(first, len(segments)):
+        segment = segments[index]
+        for name in SCALARS:
+            flat[name][segment.ordinals] = segment.columns[name]
+        flat["rows"][segment.ordinals] = starts[index] + np.arange(len(segment))
+
+
+def _empty(count: int) -> dict[str, NDArray[Any]]:
+    flat: dict[str, NDArray[Any]] = {name: _blank(name, (count,)) for name in SCALARS}
+    flat["rows"] = np.full(count, _HOLE, dtype=np.int64)
+    return flat
+
+
+def _blank(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    value = NO_TIME if name in TIMES else name == "hidden"
+    return np.full(shape, value, dtype=COLUMNS[name])
+
+
+def _shared_prefix(before: Sequence[Segment], now: Sequence[Segment]) -> int:
+    pairs = zip(before, now, strict=False)
+    return next(
+        (index for index, (old, new) in enumerate(pairs) if old.identity != new.identity),
+        min(len(before), len(now)),
+    )
+
+
+def _starts(segments: Sequence[Segment]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(len(segment) for segment in segments)], dtype=np.int64)

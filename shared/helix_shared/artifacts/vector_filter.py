@@ -1,0 +1,65 @@
+"""A selection as LanceDB SQL: the only place where a value becomes part of a filter text.
+
+Columns are constants, values are literals with doubled quotes, the tenant stands last and
+outermost. `lexicon_query` compiles the same selection for tantivy.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from helix_shared.artifacts.selection import Selection
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def filter_sql(selection: Selection) -> str:
+    """The filter of visible, selected, not hidden rows."""
+    clauses = [
+        "hidden = false",
+        f"owner IN ({_literals(selection.owners)})",
+        f"array_has_any(audience, [{_literals(selection.audiences)}])",
+    ]
+    for column, values in (
+        ("type", selection.types),
+        ("project_id", selection.project_ids),
+        ("session_id", selection.session_ids),
+    ):
+        if values:
+            clauses.append(f"{column} IN ({_literals(values)})")
+    if selection.event_after is not None:
+        clauses.append(f"event_at >= {_moment(selection.event_after)}")
+    if selection.event_before is not None:
+        clauses.append(f"event_at < {_moment(selection.event_before)}")
+    return f"({' AND '.join(clauses)}) AND (tenant_id = {_literal(selection.tenant_id)})"
+
+
+def ordinals_sql(ordinals: Iterable[int]) -> str:
+    """The filter of the rows with these ordinals."""
+    return f"ordinal IN ({','.join(str(int(ordinal)) for ordinal in ordinals)})"
+
+
+def ids_sql(memory_ids: Iterable[str]) -> str:
+    """The filter of the rows with these memory ids."""
+    return f"memory_id IN ({_literals(memory_ids)})"
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 of an aware time, exactly."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _literals(values: Iterable[str]) -> str:
+    return ", ".join(_literal(value) for value in values)
+
+
+def _moment(moment: datetime) -> str:
+    return f"to_timestamp_micros({microseconds(moment)})"

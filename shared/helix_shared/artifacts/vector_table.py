@@ -1,0 +1,105 @@
+"""LanceDB's table as files and row ids: what `vectors` needs below its two classes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import lancedb
+import numpy as np
+
+from helix_shared.artifacts.records import record_schema
+from helix_shared.artifacts.vector_filter import ids_sql
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+TABLE: Final = "memories"
+TABLE_FOLDER: Final = f"{TABLE}.lance"
+NO_ROW: Final = np.uint64(2**64 - 1)
+
+_LINKED: Final = ("data", "_deletions", "_indices")
+
+
+def create_table(folder: Path, dimensions: int) -> Any:
+    """Make an empty table in a folder that has none."""
+    return lancedb.connect(str(folder)).create_table(TABLE, schema=record_schema(dimensions))
+
+
+def open_table(folder: Path) -> Any:
+    """Open the newest version, and stay with it.
+
+    Raises:
+        CorruptArtifactError: there is no table that can be read.
+    """
+    if not (folder / TABLE_FOLDER).is_dir():
+        raise CorruptArtifactError(f"folder has no vector table: {folder}")
+    try:
+        return lancedb.connect(str(folder)).open_table(TABLE)
+    except (ValueError, RuntimeError, OSError) as error:
+        raise CorruptArtifactError(f"vector table cannot be read: {folder}") from error
+
+
+def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+    """Columns of the rows with these memory ids, in any order."""
+    names = list(columns)
+    if not memory_ids:
+        return table.schema.empty_table().select(names)
+    found = table.search().where(ids_sql(memory_ids)).select(names).limit(len(memory_ids))
+    return found.to_arrow()
+
+
+def link_version(source: Path, target: Path) -> None:
+    """Hard-link the newest version of the table in folder `source` into folder `target`.
+
+    Every data file is immutable. Transactions and the hint at the newest version are left out: they
+    only save a writer work.
+    """
+    source, target = source / TABLE_FOLDER, target / TABLE_FOLDER
+    for name in _LINKED:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name, copy_function=os.link)
+    (target / "_versions").mkdir(parents=True)
+    newest = _newest_manifest(source / "_versions")
+    (target / "_versions" / newest.name).hardlink_to(newest)
+
+
+@dataclass(frozen=True, slots=True)
+class RowMap:
+    """LanceDB's row ids of one version, and the ordinals they stand for, both ways."""
+
+    sorted_row_ids: NDArray[np.uint64]
+    ordinal_of_row: NDArray[np.int64]
+    row_id_of_ordinal: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, row_ids: NDArray[np.uint64], ordinals: NDArray[np.int64]) -> RowMap:
+        """Map the rows of a whole table."""
+        order = np.argsort(row_ids)
+        inverse = np.full(int(ordinals.max(initial=-1)) + 1, NO_ROW, dtype=np.uint64)
+        inverse[ordinals] = row_ids
+        return cls(row_ids[order], ordinals[order], inverse)
+
+    def ordinals(self, row_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Ordinals of row ids that exist."""
+        found: NDArray[np.int64] = self.ordinal_of_row[np.searchsorted(self.sorted_row_ids, row_ids)]
+        return found
+
+    def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Row ids of those ordinals that have a row."""
+        known = ordinals[(ordinals >= 0) & (ordinals < len(self.row_id_of_ordinal))]
+        found = self.row_id_of_ordinal[known]
+        existing: NDArray[np.uint64] = found[found != NO_ROW]
+        return existing
+
+
+def _newest_manifest(versions: Path) -> Path:
+    # Names are 2^64 - 1 - version, padded, so the newest comes first.
+    return min(path for path in versions.iterdir() if path.suffix == ".manifest")

@@ -1,0 +1,259 @@
+"""The vectors and the whole records: one LanceDB table, its writer and its reader.
+
+The only place that knows LanceDB. Consolidation owns the one writer; a reader is pinned to the
+version it opened and works on a published generation. Equal memory ids never make two rows: the
+id is the table's primary key. Hidden rows stay in the table (for `as_of` and for restoring) and
+never come out of a search. LanceDB does not fsync; `generation` does.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+import numpy as np
+
+from helix_shared.artifacts.ranking import Hits
+from helix_shared.artifacts.records import conforming, record_schema
+from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.vector_filter import filter_sql, ordinals_sql
+from helix_shared.artifacts.vector_index import build_indices, has_vector_index, worth_compacting
+from helix_shared.artifacts.vector_table import (
+    TABLE_FOLDER,
+    RowMap,
+    create_table,
+    link_version,
+    open_table,
+    rows_of_ids,
+)
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_LIMIT", "TABLE_FOLDER", "Cosines", "VectorReader", "VectorWriter", "record_schema"]
+
+MAX_LIMIT: Final = 10_000
+
+# Zero warns that other processes would lose their version; there are none on the live table.
+_AT_ONCE: Final = timedelta(milliseconds=1)
+
+
+class Cosines(Protocol):
+    """Exact cosines of a unit query with the memories of `ordinals`: `Signals.cosines`."""
+
+    def __call__(self, query: NDArray[np.float32], ordinals: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """One cosine per ordinal."""
+
+
+class VectorWriter:
+    """Writes the live table in `folder`; exactly one process and one thread at a time."""
+
+    def __init__(self, folder: Path, table: Any) -> None:
+        self._folder = folder
+        self._table = table
+        self._schema: pa.Schema = table.schema
+        self._changed_rows = 0
+
+    @classmethod
+    def create(cls, folder: Path, dimensions: int) -> Self:
+        """Make an empty table; the folder holds none yet."""
+        return cls(folder, create_table(folder, dimensions))
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the table of `folder`.
+
+        Raises:
+            CorruptArtifactError: there is none that can be read.
+        """
+        return cls(folder, open_table(folder))
+
+    @property
+    def count(self) -> int:
+        """Rows, hidden ones included."""
+        return int(self._table.count_rows())
+
+    @property
+    def hidden_count(self) -> int:
+        """Rows that no search returns."""
+        return int(self._table.count_rows("hidden = true"))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the records."""
+        return self._schema
+
+    def upsert(self, records: pa.Table) -> None:
+        """Insert or replace whole rows by memory id; `records` holds every column once per id.
+
+        Raises:
+            InvalidInputError: a column is missing or of another type, or an id stands there twice.
+        """
+        rows = conforming(records, self._schema)
+        if not rows.num_rows:
+            return
+        merge = self._table.merge_insert("memory_id")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        self._changed_rows += rows.num_rows
+
+    def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
+        """Remove rows; their bytes go with the next `maintain(force=True)`."""
+        if len(ordinals):
+            self._table.delete(ordinals_sql(ordinals))
+            self._changed_rows += len(ordinals)
+
+    def take(self, ordinals: Sequence[int] | NDArray[np.int64]) -> pa.Table:
+        """Rows of `ordinals` that exist, in any order, each with its ordinal."""
+        if not len(ordinals):
+            return self._schema.empty_table()
+        found = self._table.search().where(ordinals_sql(ordinals)).limit(len(ordinals))
+        return found.to_arrow().select(self._schema.names)
+
+    def find(self, memory_ids: Sequence[str]) -> pa.Table:
+        """Rows with these ids, in any order."""
+        return rows_of_ids(self._table, memory_ids, self._schema.names)
+
+    def scan(self, columns: Sequence[str]) -> pa.Table:
+        """The given columns of all rows, in any order."""
+        return self._table.search().select(list(columns)).limit(max(self.count, 1)).to_arrow()
+
+    def maintain(self, *, force: bool = False) -> bool:
+        """Compact, fold new rows into the indices and remove old versions when that pays.
+
+        Builds the indices once the table is large, which takes a while for a million rows. With
+        `force` the bytes of deleted rows are gone afterwards. Tells whether anything was done.
+        """
+        built = build_indices(self._table, self.count)
+        if not (force or built or worth_compacting(self._table, self.count, self._changed_rows)):
+            return False
+        self._table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
+        self._changed_rows = 0
+        return True
+
+    def link_into(self, folder: Path) -> None:
+        """Hard-link the current version into `folder`, which then holds a table of its own."""
+        link_version(self._folder, folder)
+
+
+class VectorReader:
+    """Reads the table of a published generation; safe to use from several threads.
+
+    With `cosines` the candidates of the vector index are rescored from memory-mapped vectors, which
+    is faster than LanceDB's own refinement; without an index LanceDB's distances are exact.
+    """
+
+    def __init__(self, folder: Path, *, cosines: Cosines | None = None) -> None:
+        """Pin the newest version in `folder`.
+
+        Raises:
+            CorruptArtifactError: there is no table that can be read.
+        """
+        self._table = open_table(folder)
+        self._schema: pa.Schema = self._table.schema
+        self._cosines = cosines
+        self._indexed = has_vector_index(self._table)
+        self._row_map: RowMap | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of a record's columns."""
+        return list(self._schema.names)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self._schema.field("vector").type.list_size)
+
+    @property
+    def count(self) -> int:
+        """Rows, hidden ones included."""
+        return int(self._table.count_rows())
+
+    @property
+    def hidden_count(self) -> int:
+        """Rows that no search returns."""
+        return int(self._table.count_rows("hidden = true"))
+
+    def search(
+        self,
+        vector: NDArray[np.float32],
+        selection: Selection,
+        *,
+        limit: int,
+        nprobes: int = 20,
+        refine: int = 2,
+    ) -> Hits:
+        """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
+
+        `nprobes` partitions are looked at and `limit` x `refine` candidates rescored, both only
+        where there is a vector index.
+
+        Raises:
+            InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
+        """
+        query = _unit(vector, self.dimensions)
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        search = self._table.search(query, vector_column_name="vector").distance_type("cosine")
+        search = search.where(filter_sql(selection), prefilter=True).select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
+        rescored = self._indexed and self._cosines is not None
+        if self._indexed:
+            search = search.nprobes(max(1, nprobes))
+            search = search if rescored else search.refine_factor(max(1, refine))
+        found = search.limit(limit * max(1, refine) if rescored else limit).to_arrow()
+        ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
+        if rescored and self._cosines is not None:
+            return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
+        return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
+
+    def take(
+        self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Rows of `ordinals` in the order given, `ordinal` always among the columns.
+
+        Ordinals without a row are left out.
+        """
+        names = list(dict.fromkeys(["ordinal", *(self._schema.names if columns is None else columns)]))
+        wanted = np.asarray(ordinals, dtype=np.int64)
+        row_ids = self._rows.row_ids(wanted)
+        if not len(row_ids):
+            return self._schema.empty_table().select(names)
+        rows = self._table.take_row_ids(row_ids.tolist()).select(names).to_arrow()
+        # LanceDB answers in the order of its files, and once for an ordinal given twice
+        place = {ordinal: index for index, ordinal in enumerate(rows["ordinal"].to_pylist())}
+        return rows.take([place[ordinal] for ordinal in wanted.tolist() if ordinal in place])
+
+    def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """Rows with these ids, in any order; hidden and foreign ones too, so check the tenant."""
+        return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
+
+    def warm(self) -> None:
+        """Load what the first search would wait for."""
+        probe = np.ones(self.dimensions, dtype=np.float32)
+        self.search(probe, Selection(tenant_id="warm"), limit=1)
+
+    @property
+    def _rows(self) -> RowMap:
+        with self._lock:
+            if self._row_map is None:
+                every = self._table.search().select(["ordinal"]).with_row_id(True)  # noqa: FBT003 - as above
+                table = every.limit(max(self.count, 1)).to_arrow()
+                self._row_map = RowMap.of(table["_rowid"].to_numpy(), table["ordinal"].to_numpy())
+            return self._row_map
+
+
+def _unit(vector: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    query = np.asarray(vector, dtype=np.float32)
+    if query.shape != (dimensions,):
+        raise InvalidInputError("vector", f"must have {dimensions} dimensions")
+    norm = float(np.linalg.norm(query.astype(np.float64)))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise InvalidInputError("vector", "must be finite and not zero")
+    return (query / norm).astype(np.float32)

@@ -1,0 +1,102 @@
+"""Small corpora for the artifact tests: whole records from the few columns a test is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from helix_shared.artifacts.lexicon import entries_of
+from helix_shared.artifacts.live import Live
+from helix_shared.artifacts.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
+from helix_shared.artifacts.signals import signals_of
+from helix_shared.artifacts.vectors import record_schema
+from helix_shared.edges import MINHASH_BYTES
+
+DIMENSIONS = 8
+START = datetime(2026, 1, 1, tzinfo=UTC)
+EMPTY = {pa.string(): "", pa.bool_(): False, pa.list_(pa.string()): [], pa.float32(): 0.5}
+
+Records = Callable[[list[dict[str, Any]]], pa.Table]
+Fill = Callable[[Live, pa.Table], None]
+
+
+def unit_vector(seed: int, dimensions: int = DIMENSIONS) -> np.ndarray:
+    """A random vector of length 1."""
+    vector = np.random.default_rng(seed).normal(size=dimensions).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def record(ordinal: int, **given: Any) -> dict[str, Any]:
+    """A whole record as Python values."""
+    row: dict[str, Any] = {
+        field.name: EMPTY.get(field.type, 0) for field in record_schema(DIMENSIONS) if not field.nullable
+    }
+    row |= {
+        "ordinal": ordinal,
+        "memory_id": f"{ordinal:032x}",
+        "tenant_id": "acme",
+        "type": "episodic",
+        "audience": ["*"],
+        "vector": unit_vector(ordinal),
+        "minhash": np.full(MINHASH_BYTES // 4, ordinal, "<u4").tobytes(),
+        "created_at": START,
+        "occurred_at": START,
+        "event_at": START + timedelta(minutes=ordinal),
+        "stream_sequence": ordinal + 1,
+    }
+    return row | given
+
+
+@pytest.fixture(scope="session")
+def records() -> Records:
+    """Whole records; columns a row does not give have plain defaults that follow from its ordinal."""
+    schema = record_schema(DIMENSIONS)
+    return lambda rows: pa.Table.from_pylist(
+        [record(**{"ordinal": index} | row) for index, row in enumerate(rows)], schema=schema
+    )
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    """Empty live stores."""
+    return Live.create(tmp_path / "data" / "live", dimensions=DIMENSIONS)
+
+
+@pytest.fixture
+def fill() -> Fill:
+    """Apply records to all live stores, as consolidation does."""
+
+    def apply(live: Live, table: pa.Table) -> None:
+        live.vectors.upsert(table)
+        live.signals.append(*signals_of(table))
+        live.lexicon.delete(table["ordinal"].to_pylist())
+        live.lexicon.upsert(entries_of(table))
+        live.lexicon.commit()
+
+    return apply
+
+
+@pytest.fixture
+def manifest_of() -> Callable[..., Manifest]:
+    """A manifest for the live stores as they are."""
+
+    def build(live: Live, generation: int, *, parent: int = 0, epoch: int = 1) -> Manifest:
+        ids = live.vectors.scan(["memory_id"])["memory_id"].to_pylist()
+        return Manifest(
+            generation=generation,
+            parent=parent,
+            epoch=epoch,
+            published_at=START,
+            stream=StreamState(name="HELIX_EVENTS"),
+            counts=Counts(memories=live.vectors.count, hidden=live.vectors.hidden_count),
+            digest=digest_of(ids),
+            model=ModelIdentity(name="test", checksum="0" * 64, dimensions=DIMENSIONS),
+        )
+
+    return build

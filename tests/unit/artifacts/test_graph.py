@@ -1,0 +1,224 @@
+"""The graph: what was stated is what is stored, in both directions, and a restart changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_shared.artifacts.graph import EDGE_KINDS, GraphBuilder, GraphSnapshot, Link
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+
+MEMORIES = 6
+
+
+def mention(name: str, *, weight: float = 1.0, edge: str = "MENTIONS", kind: str = "name") -> Link:
+    """A link to an entity, written in capitals."""
+    return Link(edge=edge, kind=kind, name=name, surface=name.title(), weight=weight)
+
+
+def snapshot(builder: GraphBuilder, folder: Path, *, memories: int = MEMORIES) -> GraphSnapshot:
+    """Write and open."""
+    builder.write(folder, memories=memories)
+    return GraphSnapshot.open(folder)
+
+
+def edges_of(graph: GraphSnapshot) -> set[tuple[str, str, str, float]]:
+    """The edges as stated, by names."""
+    found = graph.to_networkx()
+    name = {node: data["name"] for node, data in found.nodes(data=True)}
+    return {
+        (name[source], name[target], data["kind"], data["weight"])
+        for source, target, data in found.edges(data=True)
+    }
+
+
+def test_links_and_relations_are_stored_in_both_directions(tmp_path: Path) -> None:
+    """A worked example: two memories share an entity, one updates the other."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann"), mention("bob", weight=2.0)])
+    builder.set_links(2, "acme", [mention("ann", edge="PART_OF")])
+    builder.relate(2, 0, "UPDATES", 0.5)
+    graph = snapshot(builder, tmp_path / "g", memories=3)
+    ann, bob = graph.entity_nodes("acme", ["ann", "bob"]).tolist()
+    assert sorted((ann, bob)) == [3, 4]
+    assert (graph.memories, graph.nodes, graph.edges) == (3, 5, 8)
+    assert graph.degree[[0, 1, 2, ann, bob]].tolist() == [3, 0, 2, 2, 1]
+    row = slice(graph.indptr[ann], graph.indptr[ann + 1])
+    assert graph.indices[row].tolist() == [0, 2]
+    assert [EDGE_KINDS[kind] for kind in graph.edge_kinds[row]] == ["MENTIONS", "PART_OF"]
+    assert edges_of(graph) == {
+        ("0", "ann", "MENTIONS", 1.0),
+        ("0", "bob", "MENTIONS", 2.0),
+        ("2", "ann", "PART_OF", 1.0),
+        ("2", "0", "UPDATES", 0.5),
+    }
+
+
+def test_entities_are_looked_up_by_tenant_and_name(tmp_path: Path) -> None:
+    """Two tenants with the same name have two entities, and neither finds the other's."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann"), mention("zoë")])
+    builder.set_links(1, "other", [mention("ann")])
+    graph = snapshot(builder, tmp_path / "g")
+    acme, other = graph.entity_nodes("acme", ["ann"]), graph.entity_nodes("other", ["ann"])
+    assert acme.tolist() != other.tolist()
+    assert graph.entity_nodes("acme", ["nobody", "zoë", "ann", "ann"]).tolist() == [
+        *graph.entity_nodes("acme", ["zoë"]).tolist(),
+        *acme.tolist(),
+    ]
+    assert graph.entity_names(graph.entity_nodes("acme", ["zoë", "ann"])) == ["zoë", "ann"]
+    assert sorted(graph.entities_of(0)) == ["ann", "zoë"]
+    assert graph.entity_nodes("absent", ["ann"]).tolist() == graph.entity_nodes("acme", []).tolist() == []
+    assert set(graph.to_networkx("other").nodes) == {1, *other.tolist()}
+    assert not graph.to_networkx("absent").nodes
+
+
+def test_setting_links_replaces_them(tmp_path: Path) -> None:
+    """A memory's links are the last ones set; an entity nobody mentions is gone from the files."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("secret"), mention("kept")])
+    builder.set_links(1, "acme", [mention("kept")])
+    builder.relate(0, 1, "RELATES", 1.0)
+    builder.set_links(0, "acme", [mention("new")])
+    graph = snapshot(builder, tmp_path / "g")
+    assert edges_of(graph) == {
+        ("0", "new", "MENTIONS", 1.0),
+        ("1", "kept", "MENTIONS", 1.0),
+        ("0", "1", "RELATES", 1.0),
+    }
+    assert not any(b"secret" in path.read_bytes().lower() for path in (tmp_path / "g").iterdir())
+
+
+def test_removing_a_memory_removes_its_edges_in_both_directions(tmp_path: Path) -> None:
+    """What pointed at it is gone too; related again afterwards, the new edge counts."""
+    builder = GraphBuilder.empty()
+    builder.set_links(1, "acme", [mention("ann")])
+    builder.relate(0, 1, "UPDATES", 1.0)
+    builder.relate(1, 2, "EXTENDS", 1.0)
+    builder.relate(0, 2, "RELATES", 1.0)
+    builder.remove(1)
+    assert edges_of(snapshot(builder, tmp_path / "g")) == {("0", "2", "RELATES", 1.0)}
+    builder.relate(0, 1, "DERIVES", 1.0)
+    again = snapshot(builder, tmp_path / "again")
+    assert edges_of(again) == {("0", "2", "RELATES", 1.0), ("0", "1", "DERIVES", 1.0)}
+
+
+def test_a_repeated_statement_counts_once(tmp_path: Path) -> None:
+    """The heavier of two equal links, the last of two equal relations."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann", weight=3.0), mention("ann", weight=1.0)])
+    builder.relate(0, 1, "RELATES", 0.9)
+    builder.relate(0, 1, "RELATES", 0.2)
+    weights = snapshot(builder, tmp_path / "g").weights
+    assert sorted(weights.tolist()) == pytest.approx([0.2, 0.2, 3.0, 3.0])
+
+
+statements = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("links"),
+            st.integers(0, MEMORIES - 1),
+            st.lists(
+                st.tuples(st.sampled_from("abc"), st.sampled_from(EDGE_KINDS[:3])), max_size=3, unique=True
+            ),
+        ),
+        st.tuples(st.just("relate"), st.integers(0, MEMORIES - 1), st.integers(0, MEMORIES - 1)),
+        st.tuples(st.just("remove"), st.integers(0, MEMORIES - 1), st.none()),
+        st.tuples(st.just("restart"), st.none(), st.none()),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(statements)
+def test_any_history_gives_the_graph_a_plain_model_gives(
+    tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
+) -> None:
+    """Links, relations, removals and restarts in any order: the arrays are the model's adjacency."""
+    folder = tmp_path_factory.mktemp("graph")
+    builder = GraphBuilder.empty()
+    model: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    for step, (act, ordinal, detail) in enumerate(history):
+        if act == "restart":
+            builder.write(folder / str(step), memories=MEMORIES)
+            builder = GraphBuilder.load(folder / str(step))
+        elif act == "remove":
+            builder.remove(ordinal)
+            model.remove_nodes_from([str(ordinal)])
+        elif act == "relate" and ordinal != detail:
+            builder.relate(ordinal, int(str(detail)), "RELATES", 1.0 + step)
+            model.add_edge(str(ordinal), str(detail), key="RELATES", weight=1.0 + step)
+        elif act == "links" and isinstance(detail, list):
+            builder.set_links(ordinal, "acme", [mention(name, edge=edge) for name, edge in detail])
+            old = [(u, v, key) for u, v, key in model.edges(str(ordinal), keys=True) if v.isalpha()]
+            model.remove_edges_from(old)
+            for name, edge in detail:
+                model.add_edge(str(ordinal), name, key=edge, weight=1.0)
+    graph = snapshot(builder, folder / "last")
+    assert edges_of(graph) == {
+        (u, v, key, data["weight"]) for u, v, key, data in model.edges(keys=True, data=True)
+    }
+    dense = np.zeros((graph.nodes, graph.nodes))
+    np.add.at(dense, (np.repeat(np.arange(graph.nodes), graph.degree), graph.indices), graph.weights)
+    plain = graph.to_networkx()
+    stated = nx.to_numpy_array(plain, nodelist=range(graph.nodes), weight="weight", multigraph_weight=sum)
+    assert np.array_equal(dense, stated + stated.T)
+    assert all(
+        (np.diff(graph.indices[graph.indptr[n] : graph.indptr[n + 1]]) >= 0).all() for n in range(graph.nodes)
+    )
+
+
+def test_a_restart_writes_the_same_files(tmp_path: Path) -> None:
+    """Loaded and written again, a snapshot is byte for byte the same."""
+    builder = GraphBuilder.empty()
+    for ordinal in range(MEMORIES):
+        builder.set_links(ordinal, f"t{ordinal % 2}", [mention(f"e{ordinal % 4}"), mention("hub")])
+    builder.relate(3, 1, "UPDATES", 1.0)
+    builder.write(tmp_path / "first", memories=MEMORIES)
+    GraphBuilder.load(tmp_path / "first").write(tmp_path / "second", memories=MEMORIES)
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def test_an_empty_graph_can_be_written_and_read(tmp_path: Path) -> None:
+    """No memory, and memories without an edge."""
+    empty = snapshot(GraphBuilder.empty(), tmp_path / "none", memories=0)
+    assert (empty.nodes, empty.edges, empty.entity_nodes("acme", ["ann"]).tolist()) == (0, 0, [])
+    bare = snapshot(GraphBuilder.load(tmp_path / "none"), tmp_path / "bare", memories=3)
+    assert (bare.degree.tolist(), bare.entities_of(2)) == ([0, 0, 0], [])
+
+
+def test_statements_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    """Unknown edge types, weights that are not above zero, loops, and ordinals that do not exist."""
+    builder = GraphBuilder.empty()
+    with pytest.raises(InvalidInputError, match=r"^edge: "):
+        builder.set_links(0, "acme", [mention("ann", edge="LIKES")])
+    for weight in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(InvalidInputError, match=r"^weight: "):
+            builder.relate(0, 1, "RELATES", weight)
+    with pytest.raises(InvalidInputError, match=r"^target: "):
+        builder.relate(1, 1, "RELATES", 1.0)
+    builder.relate(0, 9, "RELATES", 1.0)
+    with pytest.raises(InvalidInputError, match=r"^memories: "):
+        builder.write(tmp_path / "g", memories=9)
+
+
+def test_files_that_do_not_fit_together_are_corrupt(tmp_path: Path) -> None:
+    """A missing file, one of another type, and one of another length."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann")])
+    builder.write(tmp_path / "g", memories=1)
+    weights = tmp_path / "g" / "weights.npy"
+    for damaged in (np.ones(2, np.float64), np.ones(3, np.float32)):
+        np.save(weights, damaged)
+        with pytest.raises(CorruptArtifactError):
+            GraphSnapshot.open(tmp_path / "g")
+    weights.unlink()
+    with pytest.raises(CorruptArtifactError):
+        GraphSnapshot.open(tmp_path / "g")

@@ -1,0 +1,228 @@
+"""The lexicon: what is found, in which field, how hostile text fares, and its files."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_shared.artifacts.lexicon import FieldWeights, LexiconEntry, LexiconReader, LexiconWriter
+from helix_shared.artifacts.selection import Selection
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+
+ACME = Selection("acme")
+
+
+def entry(ordinal: int, **given: Any) -> LexiconEntry:
+    """A visible document of tenant acme."""
+    plain: dict[str, Any] = {
+        "tenant_id": "acme",
+        "owner": "",
+        "audience": ("*",),
+        "type": "episodic",
+        "project_id": "",
+        "session_id": "s",
+        "event_at": ordinal,
+        "text": "",
+    }
+    return LexiconEntry(ordinal=ordinal, **plain | given)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> LexiconWriter:
+    """An empty index."""
+    return LexiconWriter.create(tmp_path / "lexicon")
+
+
+def read(tmp_path: Path, writer: LexiconWriter, *entries: LexiconEntry) -> LexiconReader:
+    """Commit the entries and open the index."""
+    writer.upsert(entries)
+    writer.commit()
+    return LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "scratch")
+
+
+def found(reader: LexiconReader, query: str, **options: Any) -> list[int]:
+    """Ordinals of the best hits."""
+    ordinals: list[int] = reader.search(query, ACME, limit=10, **options).ordinals.tolist()
+    return ordinals
+
+
+def test_words_are_found_stemmed_and_in_any_case(tmp_path: Path, writer: LexiconWriter) -> None:
+    """Documents and queries go through the same analyser."""
+    reader = read(tmp_path, writer, entry(0, text="She was RUNNING marathons"), entry(1, text="a quiet day"))
+    assert found(reader, "who runs a Marathon?") == [0]
+    assert reader.terms("She was RUNNING the marathons, running") == ["run", "marathon"]
+
+
+def test_speaker_and_title_are_searched_with_the_text(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A question names a speaker or a title as readily as a word."""
+    reader = read(
+        tmp_path, writer, entry(0, text="likes tea", speaker="Caroline"), entry(1, text="x", title="Pottery")
+    )
+    assert found(reader, "caroline") == [0]
+    assert found(reader, "pottery") == [1]
+
+
+def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWriter) -> None:
+    """The same word counts 1, .6 and .3 in text, context and expansions; a weight of 0 does not count."""
+    reader = read(
+        tmp_path,
+        writer,
+        entry(0, expansions=("otter",)),
+        entry(1, context="otter"),
+        entry(2, text="otter"),
+    )
+    hits = reader.search("otter", ACME, limit=3)
+    assert hits.ordinals.tolist() == [2, 1, 0]
+    assert hits.scores.tolist() == pytest.approx([hits.scores[0] * weight for weight in (1, 0.6, 0.3)])
+    assert found(reader, "otter", weights=FieldWeights(text=0, context=0)) == [0]
+
+
+def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None:
+    """An error code or a path leads to its memory past one that shares its words only."""
+    reader = read(
+        tmp_path,
+        writer,
+        entry(0, text="rustc says E0308 in src/auth/login.py"),
+        entry(1, text="src auth login py"),
+    )
+    assert found(reader, "E0308") == [0]
+    assert found(reader, "src/auth/login.py")[0] == 0
+    only_exact = FieldWeights(text=0, context=0, expansions=0)
+    assert found(reader, "what about auth/login.py", weights=only_exact) == [0]
+
+
+def test_upsert_replaces_and_delete_removes(tmp_path: Path, writer: LexiconWriter) -> None:
+    """One document per ordinal, none after a delete, and nothing before the commit."""
+    reader = read(tmp_path, writer, entry(0, text="old"), entry(1, text="other"))
+    writer.upsert([entry(0, text="fresh"), entry(0, text="newest")])
+    assert writer.count == 2
+    reader_before = read(tmp_path, writer)
+    assert (found(reader, "old"), found(reader_before, "newest"), found(reader_before, "old")) == (
+        [0],
+        [0],
+        [],
+    )
+    writer.delete([0])
+    writer.commit()
+    assert writer.count == 1
+    assert found(read(tmp_path, writer), "newest") == []
+
+
+def test_equal_scores_come_in_order_of_ordinals(tmp_path: Path, writer: LexiconWriter) -> None:
+    """An answer does not depend on how segments lie on the disk."""
+    reader = read(tmp_path, writer, *(entry(ordinal, text="same words") for ordinal in (4, 2, 9, 0)))
+    assert found(reader, "words") == [0, 2, 4, 9]
+
+
+HOSTILE = {
+    "nested brackets": "(" * 3_000,
+    "balanced brackets": "(" * 3_000 + "a" + ")" * 3_000,
+    "negations": "NOT " * 20_000,
+    "nul and controls": "".join(map(chr, range(32))) * 50,
+    "long": "x" * 100_000,
+    "many words": " ".join(f"w{number}" for number in range(20_000)),
+    "emoji": "👩‍👩‍👧‍👦🏳️‍🌈" * 500,
+    "surrogates": "\ud800\udfff lone \udc00",
+    "syntax": 'text:* AND tenant:"other" OR [a TO z] ~ ^ \\ /.*/ +a -b !c {x} |',
+    "right to left": "\u202e مرحبا שלום",
+    "only stop words": "who are you and what is this",
+    "empty": "",
+    "blank": " \n\t ",
+}
+
+
+@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_is_only_text(tmp_path: Path, writer: LexiconWriter, query: str) -> None:
+    """No text fails, takes long, reaches another tenant or does anything but look for its words."""
+    reader = read(
+        tmp_path,
+        writer,
+        entry(0, text="plain"),
+        entry(1, text=query),
+        entry(2, tenant_id="other", text=query),
+    )
+    started = time.perf_counter()
+    hits = reader.search(query, ACME, limit=10)
+    assert set(hits.ordinals.tolist()) <= {1}
+    assert time.perf_counter() - started < 1
+    assert len(reader.terms(query)) <= 48
+
+
+def test_of_too_many_words_the_rarest_known_ones_are_kept(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A long query is cut to the words that decide."""
+    common = " ".join(f"common{number}" for number in range(100))
+    reader = read(tmp_path, writer, *(entry(n, text=common) for n in range(3)), entry(3, text="needle"))
+    terms = reader.terms(f"unseen {common} needle")
+    assert len(terms) == 48
+    assert "needl" in terms
+    assert "unseen" not in terms
+
+
+@pytest.mark.parametrize("limit", [0, -1, 10_001, 2**40])
+def test_a_limit_out_of_bounds_is_refused(tmp_path: Path, writer: LexiconWriter, limit: int) -> None:
+    """Tantivy dies of such limits, so it never sees one."""
+    with pytest.raises(InvalidInputError, match=r"^limit: "):
+        read(tmp_path, writer, entry(0, text="a")).search("word", ACME, limit=limit)
+
+
+def test_an_empty_lexicon_finds_nothing(tmp_path: Path, writer: LexiconWriter) -> None:
+    """No document, no hit, no error."""
+    reader = read(tmp_path, writer)
+    reader.warm()
+    assert found(reader, "word") == []
+
+
+def test_a_linked_commit_outlives_changes_of_the_live_index(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A published lexicon is unmoved by thirty later commits and what they clear away."""
+    for ordinal in range(5):
+        writer.upsert([entry(ordinal, text=f"word{ordinal}")])
+        writer.commit()
+    writer.delete([3])
+    writer.commit()
+    writer.link_into(tmp_path / "linked")
+    assert not list((tmp_path / "linked").glob("*.lock"))
+    for ordinal in range(30):
+        writer.upsert([entry(ordinal, text="changed")])
+        writer.commit()
+    writer.close()
+    reader = LexiconReader(tmp_path / "linked", scratch=tmp_path / "scratch")
+    assert reader.count == 4
+    assert [found(reader, f"word{ordinal}") for ordinal in range(5)] == [[0], [1], [2], [], [4]]
+    assert found(reader, "changed") == []
+
+
+def test_a_read_only_folder_can_be_searched(tmp_path: Path, writer: LexiconWriter) -> None:
+    """Locks go to the scratch folder, and the links go away with the reader."""
+    read(tmp_path, writer, entry(0, text="word")).close()
+    writer.close()
+    folder = tmp_path / "lexicon"
+    before = sorted(path.name for path in folder.iterdir())
+    folder.chmod(0o555)
+    reader = LexiconReader(folder, scratch=tmp_path / "scratch")
+    assert found(reader, "word") == [0]
+    reader.close()
+    folder.chmod(0o755)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_searches_from_several_threads_agree(tmp_path: Path, writer: LexiconWriter) -> None:
+    """One reader serves many threads."""
+    reader = read(tmp_path, writer, *(entry(n, text=f"word number{n % 7}") for n in range(50)))
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: found(reader, "word number3"), range(60)))
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_folder_without_an_index_is_corrupt(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A missing or damaged index is told as what it is, and leaves no links behind."""
+    writer.close()
+    (tmp_path / "lexicon" / "meta.json").write_text("{")
+    for folder in (tmp_path / "nowhere", tmp_path / "lexicon"):
+        with pytest.raises(CorruptArtifactError):
+            LexiconReader(folder, scratch=tmp_path / "scratch")
+    assert not list((tmp_path / "scratch").glob("*"))

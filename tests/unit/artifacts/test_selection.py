@@ -1,0 +1,159 @@
+"""The typed pre-filter, and that both engines read it as the plain rule says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_shared.artifacts.lexicon import LexiconReader, LexiconWriter, entries_of
+from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.vectors import VectorReader, VectorWriter
+from helix_shared.errors import InvalidInputError
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TENANTS = ("acme", "o'brien", "acme' OR '1'='1")
+USERS = ("", "ann", "o'hara", "%", "*")
+PRINCIPALS = ("*", "team", "o'team", "te")
+TYPES = ("episodic", "decision")
+PROJECTS = ("", "pro'ject", "proj")
+SESSIONS = ("s1", "s2")
+COUNT = 240
+
+
+def corpus() -> list[dict[str, Any]]:
+    """Rows whose filter columns hold names made to break out of quotes."""
+    draw = np.random.default_rng(7)
+
+    def one(values: tuple[str, ...]) -> str:
+        return values[int(draw.integers(len(values)))]
+
+    return [
+        {
+            "tenant_id": one(TENANTS),
+            "owner": one(USERS),
+            "audience": sorted({one(PRINCIPALS) for _ in range(2)}),
+            "type": one(TYPES),
+            "project_id": one(PROJECTS),
+            "session_id": one(SESSIONS),
+            "event_at": START + timedelta(seconds=int(draw.integers(6)), microseconds=int(draw.integers(2))),
+            "hidden": bool(draw.random() < 0.1),
+            "text": "common word",
+        }
+        for _ in range(COUNT)
+    ]
+
+
+def is_selected(row: dict[str, Any], wanted: Selection) -> bool:
+    """The rule in plain words, apart from the code under test."""
+    named = (("type", wanted.types), ("project_id", wanted.project_ids), ("session_id", wanted.session_ids))
+    if row["hidden"] or row["tenant_id"] != wanted.tenant_id:
+        return False
+    if row["owner"] and row["owner"] != wanted.user_id:
+        return False
+    if "*" not in row["audience"] and not any(name in row["audience"] for name in wanted.principals):
+        return False
+    if any(values and row[name] not in values for name, values in named):
+        return False
+    late_enough = wanted.event_after is None or row["event_at"] >= wanted.event_after
+    return late_enough and (wanted.event_before is None or row["event_at"] < wanted.event_before)
+
+
+def subset(values: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
+    """Up to two values, of which some match nothing."""
+    return st.lists(st.sampled_from((*values, "absent", "a')--")), max_size=2).map(tuple)
+
+
+moments = st.none() | st.builds(
+    lambda seconds, micro: START + timedelta(seconds=seconds, microseconds=micro),
+    st.integers(0, 6),
+    st.integers(0, 1),
+)
+selections = st.builds(
+    Selection,
+    tenant_id=st.sampled_from((*TENANTS, "absent")),
+    user_id=st.sampled_from((*USERS, "absent")),
+    principals=subset(PRINCIPALS),
+    types=subset(TYPES),
+    project_ids=subset(PROJECTS),
+    session_ids=subset(SESSIONS),
+    event_after=moments,
+    event_before=moments,
+)
+
+
+@dataclass(repr=False)
+class Engines:
+    """One corpus in both engines."""
+
+    rows: list[dict[str, Any]]
+    vectors: VectorReader
+    lexicon: LexiconReader
+
+
+@pytest.fixture(scope="module")
+def engines(
+    tmp_path_factory: pytest.TempPathFactory, records: Callable[[list[dict[str, Any]]], pa.Table]
+) -> Engines:
+    """The corpus, indexed twice."""
+    folder = tmp_path_factory.mktemp("engines")
+    rows = corpus()
+    table = records(rows)
+    VectorWriter.create(folder, 8).upsert(table)
+    writer = LexiconWriter.create(folder / "lexicon")
+    writer.upsert(entries_of(table))
+    writer.commit()
+    writer.close()
+    return Engines(rows, VectorReader(folder), LexiconReader(folder / "lexicon", scratch=folder / "scratch"))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(wanted=selections)
+def test_both_engines_return_exactly_what_the_plain_rule_selects(engines: Engines, wanted: Selection) -> None:
+    """LanceDB and tantivy apply tenant, owner, audience, type, project, session and time alike."""
+    rows, vectors, lexicon = engines.rows, engines.vectors, engines.lexicon
+    expected = {index for index, row in enumerate(rows) if is_selected(row, wanted)}
+    assert set(vectors.search(np.ones(8, np.float32), wanted, limit=COUNT).ordinals.tolist()) == expected
+    assert set(lexicon.search("common", wanted, limit=COUNT).ordinals.tolist()) == expected
+    admitted = {index for index, row in enumerate(rows) if wanted.admits(row) and not row["hidden"]}
+    assert admitted == expected
+
+
+def test_a_filter_does_not_change_scores(
+    engines: Engines,
+) -> None:
+    """The selection admits, the words score: a narrower filter leaves the scores of what remains."""
+    lexicon = engines.lexicon
+    wide = lexicon.search("common word", Selection("acme", principals=("team",)), limit=COUNT)
+    narrow = lexicon.search(
+        "common word",
+        Selection("acme", principals=("team",), types=("decision",), session_ids=("s1",), event_after=START),
+        limit=COUNT,
+    )
+    scores = dict(zip(wide.ordinals.tolist(), wide.scores.tolist(), strict=True))
+    assert 0 < len(narrow) < len(wide)
+    assert [scores[ordinal] for ordinal in narrow.ordinals.tolist()] == narrow.scores.tolist()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tenant_id", ""),
+        ("user_id", "a\0b"),
+        ("principals", ("\ud800",)),
+        ("event_after", datetime(2026, 1, 1)),  # noqa: DTZ001 - the missing zone is the point
+    ],
+)
+def test_a_selection_no_store_can_answer_is_refused(field: str, value: object) -> None:
+    """No tenant, NUL, a lone surrogate and a time without zone fail closed, naming the field."""
+    arguments: dict[str, Any] = {"tenant_id": "acme", field: value}
+    with pytest.raises(InvalidInputError) as refused:
+        Selection(**arguments)
+    assert refused.value.field == field

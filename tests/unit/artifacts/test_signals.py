@@ -1,0 +1,199 @@
+"""The signals: later rows win, merging loses nothing, and an open that builds on another is no different."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_shared.artifacts.signal_columns import SCALARS
+from helix_shared.artifacts.signals import NO_TIME, Signals, SignalsWriter, code, signals_of
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
+
+Records = Callable[[list[dict[str, Any]]], pa.Table]
+
+
+def segments(folder: Path) -> list[str]:
+    """Names of the segments on the disk."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_columns_say_what_the_record_says(tmp_path: Path, records: Records) -> None:
+    """Times are microseconds, unknown ones `NO_TIME`; types, scopes and tenant are codes."""
+    moment = datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC)
+    table = records(
+        [
+            {"type": "decision", "event_start": moment, "session_id": "s1", "salience": 0.25, "pinned": True},
+            {"type": "code", "occurred_at": moment, "token_count": 12, "priority": 2.0, "hidden": True},
+        ]
+    )
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(table))
+    signals = Signals.open(tmp_path / "s")
+    assert signals.type_code.tolist() == [3, 4]
+    assert signals.event_start.tolist() == [1_000_005, NO_TIME]
+    assert signals.occurred_at[1] == 1_000_005
+    assert signals.session_code.tolist() == [code("s1"), 0]
+    assert signals.tenant_code.tolist() == [code("acme")] * 2
+    assert (signals.salience[0], signals.pinned[0], signals.token_count[1]) == (0.25, True, 12)
+    assert (signals.priority[1], signals.hidden.tolist()) == (2.0, [False, True])
+    assert signals.stream_sequence.tolist() == [1, 2]
+    assert 0 < code("s1") < 2**63
+
+
+def test_matrices_are_gathered_in_the_order_given(tmp_path: Path, records: Records) -> None:
+    """Vectors, cosines and signatures follow the ordinals, across segments and repeats."""
+    table = records([{} for _ in range(6)])
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(table.slice(0, 5)))
+    writer.append(*signals_of(table.slice(5)))
+    signals = Signals.open(tmp_path / "s")
+    assert len(signals.segments) == 2
+    matrix = np.array(table["vector"].to_pylist(), np.float32)
+    wanted = np.array([5, 0, 3, 5], np.int64)
+    assert np.array_equal(signals.vectors(wanted), matrix[wanted])
+    assert signals.cosines(matrix[2], wanted) == pytest.approx(matrix[wanted] @ matrix[2])
+    assert signals.minhash(wanted)[:, 0].tolist() == [5, 0, 3, 5]
+    assert signals.minhash(wanted).shape == (4, 64)
+    assert signals.cosines(matrix[2], wanted[:0]).shape == (0,)
+
+
+def test_the_later_row_wins_within_and_between_segments(tmp_path: Path, records: Records) -> None:
+    """An ordinal appended again is replaced, whether or not segments were merged since."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(records([{"token_count": 1} for _ in range(9)])))
+    writer.append(*signals_of(records([{"ordinal": 4, "token_count": 2}, {"ordinal": 4, "token_count": 3}])))
+    signals = Signals.open(tmp_path / "s")
+    assert len(signals.segments) == 2
+    assert signals.token_count.tolist() == [1, 1, 1, 1, 3, 1, 1, 1, 1]
+    for ordinal in (4, 5, 6):
+        writer.append(*signals_of(records([{"ordinal": ordinal, "token_count": 9}])))
+    merged = Signals.open(tmp_path / "s")
+    assert segments(tmp_path / "s") == ["seg-000006"] or len(merged.segments) < 5
+    assert merged.token_count.tolist() == [1, 1, 1, 1, 9, 9, 9, 1, 1]
+
+
+def test_many_appends_leave_few_segments(tmp_path: Path, records: Records) -> None:
+    """Every segment is at least three times the next, so their number grows with the logarithm."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    for ordinal in range(200):
+        writer.append(*signals_of(records([{"ordinal": ordinal}])))
+    signals = Signals.open(tmp_path / "s")
+    sizes = [len(segment) for segment in signals.segments]
+    assert len(signals) == sum(sizes) == writer.count == 200
+    assert all(larger >= 3 * smaller for larger, smaller in pairwise(sizes))
+    assert len(sizes) <= 5
+    assert signals.stream_sequence.tolist() == list(range(1, 201))
+
+
+def test_an_ordinal_without_a_row_is_hidden(tmp_path: Path, records: Records) -> None:
+    """A hole has no times, no vector, and is never shown."""
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{"ordinal": 2}])))
+    signals = Signals.open(tmp_path / "s")
+    assert signals.hidden.tolist() == [True, True, False]
+    assert signals.created_at[0] == NO_TIME
+    assert not signals.vectors(np.array([1])).any()
+
+
+def test_erasing_leaves_no_byte(tmp_path: Path, records: Records) -> None:
+    """After an erasure the vector is in no file, the ordinal is hidden, and the others are as before."""
+    table = records([{"token_count": 7} for _ in range(8)])
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(table))
+    needle = np.array(table["vector"][3].as_py(), np.float32).tobytes()
+    before = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*.npy"))
+    writer.erase(np.array([3]))
+    after = b"".join(path.read_bytes() for path in (tmp_path / "s").rglob("*.npy"))
+    signals = Signals.open(tmp_path / "s")
+    assert (needle in before, needle in after) == (True, False)
+    assert signals.hidden.tolist() == [index == 3 for index in range(8)]
+    assert signals.token_count.sum() == 7 * 7
+
+
+def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) -> None:
+    """A published set of segments does not change when the live ones merge."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(records([{"token_count": 1}])))
+    writer.link_into(tmp_path / "linked")
+    signals = Signals.open(tmp_path / "linked")
+    writer.append(*signals_of(records([{"token_count": 2}])))
+    assert Signals.open(tmp_path / "s").token_count.tolist() == [2]
+    assert Signals.open(tmp_path / "linked").token_count.tolist() == signals.token_count.tolist() == [1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 25), st.integers(0, 99)), min_size=1, max_size=8),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(0, 12),
+)
+def test_opening_upon_a_previous_one_gives_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: Records,
+    appends: list[list[tuple[int, int]]],
+    opened_after: int,
+) -> None:
+    """Whatever was appended and merged in between, reuse is an optimisation and nothing else."""
+    folder = tmp_path_factory.mktemp("signals")
+    writer = SignalsWriter.open(folder / "live")
+    previous: Signals | None = None
+    expected: dict[int, int] = {}
+    for step, append in enumerate(appends):
+        rows = [{"ordinal": ordinal, "token_count": count} for ordinal, count in append]
+        writer.append(*signals_of(records(rows)))
+        expected |= dict(append)
+        if step in (opened_after, opened_after + 2):
+            writer.link_into(folder / str(step))
+            previous = Signals.open(folder / str(step), previous=previous)
+    reused, fresh = Signals.open(folder / "live", previous=previous), Signals.open(folder / "live")
+    for name in (*SCALARS, "rows"):
+        assert np.array_equal(getattr(reused, name), getattr(fresh, name)), name
+    assert {ordinal: int(fresh.token_count[ordinal]) for ordinal in expected} == expected
+
+
+def test_a_previous_one_of_another_history_is_not_trusted(tmp_path: Path, records: Records) -> None:
+    """After a return to an older generation nothing newer shows through."""
+    first = SignalsWriter.open(tmp_path / "s")
+    first.append(*signals_of(records([{"token_count": 1} for _ in range(9)])))
+    first.link_into(tmp_path / "older")
+    first.append(*signals_of(records([{"ordinal": 4, "token_count": 2}])))
+    newer = Signals.open(tmp_path / "s")
+    assert newer.token_count[4] == 2
+    assert Signals.open(tmp_path / "older", previous=newer).token_count.tolist() == [1] * 9
+
+
+def test_incomplete_columns_are_refused(tmp_path: Path, records: Records) -> None:
+    """A missing column or one of another length writes nothing."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    ordinals, columns = signals_of(records([{}, {}]))
+    for wrong in (
+        {**columns, "salience": columns["salience"][:1]},
+        {**columns} | {"vector": np.empty((0, 8))},
+    ):
+        with pytest.raises(InvalidInputError):
+            writer.append(ordinals, wrong)
+    assert segments(tmp_path / "s") == []
+
+
+def test_a_missing_or_cut_file_is_corrupt(tmp_path: Path, records: Records) -> None:
+    """A segment that is not whole is never read."""
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{}, {}])))
+    file = tmp_path / "s" / "seg-000001" / "minhash.npy"
+    file.write_bytes(file.read_bytes()[:-4])
+    with pytest.raises(CorruptArtifactError, match="cannot be read"):
+        Signals.open(tmp_path / "s")
+    file.unlink()
+    with pytest.raises(CorruptArtifactError, match="cannot be read"):
+        Signals.open(tmp_path / "s")
+    with pytest.raises(CorruptArtifactError, match="has no signals"):
+        Signals.open(tmp_path / "nowhere")
