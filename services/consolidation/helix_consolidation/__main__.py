@@ -1,0 +1,15 @@
+"""`python -m helix_consolidation`: the writer; further copies stand by until it is gone."""
+
+from __future__ import annotations
+
+from helix_consolidation.app import create_app
+from helix_shared.broker.worker import run
+
+
+def main() -> None:
+    """Run until SIGTERM."""
+    run(create_app)
+
+
+if __name__ == "__main__":
+    main()

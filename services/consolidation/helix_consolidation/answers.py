@@ -1,0 +1,54 @@
+"""Answering a batch: acknowledgements and dead letters after publication, delays at once.
+
+An answer that does not get through is no failure: the message comes again, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+
+from helix_shared.broker import verdict
+from helix_shared.errors import TemporaryError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Sequence
+
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.shard import Outcome
+    from helix_shared.broker.publisher import Publisher
+
+SERVICE: Final = "consolidation"
+AT_ONCE: Final = 256
+"""Answers in flight; each waits for the server's confirmation."""
+
+_log = logger(__name__)
+
+
+async def answer(outcome: Outcome, publisher: Publisher) -> None:
+    """Acknowledge what is done, file and terminate what is dead."""
+    await _all(verdict.acknowledge(message) for message in outcome.done)
+    await _all(
+        verdict.dead_letter(message, error, service=SERVICE, publisher=publisher)
+        for message, error in outcome.dead
+    )
+
+
+async def postpone(messages: Sequence[tuple[Msg, TemporaryError]]) -> None:
+    """Ask for messages again, after a delay that doubles with every delivery."""
+    await _all(verdict.postpone(message, error, service=SERVICE) for message, error in messages)
+
+
+async def _all(answers: Iterable[Awaitable[None]]) -> None:
+    waiting = list(answers)
+    for start in range(0, len(waiting), AT_ONCE):
+        results = await asyncio.gather(*waiting[start : start + AT_ONCE], return_exceptions=True)
+        for result in results:
+            if isinstance(result, NatsError | TemporaryError | TimeoutError | OSError):
+                _log.warning("answer lost", reason=str(result) or type(result).__name__)
+            elif isinstance(result, BaseException):
+                raise result

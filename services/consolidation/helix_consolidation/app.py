@@ -1,0 +1,55 @@
+"""Composition root of consolidation: the only place that reads the environment."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from helix_consolidation.answers import SERVICE
+from helix_consolidation.consumer import DURABLES, consolidate
+from helix_consolidation.settings import ConsolidationSettings
+from helix_shared.broker.worker import Durable, Worker, create_broker, create_worker
+from helix_shared.telemetry import configure_logging, logger
+
+if TYPE_CHECKING:
+    from faststream.nats import NatsBroker
+
+_log = logger(__name__)
+
+
+def create_app() -> Worker:
+    """The writer, ready to run.
+
+    Raises:
+        InvalidInputError: a setting is unknown or out of bounds.
+    """
+    settings = ConsolidationSettings.load()
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    broker = create_broker(settings, service=SERVICE)
+    durables = [Durable(stream, name) for stream, name in DURABLES]
+    worker = create_worker(broker, durables, settings, service=SERVICE)
+    wire(worker, broker, settings)
+    return worker
+
+
+def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) -> None:
+    """Let the writer's loop live and end with the application."""
+    stop = asyncio.Event()
+    running: list[asyncio.Task[None]] = []
+
+    async def write() -> None:
+        try:
+            await consolidate(broker.connection, settings, stop)
+        except Exception as error:  # noqa: BLE001  every failure ends the process; a supervisor restarts it
+            _log.exception("writer failed")
+            worker.fail(str(error) or type(error).__name__)
+
+    async def start() -> None:
+        running.append(asyncio.create_task(write()))
+
+    async def drain() -> None:
+        stop.set()
+        await asyncio.gather(*running)
+
+    worker.after_startup(start)
+    worker.on_shutdown(drain)

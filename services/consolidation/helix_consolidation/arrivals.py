@@ -1,0 +1,153 @@
+"""Reading a memories message: its rows checked, and what the ledger and the index need of them.
+
+A message that passes here is applied whole; one that does not is refused whole. The tenant of
+every row is the tenant of the message: that wall is checked here once, for all stores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from helix_consolidation.ledger import Entry
+from helix_consolidation.relate import signatures_of
+from helix_consolidation.standing import NEVER
+from helix_consolidation.tombstones import scope_code
+from helix_shared.artifacts.selection import EVERYONE
+from helix_shared.edges import Origin, memories_schema
+from helix_shared.errors import PermanentError
+from helix_shared.identity import MEMORY_ID_PATTERN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_READ: Final = (
+    "memory_id",
+    "tenant_id",
+    "piece",
+    "stream_sequence",
+    "revision_sequence",
+    "session_id",
+    "document_id",
+    "user_id",
+    "acl",
+    "shared",
+    "type",
+    "content_hash",
+    "minhash",
+    "expires_at",
+    "corrects",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The encoder behind the vectors of a generation."""
+
+    checksum: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One row of a memories message."""
+
+    entry: Entry
+    group: int
+    content: int
+    signature: NDArray[np.uint32]
+
+
+def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
+    """Refuse a message that could not be appended as it is.
+
+    Raises:
+        PermanentError: another schema, another tenant, a malformed id, or a vector with NaN.
+    """
+    expected = memories_schema(dimensions_of(rows))
+    if rows.schema.remove_metadata() != expected:
+        raise PermanentError("memories message has another schema than edge version 1; upgrade its worker")
+    if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
+        raise PermanentError(f"memories message of tenant {origin.tenant_id} holds rows of another tenant")
+    if not all(MEMORY_ID_PATTERN.match(memory_id) for memory_id in rows["memory_id"].to_pylist()):
+        raise PermanentError("memories message holds a malformed memory id; ids are 32 hexadecimal digits")
+    if not np.isfinite(rows["vector"].flatten().to_numpy(zero_copy_only=False)).all():
+        raise PermanentError("memories message holds a vector that is not finite")
+
+
+def dimensions_of(rows: pa.RecordBatch) -> int:
+    """Length of the vectors of a memories message; 0 when it has no vector column."""
+    found = rows.schema.field("vector").type if "vector" in rows.schema.names else None
+    return int(found.list_size) if isinstance(found, pa.FixedSizeListType) else 0
+
+
+def model_of(rows: pa.RecordBatch) -> Model | None:
+    """The model of a memories message, None for one without rows.
+
+    Raises:
+        PermanentError: its rows come from several models.
+    """
+    names = rows["model"].unique().to_pylist()
+    if len(names) > 1:
+        raise PermanentError(f"memories message mixes the models {', '.join(sorted(names))}")
+    return Model(names[0], dimensions_of(rows)) if names else None
+
+
+def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
+    """The rows of a checked message, in order."""
+    light = rows.select(_READ)
+    at = light.schema.get_field_index("expires_at")
+    light = light.set_column(at, "expires_at", light["expires_at"].cast(pa.int64()))
+    values = light.to_pylist()
+    signatures = signatures_of([value["minhash"] for value in values])
+    return [
+        Arrival(_entry(value), _group(value), content_code(value["content_hash"]), signature)
+        for value, signature in zip(values, signatures, strict=True)
+    ]
+
+
+def owner_of(row: dict[str, Any]) -> str:
+    """The only user who sees a row; empty: every user of the tenant."""
+    return "" if row["shared"] else str(row["user_id"])
+
+
+def audience_of(row: dict[str, Any]) -> list[str]:
+    """The principals who see a row."""
+    return row["acl"] or [EVERYONE]
+
+
+def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
+    """63-bit code of the rows that are compared with each other."""
+    text = "\x1f".join((tenant_id, owner, memory_type, *sorted(set(audience))))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def content_code(content_hash: str) -> int:
+    """The first 63 bits of a content hash."""
+    return int(content_hash[:16], 16) >> 1
+
+
+def _group(row: dict[str, Any]) -> int:
+    return group_code(row["tenant_id"], owner_of(row), row["type"], audience_of(row))
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    tenant = row["tenant_id"]
+    return Entry(
+        memory_id=row["memory_id"],
+        tenant_id=tenant,
+        piece=row["piece"],
+        stream_sequence=row["stream_sequence"],
+        revision_sequence=row["revision_sequence"],
+        session=scope_code(tenant, "session", row["session_id"]),
+        document=scope_code(tenant, "document", row["document_id"]),
+        user=scope_code(tenant, "user", row["user_id"]),
+        expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
+        corrects=row["corrects"],
+    )

@@ -1,0 +1,140 @@
+"""Collecting: pull messages of a durable consumer, decode each, and hold it until it is answered.
+
+Next comes `fold`. One undecodable message spoils no other; a message is answered only when the
+generation that contains it is published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from helix import events, subjects
+from helix_consolidation.arrivals import check_memories
+from helix_consolidation.lifecycle import LifecycleEvent
+from helix_shared import edges
+from helix_shared.artifacts.graph_snapshot import EDGE_KINDS
+from helix_shared.edges import Origin
+from helix_shared.errors import PermanentError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from nats.aio.msg import Msg
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A message of HELIX_DERIVED; `sequence` is its own, `origin.event_sequence` the event's."""
+
+    origin: Origin
+    rows: pa.RecordBatch
+    sequence: int
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Event first; of one event memories come before what enriches them."""
+        return self.origin.event_sequence, subjects.EDGES.index(self.origin.edge), self.sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """A forget, erase or feedback event; `at` is the server's time of storing it, in microseconds."""
+
+    event: LifecycleEvent
+    sequence: int
+    at: int
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Place among the derived messages."""
+        return self.sequence, 0, 0
+
+
+Item = Derived | Lifecycle
+
+
+def decode(message: Msg) -> Item:
+    """The item in a message of either stream.
+
+    Raises:
+        PermanentError: it is none, or it speaks for another tenant than its subject.
+    """
+    position = message.metadata
+    if position.stream == subjects.EVENTS_STREAM:
+        at = microseconds(position.timestamp)
+        return decode_lifecycle(message.subject, message.data, sequence=position.sequence.stream, at=at)
+    return decode_derived(message.subject, message.data, sequence=position.sequence.stream)
+
+
+def decode_lifecycle(subject: str, body: bytes, *, sequence: int, at: int) -> Lifecycle:
+    """A lifecycle event from its JSON body.
+
+    Raises:
+        PermanentError: as `decode`.
+    """
+    try:
+        event = events.parse_event(body)
+    except ValidationError as error:
+        raise PermanentError(f"event is invalid: {events.explain(error)}") from error
+    if not isinstance(event, LifecycleEvent):
+        raise PermanentError(
+            f"event of kind {event.kind} is no lifecycle event; publish it on its own subject"
+        )
+    if events.subject_of(event) != subject:
+        raise PermanentError("event names another tenant, session or kind than its subject")
+    return Lifecycle(event, sequence, at)
+
+
+def decode_derived(subject: str, body: bytes, *, sequence: int) -> Derived:
+    """A derived message from its Arrow body.
+
+    Raises:
+        PermanentError: as `decode`.
+    """
+    origin, rows = edges.decode(body)
+    if subjects.derived_subject(origin.edge, origin.tenant_id) != subject:
+        raise PermanentError("derived message names another tenant or edge than its subject")
+    if origin.edge == "memories":
+        check_memories(origin, rows)
+    elif rows.schema.remove_metadata() != _ENRICHMENT[origin.edge]:
+        raise PermanentError(
+            f"{origin.edge} message has another schema than edge version 1; upgrade its worker"
+        )
+    return Derived(origin, rows, sequence)
+
+
+def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
+    if rows.schema.remove_metadata() != _ENRICHMENT[origin.edge]:
+        raise PermanentError(f"{origin.edge} message has another schema than the edge; upgrade its worker")
+    if origin.edge == "links":
+        unknown = set(rows["edge"].unique().to_pylist()) - set(EDGE_KINDS)
+        if unknown:
+            raise PermanentError(f"links message has unknown edge types: {', '.join(sorted(unknown))}")
+        weights = rows["weight"].to_numpy()
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise PermanentError("links message has a weight that is not above 0")
+
+
+def event_sequence_of(message: Msg) -> int | None:
+    """The event a message answers, even when its body cannot be decoded; None: it answers none."""
+    position = message.metadata
+    if position.stream == subjects.EVENTS_STREAM:
+        return position.sequence.stream
+    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
+    is_answer = message.subject.startswith(f"{subjects.ROOT}.derived.memories.")
+    return int(stated) if is_answer and stated.isdecimal() else None
+
+
+def microseconds(moment: datetime) -> int:
+    """Exact microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+_ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

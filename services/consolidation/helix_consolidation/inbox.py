@@ -1,0 +1,115 @@
+"""The inbox: messages of one durable consumer, from fetching to answering.
+
+Fetching runs beside applying, so a slow batch does not leave the network idle, and stops at a
+bound: what is fetched is held, and kept alive on the server, until its generation is published.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nats.aio.msg import Msg
+    from nats.js import JetStreamContext
+
+RETRY_SECONDS: Final = 0.5
+FULL_SECONDS: Final = 0.05
+
+_log = logger(__name__)
+
+
+class Inbox:
+    """Fetched and unanswered messages; `arrived` is set whenever something waits."""
+
+    def __init__(
+        self,
+        stream: str,
+        subscription: JetStreamContext.PullSubscription,
+        *,
+        arrived: asyncio.Event,
+        batch_messages: int,
+        collect_seconds: float,
+        held_messages: int,
+    ) -> None:
+        self.stream = stream
+        self._subscription = subscription
+        self._arrived = arrived
+        self._batch_messages = batch_messages
+        self._collect_seconds = collect_seconds
+        self._held_messages = held_messages
+        self._waiting: deque[Msg] = deque()
+        self._held: dict[int, Msg] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Messages fetched and not yet taken."""
+        return len(self._waiting)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is fetched before something is answered."""
+        return len(self._held) >= self._held_messages
+
+    async def fetch_for_ever(self) -> None:
+        """Fetch while there is room; a server that is away is asked again."""
+        while True:
+            if self.is_full or self.waiting >= 2 * self._batch_messages:
+                await asyncio.sleep(FULL_SECONDS)
+                continue
+            room = min(self._batch_messages, self._held_messages - len(self._held))
+            try:
+                messages = await self._subscription.fetch(room, timeout=self._collect_seconds)
+            except TimeoutError:
+                continue
+            except (NatsError, OSError) as error:
+                _log.warning("fetch failed", reason=str(error) or type(error).__name__)
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            self._keep(messages)
+
+    def take(self, most: int) -> list[Msg]:
+        """At most `most` waiting messages, in order of delivery; they stay held."""
+        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def release(self, messages: Iterable[Msg]) -> None:
+        """These are answered; they need not be kept alive any more."""
+        for message in messages:
+            self._held.pop(message.metadata.sequence.stream, None)
+
+    async def keep_alive(self, *, ack_wait_seconds: float) -> None:
+        """Tell the server every third of the ack wait that everything held is being worked on."""
+        while True:
+            await asyncio.sleep(ack_wait_seconds / 3)
+            for message in list(self._held.values()):
+                if not message.is_acked:
+                    # lost when the server is away: then the message comes again, and changes nothing
+                    with contextlib.suppress(NatsError):
+                        await message.in_progress()
+
+    async def give_back(self) -> None:
+        """Let go of everything held, so that the next writer gets it at once."""
+        for message in self._held.values():
+            if not message.is_acked:
+                await message.nak()
+        self._held.clear()
+        self._waiting.clear()
+
+    async def close(self) -> None:
+        """End the subscription; draining a connection waits half a minute for an open one."""
+        with contextlib.suppress(NatsError):
+            await self._subscription.unsubscribe()
+
+    def _keep(self, messages: list[Msg]) -> None:
+        for message in messages:
+            self._held[message.metadata.sequence.stream] = message
+        self._waiting.extend(messages)
+        self._arrived.set()

@@ -1,0 +1,188 @@
+"""Who may write: a lease in NATS, and an operating system lock on the data folder.
+
+The lease is one key in a bucket whose entries expire; whoever creates it, or takes it over by
+compare-and-set, is the writer, and the revision of that first write is the fencing epoch in every
+manifest. It is renewed every third of its time to live. A writer that could not renew in time
+stops by its own clock, which started before the server's: it stops first.
+
+The folder lock ends with its process, however that ends. Who holds it knows that no other writer
+uses this folder, so a lease that names the same lock is taken over at once instead of being
+waited for. Tried: a killed writer is replaced in a second, not in the time to live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from nats.errors import Error as NatsError
+from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
+
+from helix_shared.broker.streams import LEASE_TTL_SECONDS
+from helix_shared.errors import HelixError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.js.kv import KeyValue
+
+KEY: Final = "consolidation.0"
+LOCK_NAME: Final = "live.lock"
+SAFETY: Final = 0.8
+"""Share of the time to live after which an unrenewed lease no longer counts as held."""
+
+_log = logger(__name__)
+
+
+class LostLeaseError(HelixError):
+    """Another writer may be at work; nothing more may be published."""
+
+
+class FolderLock:
+    """Advisory lock on `<folder>/live.lock`, held while the process lives or until `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / LOCK_NAME
+        self._file: int | None = None
+
+    @property
+    def identity(self) -> str:
+        """Names this lock file on this machine; equal for two processes that would exclude each other."""
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        machine = boot.read_text().strip() if boot.exists() else str(uuid.getnode())
+        status = self._path.stat()
+        return f"{machine}:{status.st_dev}:{status.st_ino}"
+
+    def acquire(self) -> bool:
+        """Take the lock if nobody has it; never waits."""
+        if self._file is not None:
+            return True
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        self._file = file
+        return True
+
+    def release(self) -> None:
+        """Give it back; repeats harmlessly."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class Lease:
+    """The right to publish; `epoch` is larger for every later holder."""
+
+    def __init__(self, bucket: KeyValue, value: bytes, revision: int, *, ttl_seconds: float) -> None:
+        self._bucket = bucket
+        self._value = value
+        self._revision = revision
+        self._ttl_seconds = ttl_seconds
+        self._renewed = time.monotonic()
+        self._lost = False
+        self._renewing = asyncio.Lock()
+        self.epoch = revision
+
+    @classmethod
+    async def acquire(cls, bucket: KeyValue, *, lock_identity: str) -> Self | None:
+        """The lease, or None while another process holds it.
+
+        The caller holds the folder lock that `lock_identity` names. The time to live is the
+        bucket's own.
+        """
+        ttl_seconds = (await bucket.status()).ttl or LEASE_TTL_SECONDS
+        value = json.dumps({"holder": uuid.uuid4().hex, "lock": lock_identity}).encode()
+        asked = time.monotonic()
+        try:
+            revision = await bucket.create(KEY, value)
+        except KeyWrongLastSequenceError:
+            taken = await _take_over(bucket, value, lock_identity)
+            if taken is None:
+                return None
+            revision = taken
+        lease = cls(bucket, value, revision, ttl_seconds=ttl_seconds)
+        lease._renewed = asked
+        return lease
+
+    @property
+    def renew_seconds(self) -> float:
+        """Time between two renewals."""
+        return self._ttl_seconds / 3
+
+    @property
+    def is_held(self) -> bool:
+        """Whether no other process can have the lease yet."""
+        return not self._lost and time.monotonic() - self._renewed < self._ttl_seconds * SAFETY
+
+    def demand(self) -> None:
+        """Pass only while the lease is held.
+
+        Raises:
+            LostLeaseError: it was taken over, or could not be renewed in time.
+        """
+        if not self.is_held:
+            raise LostLeaseError(f"lease {KEY} of epoch {self.epoch} is lost; restart to stand by")
+
+    async def renew(self) -> None:
+        """Extend the lease by compare-and-set.
+
+        A server that is away is no loss yet: the clock decides.
+
+        Raises:
+            LostLeaseError: another process has it, or time ran out.
+        """
+        async with self._renewing:
+            await self._renew()
+        self.demand()
+
+    async def _renew(self) -> None:
+        asked = time.monotonic()
+        try:
+            self._revision = await self._extended()
+            self._renewed = asked
+        except KeyWrongLastSequenceError:
+            self._lost = True
+        except (NatsError, TimeoutError, OSError) as error:
+            _log.warning("lease not renewed", reason=str(error) or type(error).__name__)
+
+    async def release(self) -> None:
+        """Let the next one in at once; failure only costs it the time to live."""
+        if self.is_held:
+            self._lost = True
+            try:
+                await self._bucket.delete(KEY, last=self._revision)
+            except (NatsError, TimeoutError, OSError) as error:
+                _log.warning("lease not released", reason=str(error) or type(error).__name__)
+
+    async def _extended(self) -> int:
+        try:
+            return await self._bucket.update(KEY, self._value, last=self._revision)
+        except KeyWrongLastSequenceError:
+            # a renewal of our own whose answer was lost moved the revision too
+            try:
+                entry = await self._bucket.get(KEY)
+            except KeyNotFoundError:
+                raise KeyWrongLastSequenceError from None
+            if entry.value != self._value:
+                raise
+            return await self._bucket.update(KEY, self._value, last=entry.revision)
+
+
+async def _take_over(bucket: KeyValue, value: bytes, lock_identity: str) -> int | None:
+    try:
+        entry = await bucket.get(KEY)
+        holder = json.loads(entry.value or b"{}")
+        if holder.get("lock") != lock_identity or entry.revision is None:
+            return None
+        return await bucket.update(KEY, value, last=entry.revision)
+    except (KeyNotFoundError, KeyWrongLastSequenceError, ValueError, AttributeError):
+        return None

@@ -1,0 +1,63 @@
+"""Which sequences of a stream are answered: a contiguous floor and what lies scattered above it.
+
+The floor is what a generation promises: every event up to it is in. Sequences that will never be
+answered, because their message is gone from the stream, are skipped by the consumer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class AnsweredSequences:
+    """Answered in any order, reported without holes."""
+
+    def __init__(self, floor: int = 0, above: Iterable[int] = ()) -> None:
+        self._floor = floor
+        self._above: set[int] = set()
+        for sequence in above:
+            self.answer(sequence)
+
+    @property
+    def floor(self) -> int:
+        """Every sequence from 1 to here is answered."""
+        return self._floor
+
+    @property
+    def above(self) -> tuple[int, ...]:
+        """Answered sequences beyond the first hole, ascending."""
+        return tuple(sorted(self._above))
+
+    @property
+    def highest(self) -> int:
+        """The highest answered sequence."""
+        return max(self._above, default=self._floor)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether something above the floor is answered while the next sequence is not."""
+        return bool(self._above)
+
+    def __contains__(self, sequence: int) -> bool:
+        return sequence <= self._floor or sequence in self._above
+
+    def answer(self, sequence: int) -> None:
+        """Count one sequence; a repeat changes nothing."""
+        if sequence > self._floor:
+            self._above.add(sequence)
+            self._close()
+
+    def skip_to(self, sequence: int) -> None:
+        """Everything up to and including `sequence` is answered or will never come."""
+        if sequence > self._floor:
+            self._floor = sequence
+            self._above = {s for s in self._above if s > sequence}
+            self._close()
+
+    def _close(self) -> None:
+        while self._floor + 1 in self._above:
+            self._floor += 1
+            self._above.remove(self._floor)

@@ -1,0 +1,37 @@
+"""Settings of consolidation, prefix `HELIX_CONSOLIDATION_`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from helix_shared.settings import BrokerSettings, helix_home
+
+
+class ConsolidationSettings(BrokerSettings):
+    """When it publishes, how much it holds, what it keeps."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_prefix="HELIX_CONSOLIDATION_")
+
+    data_dir: Path = Field(
+        default_factory=lambda: helix_home() / "data", description="folder of live, generations and CURRENT"
+    )
+    publish_interval_seconds: float = Field(
+        1.0, ge=0, le=600, description="least time between two generations"
+    )
+    batch_messages: int = Field(256, ge=1, le=4_096, description="messages applied at once")
+    collect_seconds: float = Field(0.1, gt=0.01, le=5, description="longest wait for a batch to fill")
+    held_messages: int = Field(
+        8_192, ge=1, le=32_768, description="messages of one stream held until their generation is out"
+    )
+    keep_generations: int = Field(3, ge=1, le=1_000, description="newest generations never retired")
+    keep_seconds: float = Field(60.0, ge=0, le=86_400, description="younger generations are never retired")
+    maintain_every: int = Field(
+        64, ge=1, le=100_000, description="generations between two looks at the vector table"
+    )
+    sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
+    gap_seconds: float = Field(
+        2.0, gt=0, le=600, description="a missing sequence is looked up in its stream after it"
+    )

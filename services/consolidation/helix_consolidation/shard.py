@@ -1,0 +1,174 @@
+"""The shard: the stores and everything known about them, changed by one thread at a time.
+
+`consumer` decides when; this is what it calls in a thread: apply a batch, sweep, publish, tidy up.
+Any error that leaves here other than the documented ones means that memory and stores may
+disagree: the process ends and starts again from the last generation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
+
+from helix.subjects import DERIVED_STREAM
+from helix_consolidation.apply import write_changes
+from helix_consolidation.changes import Changes
+from helix_consolidation.collect import decode, event_sequence_of
+from helix_consolidation.fold import fold, sweep
+from helix_consolidation.folding import Folding
+from helix_consolidation.load import LIVE, load
+from helix_consolidation.publish import publish_generation
+from helix_shared.artifacts import generation
+from helix_shared.artifacts.live import Live
+from helix_shared.broker.verdict import ATTEMPTS
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.collect import Derived, Lifecycle
+    from helix_consolidation.folding import Known
+    from helix_consolidation.publish import Circumstances
+    from helix_shared.artifacts.manifest import Manifest
+
+_log = logger(__name__)
+
+NO_GENERATION: Final = 0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a batch; `done` and `dead` are answered once their generation is out."""
+
+    done: list[Msg] = field(default_factory=list)
+    postponed: list[tuple[Msg, TemporaryError]] = field(default_factory=list)
+    dead: list[tuple[Msg, PermanentError]] = field(default_factory=list)
+
+
+class Shard:
+    """One data folder, its live stores, and what the writer knows."""
+
+    def __init__(
+        self, root: Path, known: Known, live: Live | None, manifest: Manifest | None, *, maintain_every: int
+    ) -> None:
+        self._root = root
+        self._live = live
+        self._maintain_every = maintain_every
+        self._erased = False
+        self._erasure = NO_GENERATION
+        self.known = known
+        self.manifest = manifest
+
+    @classmethod
+    def open(cls, root: Path, *, maintain_every: int) -> Self:
+        """Start from CURRENT; what the live folder held is gone.
+
+        Raises:
+            CorruptArtifactError: CURRENT cannot be read.
+        """
+        loaded = load(root)
+        _log.info("loaded", memories=loaded.known.ledger.memories, applied=loaded.known.applied.floor)
+        return cls(root, loaded.known, loaded.live, loaded.manifest, maintain_every=maintain_every)
+
+    @property
+    def can_publish(self) -> bool:
+        """Whether there are stores; the first row creates them."""
+        return self._live is not None
+
+    def apply(self, messages: Sequence[Msg], *, now: int) -> Outcome:
+        """Decode, fold and write one batch in the order of events; `now` in microseconds."""
+        outcome = Outcome()
+        folding = self._folding(now)
+        decoded: list[tuple[Derived | Lifecycle, Msg]] = []
+        for message in messages:
+            try:
+                decoded.append((decode(message), message))
+            except PermanentError as error:
+                self._bury(message, error, outcome)
+        for item, message in sorted(decoded, key=lambda pair: pair[0].order):
+            try:
+                fold(folding, item)
+                outcome.done.append(message)
+            except TemporaryError as error:
+                if message.metadata.num_delivered < ATTEMPTS:
+                    outcome.postponed.append((message, error))
+                else:
+                    self._bury(message, PermanentError(str(error)), outcome)
+            except PermanentError as error:
+                self._bury(message, error, outcome)
+        self._write(folding.changes)
+        return outcome
+
+    def sweep(self, *, now: int) -> bool:
+        """Hide what expired; tells whether anything did."""
+        folding = self._folding(now)
+        sweep(folding)
+        self._write(folding.changes)
+        return not folding.changes.is_empty
+
+    def publish(self, circumstances: Circumstances, *, demand_lease: Callable[[], None]) -> Manifest:
+        """Publish the next generation.
+
+        Raises: as `publish_generation`.
+        """
+        if self._live is None:
+            raise PermanentError("there is nothing to publish before the first row")
+        self._maintain(self._live)
+        self.manifest = publish_generation(
+            self._root, self._live, self.known, self.manifest, circumstances, demand_lease=demand_lease
+        )
+        if self._erased:
+            self._erased, self._erasure = False, self.manifest.generation
+        return self.manifest
+
+    def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
+        """Remove old generations; after an erasure all older ones, once no reader can need them."""
+        kept = keep if self._erasure == NO_GENERATION else 1
+        removed = generation.retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
+        if self._erasure and min(generation.published(self._root), default=self._erasure) >= self._erasure:
+            self._erasure = NO_GENERATION
+        return removed
+
+    def close(self) -> None:
+        """Let go of the stores; what was not published is forgotten."""
+        if self._live is not None:
+            self._live.close()
+            self._live = None
+
+    def _folding(self, now: int) -> Folding:
+        return Folding(self.known, Changes(known_before=self.known.ledger.size), now)
+
+    def _bury(self, message: Msg, error: PermanentError, outcome: Outcome) -> None:
+        """A dead letter is an answer too: nothing more will come of its event."""
+        sequence = event_sequence_of(message)
+        if sequence is not None:
+            self.known.applied.answer(sequence)
+        self._answer_derived(message)
+        outcome.dead.append((message, error))
+
+    def _answer_derived(self, message: Msg) -> None:
+        position = message.metadata
+        if position.stream == DERIVED_STREAM:
+            self.known.derived.answer(position.sequence.stream)
+
+    def _write(self, changes: Changes) -> None:
+        if changes.is_empty:
+            return
+        if self._live is None:
+            if self.known.model is None:
+                return
+            self._live = Live.create(self._root / LIVE, dimensions=self.known.model.dimensions)
+        write_changes(self._live, self.known.ledger, changes)
+        self._erased = self._erased or bool(changes.erased)
+
+    def _maintain(self, live: Live) -> None:
+        number = 0 if self.manifest is None else self.manifest.generation
+        if self._erased:
+            live.vectors.maintain(force=True)
+        elif number % self._maintain_every == self._maintain_every - 1:
+            live.vectors.maintain()

@@ -1,0 +1,205 @@
+"""The active writer: apply, publish, and only then answer. The one place that knows the order.
+
+Engine work runs in a thread, one piece at a time; the event loop stays free for heartbeats and
+for the lease. `consumer` starts it when its turn has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+
+from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
+from helix_consolidation.answers import SERVICE, answer, postpone
+from helix_consolidation.collect import microseconds
+from helix_consolidation.publish import Circumstances
+from helix_consolidation.shard import Outcome
+from helix_consolidation.stream_state import event_stream, skip_gap
+from helix_shared.broker.publisher import Publisher
+from helix_shared.errors import TemporaryError
+from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.inbox import Inbox
+    from helix_consolidation.lease import Lease
+    from helix_consolidation.settings import ConsolidationSettings
+    from helix_consolidation.shard import Shard
+
+TICK_SECONDS: Final = 0.05
+"""Longest sleep when nothing arrives; due work waits no longer."""
+
+_log = logger(__name__)
+
+
+@dataclass(slots=True)
+class Due:
+    """Something to be done every so often, by the monotonic clock."""
+
+    every_seconds: float
+    last: float
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time."""
+        return now - self.last >= self.every_seconds
+
+
+class Writer:
+    """The active writer; lives from getting its turn to losing or giving it up."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: ConsolidationSettings,
+        *,
+        lease: Lease,
+        shard: Shard,
+        inboxes: list[Inbox],
+        arrived: asyncio.Event,
+    ) -> None:
+        now = time.monotonic()
+        self._jetstream = client.jetstream()
+        self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
+        self._settings = settings
+        self._lease = lease
+        self._shard = shard
+        self._inboxes = inboxes
+        self._arrived = arrived
+        self._unpublished = Outcome()
+        self._is_dirty = False
+        self._answering: asyncio.Task[None] | None = None
+        self._publishing = Due(settings.publish_interval_seconds, now - settings.publish_interval_seconds)
+        self._sweeping = Due(settings.sweep_seconds, now - settings.sweep_seconds)
+        self._gaps = Due(settings.gap_seconds, now)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Apply and publish until `stop`, then publish what is left."""
+        while not stop.is_set():
+            await self._apply(await self._next_batch())
+            await self._housekeep()
+            if self._is_publication_due():
+                await self._publish()
+        if self._is_dirty and self._shard.can_publish:
+            await self._publish()
+
+    async def close(self) -> None:
+        """Finish answering, hand back what is held, and let go of the stores."""
+        if self._answering is not None:
+            await self._answering
+        for inbox in self._inboxes:
+            with contextlib.suppress(NatsError):
+                await inbox.give_back()
+        await asyncio.to_thread(self._shard.close)
+
+    async def _next_batch(self) -> list[Msg]:
+        if not any(inbox.waiting for inbox in self._inboxes):
+            self._arrived.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._arrived.wait(), TICK_SECONDS)
+        return [m for inbox in self._inboxes for m in inbox.take(self._settings.batch_messages)]
+
+    async def _apply(self, messages: list[Msg]) -> None:
+        if not messages:
+            return
+        self._lease.demand()
+        with WORK_SECONDS.labels(SERVICE).time():
+            outcome = await asyncio.to_thread(self._shard.apply, messages, now=_now())
+        for message in outcome.done:
+            # it is held until its generation is out; its body is not needed any more
+            message.data = b""
+        self._unpublished.done += outcome.done
+        self._unpublished.dead += outcome.dead
+        self._is_dirty = self._is_dirty or bool(outcome.done or outcome.dead)
+        self._release([message for message, _ in outcome.postponed])
+        await postpone(outcome.postponed)
+
+    async def _housekeep(self) -> None:
+        now = time.monotonic()
+        if self._gaps.is_due(now):
+            self._gaps.last = now
+            await self._skip_gaps()
+        if self._sweeping.is_due(now):
+            self._sweeping.last = now
+            self._is_dirty |= await asyncio.to_thread(self._shard.sweep, now=_now())
+            await self._retire()
+
+    async def _skip_gaps(self) -> None:
+        known = self._shard.known
+        for stream, answered in ((EVENTS_STREAM, known.applied), (DERIVED_STREAM, known.derived)):
+            if not answered.is_stuck:
+                continue
+            try:
+                if await skip_gap(self._jetstream, stream, answered):
+                    _log.info("gap skipped", stream=stream, floor=answered.floor)
+                    self._is_dirty = True
+            except (NatsError, TimeoutError) as error:
+                _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
+
+    def _is_publication_due(self) -> bool:
+        if not (self._is_dirty and self._shard.can_publish):
+            return False
+        return self._publishing.is_due(time.monotonic()) or any(inbox.is_full for inbox in self._inboxes)
+
+    async def _publish(self) -> None:
+        # asked of the server, not of the clock: who lost the lease a moment ago publishes nothing
+        await self._lease.renew()
+        self._publishing.last = time.monotonic()
+        try:
+            stream = await event_stream(self._jetstream)
+            circumstances = Circumstances(self._lease.epoch, stream, datetime.now(UTC))
+            manifest = await asyncio.to_thread(
+                self._shard.publish, circumstances, demand_lease=self._lease.demand
+            )
+        except (TemporaryError, NatsError, TimeoutError) as error:
+            _log.warning("not published yet", reason=str(error) or type(error).__name__)
+            return
+        self._is_dirty = False
+        self._publishing.last = time.monotonic()
+        GENERATION.labels(SERVICE).set(manifest.generation)
+        _log.info(
+            "published",
+            generation=manifest.generation,
+            memories=manifest.counts.memories,
+            applied=manifest.applied_sequence,
+            derived=manifest.derived_sequence,
+        )
+        await self._answer_published()
+        await self._retire()
+
+    async def _answer_published(self) -> None:
+        """Answer in the background; one generation's answers at a time."""
+        if self._answering is not None:
+            await self._answering
+        outcome, self._unpublished = self._unpublished, Outcome()
+        self._answering = asyncio.create_task(self._answer(outcome))
+
+    async def _answer(self, outcome: Outcome) -> None:
+        await answer(outcome, self._publisher)
+        self._release([*outcome.done, *(message for message, _ in outcome.dead)])
+        MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))
+
+    def _release(self, messages: list[Msg]) -> None:
+        for inbox in self._inboxes:
+            inbox.release(m for m in messages if m.metadata.stream == inbox.stream)
+
+    async def _retire(self) -> None:
+        removed = await asyncio.to_thread(
+            self._shard.retire,
+            now=datetime.now(UTC),
+            keep=self._settings.keep_generations,
+            min_age_seconds=self._settings.keep_seconds,
+        )
+        if removed:
+            _log.info("retired", generations=removed)
+
+
+def _now() -> int:
+    return microseconds(datetime.now(UTC))

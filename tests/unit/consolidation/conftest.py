@@ -1,0 +1,217 @@
+"""Hand-made messages, and a shard on real stores that they are applied to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from datasketch import MinHash
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from helix import events, subjects
+from helix_consolidation.publish import Circumstances
+from helix_consolidation.shard import Outcome, Shard
+from helix_shared import edges
+from helix_shared.artifacts.manifest import Manifest, StreamState
+from helix_shared.identity import content_hash, memory_id
+
+DIMENSIONS = 8
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+NOW = int(NOON.timestamp() * 1e6)
+
+
+def unit_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
+    """A random unit vector that follows from the text."""
+    seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
+    vector = np.random.default_rng(seed).normal(size=dimensions)
+    return list(vector / np.linalg.norm(vector))
+
+
+def signature(text: str) -> bytes:
+    """MinHash over the words of a text."""
+    minhash = MinHash(num_perm=edges.MINHASH_PERMUTATIONS, seed=1)
+    for word in text.lower().split():
+        minhash.update(word.encode())
+    return minhash.hashvalues.astype("<u4").tobytes()
+
+
+def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
+    """One row of the memories edge; `fields` override."""
+    piece = fields.get("piece", 0)
+    dimensions = fields.pop("dimensions", DIMENSIONS)
+    base = {
+        "memory_id": memory_id(tenant, event, piece),
+        "tenant_id": tenant,
+        "user_id": "",
+        "project_id": "",
+        "session_id": "",
+        "acl": [],
+        "shared": False,
+        "type": "semantic",
+        "text": text,
+        "title": "",
+        "context": "",
+        "speaker": "",
+        "role": "user",
+        "event_id": event,
+        "event_kind": "message",
+        "stream_sequence": sequence,
+        "revision_sequence": sequence,
+        "document_id": "",
+        "source_uri": "",
+        "piece": piece,
+        "char_start": 0,
+        "char_end": len(text),
+        "content_hash": content_hash(text),
+        "minhash": signature(text),
+        "token_count": len(text.split()),
+        "categories": [],
+        "created_at": NOON,
+        "occurred_at": NOON + timedelta(seconds=sequence),
+        "valid_from": None,
+        "valid_to": None,
+        "expires_at": None,
+        "event_start": None,
+        "event_end": None,
+        "salience": 0.5,
+        "confidence": 0.5,
+        "pinned": False,
+        "priority": 1.0,
+        "trust": "user",
+        "corrects": "",
+        "vector": unit_vector(text, dimensions),
+        "model": "model-a",
+    }
+    return base | fields
+
+
+def message(
+    stream: str,
+    subject: str,
+    body: bytes,
+    sequence: int,
+    *,
+    delivered: int = 1,
+    headers: dict[str, str] | None = None,
+) -> Msg:
+    """A delivered message as nats-py hands it over."""
+    reply = f"$JS.ACK.{stream}.consumer.{delivered}.{sequence}.1.{NOW * 1000}.0"
+    return Msg(_client=Client(), subject=subject, reply=reply, data=body, headers=headers)
+
+
+@dataclass
+class Stream:
+    """Numbers derived messages as HELIX_DERIVED does."""
+
+    last: int = 0
+    sent: list[Msg] = field(default_factory=list)
+
+    def memories(
+        self, tenant: str, event: str, sequence: int, rows: Sequence[dict[str, Any]], *, document: str = ""
+    ) -> Msg:
+        """The one memories message of an event."""
+        dimensions = len(rows[0]["vector"]) if rows else DIMENSIONS
+        schema = edges.memories_schema(dimensions)
+        return self._send("memories", tenant, event, sequence, rows, schema, document)
+
+    def expansions(self, tenant: str, event: str, sequence: int, questions: Sequence[str]) -> Msg:
+        """The expansions of the first memory of an event."""
+        rows = [{"memory_id": memory_id(tenant, event, 0), "expansions": list(questions)}]
+        return self._send("expansions", tenant, event, sequence, rows, edges.expansions_schema(), "")
+
+    def links(self, tenant: str, event: str, sequence: int, names: Sequence[str]) -> Msg:
+        """Mentions of the first memory of an event."""
+        rows = [
+            {
+                "memory_id": memory_id(tenant, event, 0),
+                "edge": "MENTIONS",
+                "kind": "name",
+                "name": name.lower(),
+                "surface": name,
+                "weight": 1.0,
+            }
+            for name in names
+        ]
+        return self._send("links", tenant, event, sequence, rows, edges.links_schema(), "")
+
+    def _send(
+        self, edge: str, tenant: str, event: str, sequence: int, rows: Any, schema: Any, document: str
+    ) -> Msg:
+        self.last += 1
+        origin = edges.Origin(edge, tenant, event, "message", sequence, document)
+        body = edges.encode(origin, rows, schema)
+        headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence)}
+        sent = message(
+            subjects.DERIVED_STREAM, subjects.derived_subject(edge, tenant), body, self.last, headers=headers
+        )
+        self.sent.append(sent)
+        return sent
+
+
+def lifecycle(event: events.Event, sequence: int) -> Msg:
+    """A lifecycle event as HELIX_EVENTS delivers it."""
+    return message(subjects.EVENTS_STREAM, events.subject_of(event), events.encode_event(event), sequence)
+
+
+@dataclass
+class Bench:
+    """A shard, and what can be read from it."""
+
+    folder: Path
+    shard: Shard
+
+    def apply(self, *messages: Msg, now: int = NOW) -> Outcome:
+        """Apply one batch."""
+        return self.shard.apply(messages, now=now)
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """All stored records by memory id."""
+        live = self.shard._live
+        if live is None:
+            return {}
+        records = live.vectors.scan(live.vectors.schema.names).to_pylist()
+        return {record["memory_id"]: record for record in records}
+
+    def publish(self, epoch: int = 1) -> Manifest:
+        """Publish what was applied."""
+        circumstances = Circumstances(epoch, StreamState(name="HELIX_EVENTS", created_at=NOON), NOON)
+        return self.shard.publish(circumstances, demand_lease=lambda: None)
+
+    def reopened(self) -> Bench:
+        """The same folder, started anew from CURRENT."""
+        self.shard.close()
+        return Bench(self.folder, Shard.open(self.folder, maintain_every=64))
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path) -> Iterable[Callable[[], Bench]]:
+    """Makes empty shards."""
+    benches: list[Bench] = []
+
+    def make() -> Bench:
+        folder = tmp_path / str(len(benches))
+        benches.append(Bench(folder, Shard.open(folder, maintain_every=64)))
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.shard.close()
+
+
+@pytest.fixture
+def bench(make_bench: Callable[[], Bench]) -> Bench:
+    """An empty shard."""
+    return make_bench()
+
+
+@pytest.fixture
+def stream() -> Stream:
+    """An empty stream of derived messages."""
+    return Stream()

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from helix import subjects
+from helix.events import EraseEvent, FeedbackEvent, ForgetEvent, MemoryEvent, encode_event, subject_of
+from helix_shared.artifacts.generation import Generation
+from helix_shared.artifacts.selection import Selection
+from helix_shared.errors import PermanentError
+from helix_shared.identity import memory_id
+
+from .conftest import NOON, NOW, Bench, Stream, lifecycle, message, row
+
+FIRST = memory_id("acme", "e1", 0)
+SECOND = memory_id("acme", "e2", 0)
+
+
+def found(bench: Bench, query: str, tenant: str = "acme") -> list[str]:
+    """Memory ids the published lexicon finds, best first."""
+    manifest = bench.publish()
+    generation = Generation.open(bench.folder, manifest.generation)
+    hits = generation.lexicon.search(query, Selection(tenant_id=tenant), limit=10)
+    ids = generation.vectors.take(hits.ordinals, ["memory_id"])["memory_id"].to_pylist()
+    generation.close()
+    return ids
+
+
+def test_a_memory_with_its_enrichment_is_one_row(bench: Bench, stream: Stream) -> None:
+    """Memory, expansions and links of one event end in one record, found by any of their words."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "The staging host is heron", user_id="ann")]),
+        stream.expansions("acme", "e1", 1, ["which machine runs the rehearsal?"]),
+        stream.links("acme", "e1", 1, ["Heron"]),
+    )
+    stored = bench.rows()[FIRST]
+    assert (stored["owner"], stored["audience"]) == ("ann", ["*"])
+    assert stored["event_at"] == NOON + timedelta(seconds=1)
+    assert stored["expansions"] == ["which machine runs the rehearsal?"]
+    manifest = bench.publish()
+    assert (manifest.counts.memories, manifest.counts.entities, manifest.counts.edges) == (1, 1, 2)
+    assert (manifest.applied_sequence, manifest.derived_sequence) == (1, 3)
+
+
+def test_the_same_message_again_changes_nothing(bench: Bench, stream: Stream) -> None:
+    """Redelivery is invisible: the same rows, none twice."""
+    sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "once")])
+    bench.apply(sent)
+    before = bench.rows()
+    outcome = bench.apply(sent, sent)
+    assert len(outcome.done) == 2
+    assert bench.rows() == before
+
+
+def test_an_event_published_again_later_keeps_its_first_row(bench: Bench, stream: Stream) -> None:
+    """The whole second message is dropped, pieces the first did not have included."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "first")]))
+    second = [row("acme", "e1", 9, "second"), row("acme", "e1", 9, "more", piece=1)]
+    bench.apply(stream.memories("acme", "e1", 9, second))
+    assert {r["text"] for r in bench.rows().values()} == {"first"}
+    assert 9 in bench.shard.known.applied
+
+
+def test_a_later_turn_completes_the_context_of_a_row(bench: Bench, stream: Stream) -> None:
+    """Same memory, higher revision: the new context, with the expansions it already had."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]),
+        stream.expansions("acme", "e1", 1, ["where to?"]),
+    )
+    revised = row("acme", "e1", 1, "Where?", context="To Lisbon", revision_sequence=2)
+    bench.apply(stream.memories("acme", "e2", 2, [revised, row("acme", "e2", 2, "To Lisbon")]))
+    stored = bench.rows()
+    assert len(stored) == 2
+    assert (stored[FIRST]["context"], stored[FIRST]["expansions"]) == ("To Lisbon", ["where to?"])
+
+
+def test_a_revision_that_came_first_is_not_undone(bench: Bench, stream: Stream) -> None:
+    """The row itself arrives after its completed version and is older."""
+    revised = row("acme", "e1", 1, "Where?", context="To Lisbon", revision_sequence=2)
+    bench.apply(stream.memories("acme", "e2", 2, [revised, row("acme", "e2", 2, "To Lisbon")]))
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]))
+    assert bench.rows()[FIRST]["context"] == "To Lisbon"
+
+
+def test_enrichment_before_its_memory_is_asked_for_again(bench: Bench, stream: Stream) -> None:
+    """Postponed, not lost; the eighth time it is a dead letter."""
+    early = stream.expansions("acme", "e1", 1, ["why?"])
+    outcome = bench.apply(early)
+    assert [m for m, _ in outcome.postponed] == [early]
+    eighth = message("HELIX_DERIVED", early.subject, early.data, 1, delivered=8)
+    assert [m for m, _ in bench.apply(eighth).dead] == [eighth]
+
+
+def test_one_bad_message_spoils_no_other(bench: Bench, stream: Stream) -> None:
+    """The undecodable one is a dead letter and counts as answered; its neighbour is applied."""
+    subject = subjects.derived_subject("memories", "acme")
+    bad = message("HELIX_DERIVED", subject, b"?", 1, headers={subjects.EVENT_SEQUENCE_HEADER: "1"})
+    stream.last = 1
+    outcome = bench.apply(bad, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "good")]))
+    assert (len(outcome.done), len(outcome.dead)) == (1, 1)
+    assert bench.shard.known.applied.floor == 2
+    assert bench.shard.known.derived.floor == 2
+
+
+def test_rows_of_another_tenant_refuse_the_message(bench: Bench, stream: Stream) -> None:
+    """The tenant of every row is the tenant of the subject."""
+    outcome = bench.apply(stream.memories("acme", "e1", 1, [row("other", "e1", 1, "smuggled")]))
+    assert "another tenant" in str(outcome.dead[0][1])
+    assert bench.rows() == {}
+
+
+def test_vectors_of_another_model_are_refused_by_name(bench: Bench, stream: Stream) -> None:
+    """Both models stand in the reason; what was there stays."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "eight")]))
+    foreign = row("acme", "e2", 2, "four", dimensions=4, model="model-b")
+    ((_, error),) = bench.apply(stream.memories("acme", "e2", 2, [foreign])).dead
+    assert isinstance(error, PermanentError)
+    assert "model-a (8 dimensions)" in str(error)
+    assert "model-b (4 dimensions)" in str(error)
+    assert set(bench.rows()) == {FIRST}
+
+
+def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stream: Stream) -> None:
+    """Superseded, out of the lexicon, and tied by an UPDATES edge."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080")]))
+    bench.apply(
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "the port is 9090 now", corrects=FIRST)])
+    )
+    old = bench.rows()[FIRST]
+    assert (old["is_latest"], old["superseded_by"], old["hidden"]) == (False, SECOND, True)
+    assert found(bench, "port") == [SECOND]
+    assert bench.shard.manifest is not None
+    graph = Generation.open(bench.folder, bench.shard.manifest.generation).graph.to_networkx("acme")
+    assert [(s, t, d["kind"]) for s, t, d in graph.edges(data=True) if d["kind"] == "UPDATES"] == [
+        (1, 0, "UPDATES")
+    ]
+
+
+def test_a_correction_never_touches_another_tenants_memory(bench: Bench, stream: Stream) -> None:
+    """Naming a foreign id has no effect on it; the new memory stands alone."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours")]))
+    bench.apply(stream.memories("other", "x", 2, [row("other", "x", 2, "theirs", corrects=FIRST)]))
+    stored = bench.rows()
+    assert stored[FIRST]["is_latest"]
+    assert not stored[FIRST]["hidden"]
+    assert not stored[memory_id("other", "x", 0)]["hidden"]
+
+
+def test_a_new_version_replaces_a_document(bench: Bench, stream: Stream) -> None:
+    """The pieces of the old version are hidden; it does not come back when it arrives late."""
+    new = [row("acme", "v2", 5, "new text", document_id="d")]
+    bench.apply(stream.memories("acme", "v2", 5, new, document="d"))
+    old = [row("acme", "v1", 3, "old text", document_id="d")]
+    bench.apply(stream.memories("acme", "v1", 3, old, document="d"))
+    assert found(bench, "text") == [memory_id("acme", "v2", 0)]
+    assert not bench.rows()[memory_id("acme", "v1", 0)]["is_latest"]
+
+
+def test_a_document_is_deleted_by_a_message_without_rows(bench: Bench, stream: Stream) -> None:
+    """The tombstone hides every piece, in this tenant only."""
+    for tenant in ("acme", "other"):
+        rows = [row(tenant, "v1", 1, "text", document_id="d", piece=piece) for piece in (0, 1)]
+        bench.apply(stream.memories(tenant, "v1", 1, rows, document="d"))
+    bench.apply(stream.memories("acme", "gone", 2, [], document="d"))
+    hidden = {r["tenant_id"] for r in bench.rows().values() if r["hidden"]}
+    assert hidden == {"acme"}
+
+
+def test_what_is_forgotten_is_hidden_and_can_be_restored(bench: Bench, stream: Stream) -> None:
+    """The session is hidden by forget, and back in the lexicon after restore."""
+    rows = [row("acme", "e1", 1, "secret plan", session_id="s")]
+    bench.apply(stream.memories("acme", "e1", 1, rows))
+    bench.apply(lifecycle(ForgetEvent(event_id="f", tenant_id="acme", of_session="s"), 2))
+    assert found(bench, "secret") == []
+    assert bench.rows()[FIRST]["deleted_at"] == NOON
+    bench.apply(lifecycle(ForgetEvent(event_id="r", tenant_id="acme", of_session="s", restore=True), 3))
+    assert found(bench, "secret") == [FIRST]
+    assert bench.rows()[FIRST]["deleted_at"] is None
+
+
+def test_forgetting_reaches_what_arrives_late_but_not_what_is_newer(bench: Bench, stream: Stream) -> None:
+    """Sequence 2 forgets the user's rows: 1 arrives late and is hidden, 3 is not."""
+    bench.apply(lifecycle(ForgetEvent(event_id="f", tenant_id="acme", of_user="ann"), 2))
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "before", user_id="ann")]),
+        stream.memories("acme", "e2", 3, [row("acme", "e2", 3, "after", user_id="ann")]),
+    )
+    assert [bench.rows()[m]["hidden"] for m in (FIRST, SECOND)] == [True, False]
+
+
+def test_forgetting_stays_inside_its_tenant(bench: Bench, stream: Stream) -> None:
+    """Another tenant's forget of our id and of our session's name does nothing here."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours", session_id="s")]))
+    bench.apply(
+        lifecycle(ForgetEvent(event_id="f", tenant_id="other", memory_ids=[FIRST]), 2),
+        lifecycle(EraseEvent(event_id="g", tenant_id="other", memory_ids=[FIRST]), 3),
+        lifecycle(EraseEvent(event_id="h", tenant_id="other", of_session="s"), 4),
+    )
+    assert not bench.rows()[FIRST]["hidden"]
+
+
+def test_an_erased_memory_is_gone_from_every_store_and_stays_gone(bench: Bench, stream: Stream) -> None:
+    """Not in the table, not in the lexicon, no edge; redelivery and restart do not bring it back."""
+    sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "erase me")])
+    bench.apply(
+        sent,
+        stream.links("acme", "e1", 1, ["Erasmus"]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "keep me")]),
+    )
+    bench.publish()
+    bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 3))
+    assert found(bench, "erase keep") == [SECOND]
+    reopened = bench.reopened()
+    late = stream.expansions("acme", "e1", 1, ["erase?"])
+    assert len(reopened.apply(sent, late).done) == 2
+    assert set(reopened.rows()) == {SECOND}
+    manifest = reopened.publish()
+    assert (manifest.counts.memories, manifest.counts.signals, manifest.counts.edges) == (1, 2, 0)
+    reopened.shard.close()
+
+
+def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream) -> None:
+    """Kept back-ups of the erased text would be no erasure."""
+    for number in (1, 2, 3):
+        bench.apply(
+            stream.memories(
+                "acme", f"e{number}", number, [row("acme", f"e{number}", number, f"text {number}")]
+            )
+        )
+        bench.publish()
+    later = NOON + timedelta(days=365)
+    assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
+    bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 4))
+    bench.publish()
+    assert sorted(bench.shard.retire(now=later, keep=3, min_age_seconds=0)) == [1, 2, 3]
+
+
+def test_feedback_is_counted_once_per_event(bench: Bench, stream: Stream) -> None:
+    """Redelivered or published again, it counts once; the last access is the server's time."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "served")]))
+    event = FeedbackEvent(event_id="f", tenant_id="acme", helpful=[FIRST, FIRST])
+    bench.apply(lifecycle(event, 2), lifecycle(event, 2), lifecycle(event, 7))
+    stored = bench.rows()[FIRST]
+    counts = (stored["helpful_count"], stored["unhelpful_count"], stored["access_count"])
+    assert counts == (1, 0, 1)
+    assert stored["last_accessed_at"] == NOON
+
+
+def test_feedback_waits_for_its_memory(bench: Bench, stream: Stream) -> None:
+    """After a rebuild it may come first; it is not lost."""
+    bench.apply(lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", unhelpful=[FIRST]), 2))
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "served")]))
+    assert bench.rows()[FIRST]["unhelpful_count"] == 1
+
+
+def test_a_repeated_statement_points_to_the_earliest(bench: Bench, stream: Stream) -> None:
+    """Nothing is merged or hidden; the one that arrived first but is later points back as well."""
+    text = " ".join(f"word{n}" for n in range(40))
+    bench.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text.replace("word7", "seven"))]))
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text)]))
+    stored = bench.rows()
+    assert (stored[FIRST]["duplicate_of"], stored[SECOND]["duplicate_of"]) == ("", FIRST)
+    assert not stored[SECOND]["hidden"]
+    assert bench.publish().counts.edges == 2
+
+
+def test_private_statements_are_not_compared_across_owners(bench: Bench, stream: Stream) -> None:
+    """Ann's and Bob's equal sentences say nothing of each other."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "equal words", user_id="ann")]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "equal words", user_id="bob")]),
+    )
+    assert {r["duplicate_of"] for r in bench.rows().values()} == {""}
+
+
+def test_the_sweep_hides_what_expired(bench: Bench, stream: Stream) -> None:
+    """Not a moment before its time."""
+    expiry = NOON + timedelta(seconds=10)
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "brief", expires_at=expiry)]))
+    assert not bench.shard.sweep(now=NOW + 9_999_999)
+    assert bench.shard.sweep(now=NOW + 10_000_000)
+    assert bench.rows()[FIRST]["hidden"]
+
+
+@pytest.mark.parametrize("body", [b"{", b'{"kind":"forget","event_id":"f","tenant_id":"acme"}'])
+def test_an_invalid_lifecycle_event_is_a_dead_letter(bench: Bench, body: bytes) -> None:
+    """The reason names the rule; the event counts as answered."""
+    outcome = bench.apply(message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", body, 1))
+    assert len(outcome.dead) == 1
+    assert bench.shard.known.applied.floor == 1
+
+
+def test_an_event_that_speaks_for_another_tenant_is_a_dead_letter(bench: Bench) -> None:
+    """Body and subject must name the same tenant."""
+    event = ForgetEvent(event_id="f", tenant_id="victim", of_user="ann")
+    sent = message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", encode_event(event), 1)
+    assert len(bench.apply(sent).dead) == 1
+    assert bench.shard.known.tombstones.forgotten == {}
+
+
+def test_an_event_of_another_kind_is_a_dead_letter(bench: Bench) -> None:
+    """Only forget, erase and feedback come this way."""
+    event = MemoryEvent(event_id="m", tenant_id="acme", text="hello")
+    sent = message("HELIX_EVENTS", subject_of(event), encode_event(event), 1)
+    assert len(bench.apply(sent).dead) == 1
+
+
+def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: Stream) -> None:
+    """Ledger, near-duplicates, tombstones and sequences come back from the published generation."""
+    text = " ".join(f"word{n}" for n in range(40))
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text, session_id="s", user_id="ann")]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text, session_id="s", user_id="ann")]),
+        stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "newer", corrects=SECOND)]),
+        lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["unknown"]), 5),
+    )
+    bench.publish()
+    before = bench.shard.known
+    reopened = bench.reopened()
+    after = reopened.shard.known
+    assert before.ledger.facts.tolist() == after.ledger.facts.tolist()
+    assert [before.ledger.standing(o) for o in range(3)] == [after.ledger.standing(o) for o in range(3)]
+    assert before.ledger.digest == after.ledger.digest
+    assert before.tombstones == after.tombstones
+    assert (before.applied.floor, before.applied.above) == (after.applied.floor, after.applied.above)
+    assert before.model == after.model
+    reopened.apply(
+        stream.memories("acme", "e4", 6, [row("acme", "e4", 6, text, user_id="ann")]),
+        lifecycle(ForgetEvent(event_id="g", tenant_id="acme", of_session="s"), 7),
+    )
+    stored = reopened.rows()
+    assert stored[memory_id("acme", "e4", 0)]["duplicate_of"] == FIRST
+    assert [stored[m]["deleted_at"] for m in (FIRST, SECOND)] == [NOON, NOON]
+    reopened.shard.close()
+
+
+def test_an_older_epoch_publishes_nothing(bench: Bench, stream: Stream) -> None:
+    """A writer that was replaced is fenced out."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
+    bench.publish(epoch=5)
+    with pytest.raises(PermanentError, match="epoch 4"):
+        bench.publish(epoch=4)

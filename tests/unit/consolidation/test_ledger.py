@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from helix_consolidation.ledger import Entry, Ledger
+from helix_consolidation.standing import Standing
+from helix_shared.artifacts.manifest import digest_of
+
+
+def entry(number: int, **fields: object) -> Entry:
+    """A row whose id and sequences are `number`; `fields` override."""
+    base = {
+        "memory_id": f"{number:032x}",
+        "tenant_id": "acme",
+        "piece": 0,
+        "stream_sequence": number,
+        "revision_sequence": number,
+        "session": 5,
+        "document": 0,
+        "user": 0,
+    }
+    return Entry(**(base | fields))  # type: ignore[arg-type]  # fields are the test's business
+
+
+def test_ordinals_are_dense_and_found_again() -> None:
+    """In order of first arrival; also after the index was sorted anew."""
+    ledger = Ledger()
+    assert [ledger.add(entry(number)) for number in (9, 4, 7)] == [0, 1, 2]
+    ledger._index()
+    assert [ledger.find(f"{number:032x}") for number in (4, 7, 9, 1)] == [1, 2, 0, None]
+
+
+def test_thousands_of_memories_keep_their_ordinals() -> None:
+    """Growing the columns moves nothing."""
+    ledger = Ledger()
+    for number in range(3_000):
+        ledger.add(entry(number))
+    assert ledger.size == ledger.memories == 3_000
+    assert ledger.find(f"{2_999:032x}") == 2_999
+    assert ledger.sequences(1_500) == (1_500, 1_500)
+
+
+def test_an_erased_memory_leaves_a_hole_and_nothing_else() -> None:
+    """Its ordinal is not given again, its id is not found, the digest forgets it."""
+    ledger = Ledger()
+    first, second = ledger.add(entry(1)), ledger.add(entry(2))
+    ledger._index()
+    ledger.erase(first)
+    assert ledger.find(f"{1:032x}") is None
+    assert ledger.add(entry(3)) == second + 1
+    assert f"{ledger.digest:016x}" == digest_of([f"{2:032x}", f"{3:032x}"])
+    assert (ledger.memories, ledger.hidden, ledger.size) == (2, 0, 3)
+
+
+def test_a_selection_ends_at_its_sequence() -> None:
+    """Rows of the session below sequence 3, and never through an empty code."""
+    ledger = Ledger()
+    for number in (1, 2, 3):
+        ledger.add(entry(number))
+    assert ledger.selected("session", 5, before=3) == [0, 1]
+    assert ledger.selected("document", 0, before=9) == []
+
+
+def test_a_standing_is_recorded_and_counted() -> None:
+    """What is hidden is hidden in the counts too."""
+    ledger = Ledger()
+    ledger.add(entry(1))
+    found = Standing(superseded_by="new", is_latest=False, deleted_at=5, is_hidden=True)
+    ledger.record_standing(0, found)
+    assert ledger.standing(0) == found
+    assert (ledger.memories, ledger.hidden) == (1, 1)
+
+
+def test_expired_memories_are_reported_once() -> None:
+    """Not before their time, and not when they are hidden already."""
+    ledger = Ledger()
+    ledger.add(entry(1, expires_at=100))
+    assert ledger.expired(99) == []
+    assert ledger.expired(100) == [0]
+    ledger.record_standing(0, Standing(is_hidden=True))
+    assert ledger.expired(100) == []
+
+
+def test_next_versions_are_those_of_the_same_tenant() -> None:
+    """Another tenant may name any id it likes."""
+    ledger = Ledger()
+    ledger.add(entry(1, corrects="old"))
+    ledger.add(entry(2, corrects="old", tenant_id="other"))
+    assert ledger.next_versions_of("old", "acme") == [0]
