@@ -96,7 +96,7 @@ def memories_schema(dimensions: int) -> pa.Schema:
             # memory this one is the next version of
             _required("corrects", pa.string()),
             _required("vector", pa.list_(pa.float32(), dimensions)),
-            # checksum of the model that made the vector
+            # the model that made the vector, `name@checksum`
             _required("model", pa.string()),
         ]
     )

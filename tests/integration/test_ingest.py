@@ -115,7 +115,7 @@ async def test_row_holds_what_the_event_says_and_a_unit_vector(
     assert np.linalg.norm(row["vector"]) == pytest.approx(1, abs=1e-5)
     assert row["created_at"] == row["occurred_at"]
     card = load_card(default_model(models_dir))
-    assert (len(row["vector"]), row["model"]) == (card.dimensions, card.checksum)
+    assert (len(row["vector"]), row["model"]) == (card.dimensions, card.id)
 
 
 async def test_two_copies_and_a_kill_answer_every_event_once(

@@ -20,7 +20,7 @@ No GPU, no key, no network.
   helix recall "which database did we choose?" --tenant acme
 
 `helix up` stays in its terminal; the others find it there, or where
---nats and --query (HELIX_NATS_URL, HELIX_QUERY_ADDRESS) point.
+--nats and --query (HELIX_NATS_URL, HELIX_RECALL_ADDRESS) point.
 HELIX_TENANT stands in for --tenant.
 
 {EXIT_CODES}

@@ -130,10 +130,9 @@ class NatsChild:
         self._server.kill()
 
 
-def child_environment(own: Mapping[str, str], *, without: tuple[str, ...]) -> dict[str, str]:
-    """Our environment for a child: `own` added, the command's own variables taken out."""
-    kept = {name: value for name, value in os.environ.items() if name not in without}
-    return kept | dict(own)
+def child_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Our environment for a child, with `own` added."""
+    return dict(os.environ) | dict(own)
 
 
 def last_words(log: Path) -> str:

@@ -17,7 +17,7 @@ DEFAULT_HOME: Final = Path("~/.helix")
 DEFAULT_NATS_PORT: Final = 4222
 DEFAULT_QUERY_PORT: Final = 7461
 NATS_VARIABLE: Final = "HELIX_NATS_URL"
-QUERY_VARIABLE: Final = "HELIX_QUERY_ADDRESS"
+QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
 TENANT_VARIABLE: Final = "HELIX_TENANT"
 
 Home = Annotated[Path, typer.Option("--home", envvar="HELIX_HOME", help="Folder of everything Helix keeps.")]

@@ -193,7 +193,6 @@ class Stack:
         )
         environment = child_environment(
             settings | {"HELIX_HOME": str(self.home.root)} | self._environment,
-            without=(options.NATS_VARIABLE, options.QUERY_VARIABLE, options.TENANT_VARIABLE),
         )
         log = self.home.logs / f"{name}.log"
         return ServiceChild(name, service.module, environment=environment, log=log)

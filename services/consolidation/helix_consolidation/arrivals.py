@@ -50,8 +50,13 @@ _READ: Final = (
 class Model:
     """The encoder behind the vectors of a generation."""
 
+    name: str
     checksum: str
     dimensions: int
+
+    def __str__(self) -> str:
+        """As error messages name it."""
+        return f"model {self.name}@{self.checksum} ({self.dimensions} dimensions)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,10 @@ def model_of(rows: pa.RecordBatch) -> Model | None:
     names = rows["model"].unique().to_pylist()
     if len(names) > 1:
         raise PermanentError(f"memories message mixes the models {', '.join(sorted(names))}")
-    return Model(names[0], dimensions_of(rows)) if names else None
+    if not names:
+        return None
+    name, _, checksum = names[0].rpartition("@")
+    return Model(name, checksum, dimensions_of(rows))
 
 
 def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:

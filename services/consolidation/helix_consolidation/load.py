@@ -83,7 +83,7 @@ def load(root: Path) -> Loaded:
     manifest = generation.clone(root, number, folder)
     live = Live.open(folder)
     ordinals = max(restore_state(known, folder), live.signals.count)
-    known.model = Model(manifest.model.checksum, manifest.model.dimensions)
+    known.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
     _fill(known, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
     return Loaded(known, live, manifest)
 

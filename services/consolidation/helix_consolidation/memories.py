@@ -49,10 +49,7 @@ def _accept_model(known: Known, rows: pa.RecordBatch) -> None:
     if known.model is None:
         known.model = model
     elif known.model != model:
-        raise PermanentError(
-            f"vectors of model {model.checksum} ({model.dimensions} dimensions) do not fit the generation's "
-            f"model {known.model.checksum} ({known.model.dimensions} dimensions); use one model, or rebuild"
-        )
+        raise PermanentError(f"vectors of {model} do not fit the generation's {known.model}; rebuild")
 
 
 def _is_published_again(known: Known, origin: Origin, arrivals: list[Arrival]) -> bool:

@@ -85,6 +85,5 @@ def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances
             edges=0,
         ),
         digest=f"{ledger.digest:016x}",
-        # rows carry the checksum alone, which names the model as well as any name
-        model=ModelIdentity(name=model.checksum, checksum=model.checksum, dimensions=model.dimensions),
+        model=ModelIdentity(name=model.name, checksum=model.checksum, dimensions=model.dimensions),
     )

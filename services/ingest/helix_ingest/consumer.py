@@ -75,7 +75,7 @@ class Ingest:
         if not drafts:
             return []
         tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
-        return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.checksum)
+        return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
 
     async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], publisher: Publisher) -> None:
         schema = edges.memories_schema(self.encoder.card.dimensions)

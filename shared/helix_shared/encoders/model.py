@@ -72,6 +72,11 @@ class ModelCard(BaseModel):
         lines = sorted(f"{digest}  {path}\n" for path, digest in self.files.items())
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
+    @property
+    def id(self) -> str:
+        """Name and checksum, `name@checksum`: what every vector is stamped with."""
+        return f"{self.name}@{self.checksum}"
+
 
 def file_sha256(path: Path) -> str:
     """Hash a file without reading it into memory whole."""

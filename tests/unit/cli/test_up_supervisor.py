@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from helix_cli import options
 from helix_cli.children import ServiceChild, child_environment, last_words
+from helix_cli.stack import SERVICES
 from helix_cli.supervisor import Supervisor, drain, restart_delay
 
 SLEEPS = "import time\nprint('up', flush=True)\ntime.sleep(60)\n"
@@ -134,10 +136,11 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_children(make: Make) -> None:
     assert os.getsid(child.pid) != os.getsid(0)
 
 
-def test_a_childs_environment_has_none_of_the_commands_own_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HELIX_QUERY_ADDRESS has the query service's prefix: it would refuse to start with it."""
-    monkeypatch.setenv("HELIX_QUERY_ADDRESS", "elsewhere:1")
+def test_a_child_inherits_what_the_user_set_beside_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command's own variables have no service's prefix, so no service refuses them."""
     monkeypatch.setenv("HELIX_INGEST_LANES", "3")
-    environment = child_environment({"HELIX_QUERY_LISTEN": "here:2"}, without=("HELIX_QUERY_ADDRESS",))
-    assert "HELIX_QUERY_ADDRESS" not in environment
+    environment = child_environment({"HELIX_QUERY_LISTEN": "here:2"})
     assert (environment["HELIX_INGEST_LANES"], environment["HELIX_QUERY_LISTEN"]) == ("3", "here:2")
+    prefixes = tuple(f"HELIX_{service.name.upper()}_" for service in SERVICES)
+    own = (options.NATS_VARIABLE, options.QUERY_VARIABLE, options.TENANT_VARIABLE)
+    assert not [name for name in own if name.startswith(prefixes)]
