@@ -94,19 +94,22 @@ def test_crashes_lose_nothing_and_double_nothing_and_a_repeat_changes_nothing(st
     with RecallClient(stack.query_address) as client:
         first = client.status()
     assert first.memories == TURNS
-    assert recallable_by_id(stack.query_address) == dict.fromkeys(TENANTS, TURNS // 3)
+    before = recallable_by_id(stack.query_address)
+    counts = {tenant: len(memories) for tenant, memories in before.items()}
+    assert counts == dict.fromkeys(TENANTS, TURNS // 3)
 
     again = asyncio.run(publish(stack.nats_url))
     assert (again.published, again.duplicates) == (0, TURNS)
     asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=60))
     with RecallClient(stack.query_address) as client:
         second = client.status()
-    assert (second.memories, second.generation) == (first.memories, first.generation)
+    assert (second.memories, second.entities, second.edges) == (first.memories, first.entities, first.edges)
+    assert recallable_by_id(stack.query_address) == before
 
 
-def recallable_by_id(address: str) -> dict[str, int]:
-    """How many memories each tenant gets by id; a foreign tenant must get none."""
-    found = dict.fromkeys(TENANTS, 0)
+def recallable_by_id(address: str) -> dict[str, list[bytes]]:
+    """Each tenant's memories, whole, read by id; a foreign tenant must get none."""
+    found: dict[str, list[bytes]] = {tenant: [] for tenant in TENANTS}
     with grpc.insecure_channel(address) as channel:
         stub = recall_pb2_grpc.RecallServiceStub(channel)
         for event in turns():
@@ -116,8 +119,9 @@ def recallable_by_id(address: str) -> dict[str, int]:
                     scope=recall_pb2.Scope(tenant_id=tenant), memory_id=identifier
                 )
                 if tenant == event.tenant_id:
-                    assert stub.GetMemory(request).memory.text == event.text
-                    found[tenant] += 1
+                    memory = stub.GetMemory(request).memory
+                    assert memory.text == event.text
+                    found[tenant].append(memory.SerializeToString(deterministic=True))
                 else:
                     with pytest.raises(grpc.RpcError) as refused:
                         stub.GetMemory(request)

@@ -29,7 +29,10 @@ class ConsolidationSettings(BrokerSettings):
     keep_generations: int = Field(3, ge=1, le=1_000, description="newest generations never retired")
     keep_seconds: float = Field(60.0, ge=0, le=86_400, description="younger generations are never retired")
     maintain_every: int = Field(
-        64, ge=1, le=100_000, description="generations between two looks at the vector table"
+        8, ge=1, le=100_000, description="generations between two looks at the vector table"
+    )
+    tidy_seconds: float = Field(
+        3.0, gt=0, le=3_600, description="without anything new for this long, the vector table is tidied"
     )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
     gap_seconds: float = Field(

@@ -60,6 +60,7 @@ class Shard:
         self._live = live
         self._maintain_every = maintain_every
         self._erased = False
+        self._is_untidy = False
         self._erasure = NO_GENERATION
         self.known = known
         self.manifest = manifest
@@ -126,6 +127,13 @@ class Shard:
             self._erased, self._erasure = False, self.manifest.generation
         return self.manifest
 
+    def tidy(self) -> bool:
+        """Use a quiet moment for what the next searches gain from; tell whether there is news to publish."""
+        if not self._is_untidy or self._live is None:
+            return False
+        self._is_untidy = False
+        return self._live.vectors.maintain(resting=True)
+
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
         kept = keep if self._erasure == NO_GENERATION else 1
@@ -165,6 +173,7 @@ class Shard:
             self._live = Live.create(self._root / LIVE, dimensions=self.known.model.dimensions)
         write_changes(self._live, self.known.ledger, changes)
         self._erased = self._erased or bool(changes.erased)
+        self._is_untidy = True
 
     def _maintain(self, live: Live) -> None:
         number = 0 if self.manifest is None else self.manifest.generation

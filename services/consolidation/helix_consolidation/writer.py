@@ -131,6 +131,9 @@ class Writer:
             self._is_dirty |= await asyncio.to_thread(self._shard.sweep, now=_now())
             await self._retire()
 
+        if not self._is_dirty and now - self._publishing.last >= self._settings.tidy_seconds:
+            self._is_dirty = await asyncio.to_thread(self._shard.tidy)
+
     async def _skip_gaps(self) -> None:
         known = self._shard.known
         for stream, answered in ((EVENTS_STREAM, known.applied), (DERIVED_STREAM, known.derived)):

@@ -58,7 +58,6 @@ class VectorWriter:
         self._folder = folder
         self._table = table
         self._schema: pa.Schema = table.schema
-        self._changed_rows = 0
 
     @classmethod
     def create(cls, folder: Path, dimensions: int) -> Self:
@@ -100,13 +99,11 @@ class VectorWriter:
             return
         merge = self._table.merge_insert("memory_id")
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
-        self._changed_rows += rows.num_rows
 
     def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
         """Remove rows; their bytes go with the next `maintain(force=True)`."""
         if len(ordinals):
             self._table.delete(ordinals_sql(ordinals))
-            self._changed_rows += len(ordinals)
 
     def take(self, ordinals: Sequence[int] | NDArray[np.int64]) -> pa.Table:
         """Rows of `ordinals` that exist, in any order, each with its ordinal."""
@@ -123,17 +120,17 @@ class VectorWriter:
         """The given columns of all rows, in any order."""
         return self._table.search().select(list(columns)).limit(max(self.count, 1)).to_arrow()
 
-    def maintain(self, *, force: bool = False) -> bool:
+    def maintain(self, *, force: bool = False, resting: bool = False) -> bool:
         """Compact, fold new rows into the indices and remove old versions when that pays.
 
         Builds the indices once the table is large, which takes a while for a million rows. With
-        `force` the bytes of deleted rows are gone afterwards. Tells whether anything was done.
+        `force` the bytes of deleted rows are gone afterwards; `resting` says that nothing else is due,
+        so that more pays. Tells whether anything was done.
         """
         built = build_indices(self._table, self.count)
-        if not (force or built or worth_compacting(self._table, self.count, self._changed_rows)):
+        if not (force or built or worth_compacting(self._table, self.count, resting=resting)):
             return False
         self._table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
-        self._changed_rows = 0
         return True
 
     def link_into(self, folder: Path) -> None:

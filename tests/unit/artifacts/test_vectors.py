@@ -106,6 +106,16 @@ def test_maintenance_waits_until_it_pays_and_folds_the_table_when_forced(
     assert len(list((tmp_path / "memories.lance" / "_versions").glob("*.manifest"))) == 1
 
 
+def test_a_table_at_rest_becomes_one_fragment(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
+    """Every fragment costs each search; with nothing else to do even a few are folded, once."""
+    for index in range(3):
+        writer.upsert(records([{"ordinal": index}]))
+    assert not writer.maintain()
+    assert writer.maintain(resting=True)
+    assert len(list((tmp_path / "memories.lance" / "data").iterdir())) == 1
+    assert not writer.maintain(resting=True)
+
+
 def test_a_linked_version_outlives_changes_of_the_live_table(
     tmp_path: Path, writer: VectorWriter, records: Records
 ) -> None:

@@ -1,0 +1,1 @@
+"""Question in, memories out: the read-only gRPC service that answers recall, without any LLM."""

@@ -1,0 +1,139 @@
+"""What travels between the eight stages: frozen values, with arrays inside where the pool is large.
+
+`recall` passes them on, the files in `stages` make them. Nothing here knows an engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.ranking import Hits
+
+DENSE: Final = "dense"
+LEXICAL: Final = "lexical"
+GRAPH: Final = "graph"
+CHANNELS: Final = (DENSE, LEXICAL, GRAPH)
+"""Bit n of `Pool.found_by` is channel n."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time in UTC: `start` inclusive, `end` exclusive."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What stage 2 made of a query."""
+
+    skip: bool = False
+    intents: tuple[str, ...] = ()
+    window: Window | None = None
+    names: tuple[str, ...] = ()
+    """Entities the query names, canonical."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one channel found, best first."""
+
+    channel: str
+    hits: Hits
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What stage 3 found, and the channels that are missing from it."""
+
+    rankings: tuple[Ranking, ...]
+    degraded: tuple[str, ...] = ()
+    lexical_alone: bool = False
+    """Mode auto found one clear lexical match and did not ask the dense channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates of stages 4 to 7: arrays of equal length, one entry a candidate, no ordinal twice."""
+
+    ordinals: NDArray[np.int64]
+    fused: NDArray[np.float64]
+    """Score of the fusion, best first out of stage 4."""
+    cosine: NDArray[np.float64]
+    """Exact cosine of query and memory."""
+    mass: NDArray[np.float64]
+    """Personalized PageRank mass; zero before stage 5."""
+    found_by: NDArray[np.uint8]
+    """Bit set over `CHANNELS`."""
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def channels_of(self, position: int) -> tuple[str, ...]:
+        """Names of the channels that found the candidate at `position`."""
+        bits = int(self.found_by[position])
+        return tuple(name for bit, name in enumerate(CHANNELS) if bits >> bit & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Signals of the candidates of a pool, raw, one entry a candidate; stage 6 normalises them.
+
+    Times are microseconds since 1970 UTC; `NO_TIME` where there is none.
+    """
+
+    type_code: NDArray[np.uint8]
+    touched_at: NDArray[np.int64]
+    """Last access, or creation where there was none."""
+    occurred_at: NDArray[np.int64]
+    event_start: NDArray[np.int64]
+    event_end: NDArray[np.int64]
+    salience: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    priority: NDArray[np.float64]
+    pinned: NDArray[np.bool_]
+    project_code: NDArray[np.int64]
+    session_code: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Positions in a pool, best first, with their final scores."""
+
+    positions: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def first(self, count: int) -> Ranked:
+        """The `count` best."""
+        return Ranked(self.positions[:count], self.scores[:count])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One memory as it stands in the packed context, without its citation number."""
+
+    memory_id: str
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The context for a prompt; citation [n] is `memory_ids[n - 1]`."""
+
+    text: str = ""
+    memory_ids: tuple[str, ...] = ()
+    tokens: int = 0

@@ -1,0 +1,252 @@
+"""Ranking profiles: every constant of the eight stages, named, with its unit and bounds.
+
+A profile is a TOML file; `helix` and `helix-reference` come with the service, further ones from a
+folder of the operator. A misspelt key, a value out of bounds or a name that is not the file's stops
+the start with the file and the key. The stages take these values as keyword arguments; none sees
+more of a profile than its own part.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+DEFAULT_PROFILE: Final = "helix"
+
+MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
+Intent = Literal[
+    "why", "when", "who", "how", "what", "temporal", "preference", "aggregation", "multi_hop",
+    "exact_lookup", "current_value",
+]  # fmt: skip
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = ("episodic", "semantic", "procedural", "decision", "code")
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Factor = Annotated[float, Field(ge=0, le=10)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Routing(_Part):
+    """Stage 2."""
+
+    centroid_margin: Share = Field(
+        default=0.1, description="cosine by which an intent's examples must be closer than plain questions"
+    )
+
+
+class ChannelWeights(_Part):
+    """How much each channel counts in the fusion; only their ratio matters."""
+
+    dense: Factor
+    lexical: Factor
+
+    @model_validator(mode="after")
+    def _not_both_zero(self) -> Self:
+        if self.dense + self.lexical <= 0:
+            raise ValueError("dense and lexical must not both be 0")
+        return self
+
+
+class FieldWeights(_Part):
+    """How much a match in each lexicon field counts."""
+
+    text: Factor = 1.0
+    context: Factor = 0.6
+    expansions: Factor = 0.5
+    exact: Factor = 1.0
+
+
+class Retrieve(_Part):
+    """Stage 3."""
+
+    dense_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the dense channel")
+    lexical_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the lexical channel")
+    fields: FieldWeights = FieldWeights()
+    auto_half_score: float = Field(
+        default=5.0, gt=0, le=100, description="BM25 score that normalises to .5: s/(s+h)"
+    )
+    auto_top: Share = Field(default=0.8, description="mode auto: least normalised score of the best match")
+    auto_lead: Share = Field(
+        default=0.3, description="mode auto: least lead of the best match over the second"
+    )
+
+
+class Fuse(_Part):
+    """Stage 4."""
+
+    form: Literal["rrf", "minmax"] = Field(default="rrf", description="reciprocal ranks, or min-max scores")
+    k: int = Field(default=60, ge=1, le=1000, description="rrf: weight / (k + rank), rank from 1")
+    rank_bonuses: tuple[Share, ...] = Field(
+        default=(), description="rrf: added per list at rank 1, 2, 3, ..."
+    )
+    weights: ChannelWeights = ChannelWeights(dense=1.0, lexical=1.0)
+    by_intent: dict[Intent, ChannelWeights] = Field(
+        default_factory=dict, description="weights instead; the first of the query's intents that has some"
+    )
+
+    def weights_for(self, intents: Iterable[str]) -> dict[str, float]:
+        """Weight by channel for a query of these intents."""
+        found = [weights for intent, weights in self.by_intent.items() if intent in set(intents)]
+        return (found[0] if found else self.weights).model_dump()
+
+
+class Expand(_Part):
+    """Stage 5: Personalized PageRank by forward push (Andersen, Chung, Lang 2006)."""
+
+    enabled: bool = True
+    restart: float = Field(default=0.3, gt=0, lt=1, description="chance to jump back to the seeds")
+    epsilon: float = Field(default=1e-5, gt=0, le=0.1, description="residual per edge that is still pushed")
+    max_rounds: int = Field(default=50, ge=1, le=1000, description="hop cap: rounds of pushes")
+    hub_cap: int = Field(default=100, ge=1, description="a node with more edges passes nothing on")
+    edges: dict[Edge, Factor] = Field(
+        default_factory=dict, description="factor on links of a kind; absent: 1"
+    )
+    sharpness: float = Field(default=4.0, ge=0.1, le=16, description="seeds are fused scores to this power")
+    named_share: Share = Field(default=0.5, description="share of the restart on entities the query names")
+    newcomers: int = Field(
+        default=30, ge=0, le=200, description="most memories the graph alone may add to the pool"
+    )
+    newcomers_quiet: int = Field(
+        default=30, ge=0, le=200, description="the same unless the question needs several hops; 0 is fastest"
+    )
+    mass_cap: float = Field(
+        default=0.5, gt=0, le=1, description="most of the memories' mass one memory may hold"
+    )
+
+
+class TypeWeights(_Part):
+    """What makes a memory of one type good."""
+
+    sim: Share
+    recency: Share
+    salience: Share
+    confidence: Share
+    graph: Share
+
+
+class Boosts(_Part):
+    """Stage 6: factors 1 + x on the score; 0 is off."""
+
+    window: Factor = Field(default=0.0, description="happened in the time the query speaks of")
+    pinned: Factor = Field(default=0.0, description="pinned by its author")
+    priority: Factor = Field(default=0.0, description="times (priority - 1)")
+    project: Factor = Field(default=0.0, description="belongs to the caller's project")
+
+
+class Rank(_Part):
+    """Stage 6.
+
+    `additive`: sum of weight x normalised signal, weights by memory type.
+    `multiplicative`: relevance x (1 + strength x quality); relevance blends sim and graph, quality
+    blends recency, salience and confidence by the weights of the type.
+    """
+
+    form: Literal["additive", "multiplicative"] = "additive"
+    fused_share: Share = Field(
+        default=0.5, description="sim = share x fused + (1 - share) x cosine, normalised each"
+    )
+    recency_per_hour: float = Field(
+        default=0.995, gt=0, le=1, description="recency = this ** hours since last access"
+    )
+    weights: dict[MemoryType, TypeWeights]
+    strength: Factor = Field(default=0.1, description="multiplicative: how much quality may add")
+    graph_quiet: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
+    graph_lead: Share = Field(default=0.8, description="multiplicative: the same for multi-hop questions")
+    boosts: Boosts = Boosts()
+    current_similar: Share = Field(
+        default=0.8, description="current_value: similar is this share of the best score"
+    )
+    current_strength: Factor = Field(
+        default=0.0, description="current_value: what the latest of the similar gains"
+    )
+
+    @model_validator(mode="after")
+    def _every_type(self) -> Self:
+        missing = set(MEMORY_TYPES) - set(self.weights)
+        if missing:
+            raise ValueError(f"weights lacks {', '.join(sorted(missing))}")
+        return self
+
+
+class Diversify(_Part):
+    """Stage 7."""
+
+    candidates: int = Field(
+        default=100, ge=1, le=1000, description="best candidates looked at, at least 2 x top_k"
+    )
+    near_duplicate: float = Field(
+        default=0.8, gt=0, le=1.01, description="MinHash Jaccard; above 1: nothing is one"
+    )
+    mmr_lambda: Share = Field(default=0.5, description="relevance against novelty; 1: order stays")
+    session_floor: float = Field(
+        default=1.01,
+        ge=0,
+        le=1.01,
+        description="aggregation: best of each session first, from this share of the top",
+    )
+
+
+class RankingProfile(_Part):
+    """One named set of constants for the eight stages."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    description: str
+    top_k: int = Field(
+        default=10, ge=1, le=200, description="memories returned when the caller names no number"
+    )
+    token_budget: int = Field(
+        default=2000, ge=1, le=100_000, description="tokens packed when the caller names none"
+    )
+    route: Routing = Routing()
+    retrieve: Retrieve = Retrieve()
+    fuse: Fuse = Fuse()
+    expand: Expand = Expand()
+    rank: Rank
+    diversify: Diversify = Diversify()
+
+
+def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
+    """Read the built-in profiles and those of `folder` (`*.toml`), by name; a file of `folder` wins.
+
+    Raises:
+        InvalidInputError: a file is not a profile; names the file and the key.
+    """
+    built_in = _files(resources.files("helix_query") / "profiles")
+    own = _files(folder) if folder is not None else []
+    return {profile.name: profile for profile in map(_load, [*built_in, *own])}
+
+
+def _files(folder: Traversable) -> list[Traversable]:
+    if not folder.is_dir():
+        raise InvalidInputError(str(folder), "is no folder of ranking profiles")
+    return sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
+    )
+
+
+def _load(file: Traversable) -> RankingProfile:
+    try:
+        values: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        profile = RankingProfile.model_validate(values)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInputError(str(file), f"is not readable as TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"])) or "profile"
+        raise InvalidInputError(str(file), f"{key}: {first['msg']}") from error
+    if f"{profile.name}.toml" != file.name:
+        raise InvalidInputError(str(file), f"name: is {profile.name!r}, must be the file's name")
+    return profile

@@ -1,0 +1,82 @@
+"""A recall: the eight stages in their order. Read this file to know how an answer comes about.
+
+Everything comes from one generation, held from start to end. Time is the question's. A query the
+router skips ends after stage 2. `binding` gives the stages what they need.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from helix_query.binding import Binding
+from helix_query.question import Recalled
+from helix_shared.telemetry import RECALL_SECONDS
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from helix_query.profile import RankingProfile
+    from helix_query.question import Question
+    from helix_query.served import Served
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """Seconds of every stage, in the order they ran."""
+
+    seconds: list[tuple[str, float]] = field(default_factory=list)
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Time one stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            elapsed = time.perf_counter() - started
+            self.seconds.append((stage, elapsed))
+            RECALL_SECONDS.labels(stage).observe(elapsed)
+
+
+def recall(
+    question: Question,
+    served: Served,
+    *,
+    profile: RankingProfile,
+    lanes: Mapping[str, Executor],
+    channel_deadline_seconds: float,
+) -> Recalled:
+    """Answer `question` from one generation.
+
+    `lanes` has one executor per channel, so that a stuck channel never keeps another one waiting.
+
+    Raises:
+        TemporaryError: no channel answered.
+    """
+    stage = Stopwatch()
+    stages = Binding(question, served, profile)
+    with stage("embed"):
+        vector = stages.embed()
+    with stage("route"):
+        way = stages.route(vector)
+    if way.skip:
+        return Recalled(way, tuple(stage.seconds))
+    with stage("retrieve"):
+        retrieved = stages.retrieve(vector, lanes, channel_deadline_seconds)
+    with stage("fuse"):
+        pool = stages.fuse(retrieved, vector, way)
+    with stage("expand"):
+        pool = stages.expand(pool, vector, way)
+    with stage("rank"):
+        ranked = stages.rank(pool, way)
+    with stage("diversify"):
+        ranked = stages.diversify(ranked, pool, way)
+    with stage("fetch"):
+        rows = stages.fetch(ranked, pool)
+    with stage("pack"):
+        packed = stages.pack(rows)
+    return Recalled(way, tuple(stage.seconds), rows, packed, retrieved.degraded)

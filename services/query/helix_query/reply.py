@@ -1,0 +1,102 @@
+"""Answers as protobuf messages; the only place that fills `helix.recall.v1`.
+
+`handlers` sends what comes out. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from helix.recall.v1 import recall_pb2
+
+if TYPE_CHECKING:
+    from helix_query.pool import Route
+    from helix_query.question import Question, Recalled, RecalledRow
+    from helix_query.served import Served
+
+MILLISECONDS: Final = 1000.0
+
+_SOURCE = (
+    "event_id", "event_kind", "stream_sequence", "document_id", "source_uri", "piece", "char_start",
+    "char_end", "speaker", "role",
+)  # fmt: skip
+_PLAIN = (
+    "memory_id", "tenant_id", "user_id", "project_id", "session_id", "type", "text", "title", "context",
+    "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
+    "superseded_by", "trust",
+)  # fmt: skip
+_TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+
+
+def recall_response(
+    answer: Recalled, question: Question, served: Served, *, total_seconds: float
+) -> recall_pb2.RecallResponse:
+    """The reply to a recall."""
+    packed = set(answer.packed.memory_ids)
+    manifest = served.generation.manifest
+    return recall_pb2.RecallResponse(
+        memories=[_recalled(found, rank, packed) for rank, found in enumerate(answer.rows, start=1)],
+        context=recall_pb2.PackedContext(
+            text=answer.packed.text, memory_ids=answer.packed.memory_ids, tokens=answer.packed.tokens
+        ),
+        route=_route(answer.route),
+        stages=[
+            recall_pb2.StageTime(stage=stage, milliseconds=seconds * MILLISECONDS)
+            for stage, seconds in answer.seconds
+        ],
+        total_milliseconds=total_seconds * MILLISECONDS,
+        generation=manifest.generation,
+        applied_sequence=manifest.applied_sequence,
+        degraded=answer.degraded,
+        ranking_profile=question.profile,
+    )
+
+
+def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
+    """One row of the vector table, as a caller sees it."""
+    # A time that is None leaves its field unset.
+    fields: dict[str, Any] = {name: row[name] for name in (*_PLAIN, *_TIMES)}
+    source: dict[str, Any] = {name: row[name] for name in _SOURCE}
+    return recall_pb2.Memory(**fields, source=recall_pb2.Source(**source), entities=entities)
+
+
+def status_response(served: Served | None, *, uptime_seconds: float) -> recall_pb2.GetStatusResponse:
+    """What the server serves; generation 0 while there is none."""
+    if served is None:
+        return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds)
+    manifest = served.generation.manifest
+    return recall_pb2.GetStatusResponse(
+        generation=manifest.generation,
+        applied_sequence=manifest.applied_sequence,
+        derived_sequence=manifest.derived_sequence,
+        published_at=manifest.published_at,
+        model=manifest.model.name,
+        model_checksum=manifest.model.checksum,
+        memories=manifest.counts.memories - manifest.counts.hidden,
+        entities=manifest.counts.entities,
+        edges=manifest.counts.edges,
+        uptime_seconds=uptime_seconds,
+    )
+
+
+def _recalled(found: RecalledRow, rank: int, packed: set[str]) -> recall_pb2.RecalledMemory:
+    return recall_pb2.RecalledMemory(
+        memory=memory_message(found.row, found.entities),
+        rank=rank,
+        score=found.score,
+        cosine=found.cosine,
+        channels=found.channels,
+        packed=found.row["memory_id"] in packed,
+    )
+
+
+def _route(route: Route) -> recall_pb2.Route:
+    window = route.window
+    return recall_pb2.Route(
+        skipped=route.skip,
+        intents=route.intents,
+        window_start=None if window is None else window.start,
+        window_end=None if window is None else window.end,
+        reason=route.reason,
+    )

@@ -1,0 +1,35 @@
+"""Settings of the query service: `HELIX_QUERY_*`, read once in `create_app`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from helix_shared.settings import ServiceSettings, helix_home
+
+
+class QuerySettings(ServiceSettings):
+    """Everything an operator may turn; ranking constants stand in ranking profiles instead."""
+
+    model_config = SettingsConfigDict(env_prefix="HELIX_QUERY_", frozen=True, extra="forbid")
+
+    data_dir: Path = Field(
+        default_factory=lambda: helix_home() / "data", description="folder of generations and CURRENT"
+    )
+    models_dir: Path = Field(
+        default_factory=lambda: helix_home() / "models", description="folder of installed models"
+    )
+    profiles_dir: Path | None = Field(None, description="folder of further ranking profiles (*.toml)")
+    listen: str = Field(
+        "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port; there is no authentication"
+    )
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
+    threads: int = Field(4, ge=1, le=64, description="recalls worked on at once")
+    encoder_threads: int = Field(2, ge=1, le=16, description="threads of one query's embedding")
+    in_flight: int = Field(32, ge=1, le=1024, description="recalls accepted at once; more are refused")
+    deadline_seconds: float = Field(2.0, gt=0, le=60, description="longest a call may take")
+    channel_deadline_seconds: float = Field(0.25, gt=0, le=60, description="longest a channel may take")
+    poll_seconds: float = Field(0.25, gt=0, le=60, description="how often CURRENT is looked at")
+    grace_seconds: float = Field(5.0, ge=0, le=60, description="how long running calls may finish at the end")

@@ -1,0 +1,99 @@
+"""Stage 7: nothing said twice. Near-duplicates out, then maximal marginal relevance.
+
+Near-duplicates are told by their MinHash signatures, novelty by the cosine of the stored vectors.
+Stage 8 packs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helix_query.pool import Ranked
+from helix_query.stages.rank import normalise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def diversify(
+    ranked: Ranked,
+    *,
+    minhashes: NDArray[np.uint32],
+    vectors: NDArray[np.float32],
+    sessions: NDArray[np.int64],
+    count: int,
+    near_duplicate: float = 0.8,
+    mmr_lambda: float = 0.5,
+    session_floor: float | None = None,
+) -> Ranked:
+    """The `count` to return, in their order, each with its score.
+
+    `minhashes`, `vectors` (unit) and `sessions` run parallel to `ranked`. With `session_floor` the best
+    of each session comes first, as far as it reaches that share of the best score.
+    """
+    # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
+    enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
+    kept = distinct(minhashes, threshold=near_duplicate, enough=enough)
+    scores = ranked.scores[kept]
+    if session_floor is not None:
+        order = cover_sessions(scores, sessions[kept], floor=session_floor)[:count]
+    else:
+        order = mmr(normalise(scores), vectors[kept], weight=mmr_lambda, count=count)
+    chosen = kept[order]
+    return Ranked(ranked.positions[chosen], ranked.scores[chosen])
+
+
+def distinct(minhashes: NDArray[np.uint32], *, threshold: float, enough: int) -> NDArray[np.int64]:
+    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`.
+
+    The share of equal permutations estimates the Jaccard coefficient (Broder 1997).
+    """
+    kept: list[int] = []
+    for row, signature in enumerate(minhashes):
+        if len(kept) >= enough:
+            break
+        alike = (minhashes[kept] == signature).mean(axis=1) if kept else np.empty(0)
+        if not (alike >= threshold).any():
+            kept.append(row)
+    return np.array(kept, np.int64)
+
+
+def mmr(
+    relevance: NDArray[np.float64], vectors: NDArray[np.float32], *, weight: float, count: int
+) -> NDArray[np.int64]:
+    """Maximal marginal relevance (Carbonell, Goldstein 1998): rows in the order they are chosen.
+
+    Chooses argmax of weight x relevance - (1 - weight) x the greatest cosine to one chosen before; of
+    equals the first.
+    """
+    if weight >= 1.0:
+        return np.argsort(-relevance, kind="stable")[:count]
+    similarity = vectors.astype(np.float64) @ vectors.astype(np.float64).T
+    closest = np.zeros(len(relevance))
+    open_rows = np.ones(len(relevance), bool)
+    chosen: list[int] = []
+    for _ in range(min(count, len(relevance))):
+        marginal = np.where(open_rows, weight * relevance - (1.0 - weight) * closest, -np.inf)
+        best = int(np.argmax(marginal))
+        closest = similarity[best] if not chosen else np.maximum(closest, similarity[best])
+        open_rows[best] = False
+        chosen.append(best)
+    return np.array(chosen, np.int64)
+
+
+def cover_sessions(
+    scores: NDArray[np.float64], sessions: NDArray[np.int64], *, floor: float
+) -> NDArray[np.int64]:
+    """Rows (given best first) with the best of each session up front if it reaches `floor` x the best.
+
+    Session 0 is none: each of its rows stands for itself.
+    """
+    if not len(scores):
+        return np.empty(0, np.int64)
+    alone = -1 - np.arange(len(scores))
+    _, firsts = np.unique(np.where(sessions == 0, alone, sessions), return_index=True)
+    leads = np.sort(firsts[scores[firsts] >= floor * scores[0]])
+    rest = np.setdiff1d(np.arange(len(scores)), leads)
+    return np.concatenate([leads, rest]).astype(np.int64)

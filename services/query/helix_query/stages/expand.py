@@ -1,0 +1,113 @@
+"""Stage 5: the graph around the pool. Mass for everyone in it, and the few the graph alone finds.
+
+The walk restarts from the sharpened fused scores and from the entities the query names. Newcomers
+pass the same predicate as every channel; their number and anyone's share of the mass are capped,
+so that the graph cannot flood the pool. Stage 6 ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helix_query.pagerank import Adjacency, Mass, personalized_pagerank
+from helix_query.pool import CHANNELS, GRAPH, Pool
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.stages.fuse import Cosines
+
+Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
+
+CHECKS = 3
+"""How many times `newcomers` candidates are checked at most: reading scopes costs a store access."""
+
+
+def expand(
+    pool: Pool,
+    named: NDArray[np.int64],
+    *,
+    graph: Adjacency,
+    memories: int,
+    cosines: Cosines,
+    visible: Visible,
+    kind_factors: NDArray[np.float64] | None = None,
+    restart: float = 0.3,
+    epsilon: float = 1e-5,
+    max_rounds: int = 50,
+    hub_cap: int = 100,
+    sharpness: float = 4.0,
+    named_share: float = 0.5,
+    newcomers: int = 30,
+    mass_cap: float = 0.5,
+) -> Pool:
+    """The pool with PageRank mass, and up to `newcomers` visible memories that the mass reached.
+
+    `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
+    is a memory's share of the mass of all touched memories, at most `mass_cap`. A newcomer gets the
+    least fused score of the pool and its true cosine.
+    """
+    seeds, shares = _seeds(pool, named, sharpness=sharpness, named_share=named_share)
+    if not len(seeds):
+        return pool
+    mass = personalized_pagerank(
+        graph,
+        seeds,
+        shares,
+        restart=restart,
+        epsilon=epsilon,
+        max_rounds=max_rounds,
+        hub_cap=hub_cap,
+        kind_factors=kind_factors,
+    )
+    mass = _of_memories(mass, memories=memories, cap=mass_cap)
+    found = _newcomers(pool, mass, visible=visible, count=newcomers)
+    return _joined(pool, found, mass, cosines=cosines)
+
+
+def _seeds(
+    pool: Pool, named: NDArray[np.int64], *, sharpness: float, named_share: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    most = float(pool.fused.max()) if len(pool) else 0.0
+    sharp = (pool.fused / most) ** sharpness if most > 0 else np.ones(len(pool))
+    if len(pool):
+        sharp = sharp / sharp.sum() * ((1.0 - named_share) if len(named) else 1.0)
+    entities = np.full(len(named), (named_share if len(pool) else 1.0) / max(len(named), 1))
+    return np.concatenate([pool.ordinals, named]), np.concatenate([sharp, entities])
+
+
+def _of_memories(mass: Mass, *, memories: int, cap: float) -> Mass:
+    count = int(np.searchsorted(mass.nodes, memories))
+    shares = mass.shares[:count]
+    total = float(shares.sum())
+    return Mass(mass.nodes[:count], np.minimum(shares / total, cap) if total > 0 else shares)
+
+
+def _newcomers(pool: Pool, mass: Mass, *, visible: Visible, count: int) -> NDArray[np.int64]:
+    """Ordinals outside the pool with the most mass, best first, that the caller may see."""
+    fresh = (mass.shares > 0) & ~np.isin(mass.nodes, pool.ordinals)
+    nodes, shares = mass.nodes[fresh], mass.shares[fresh]
+    best = nodes[np.lexsort((nodes, -shares))[: count * CHECKS]]
+    found = best[:0]
+    while len(found) < count and len(best):
+        checked, best = best[:count], best[count:]
+        found = np.concatenate([found, checked[visible(checked)]])
+    return found[:count]
+
+
+def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosines) -> Pool:
+    ordinals = np.concatenate([pool.ordinals, found])
+    shares = mass.of(ordinals)
+    bit = np.uint8(1 << CHANNELS.index(GRAPH))
+    least = float(pool.fused.min()) if len(pool) else 0.0
+    true_cosines = cosines(found).astype(np.float64) if len(found) else np.empty(0)
+    return Pool(
+        ordinals=ordinals,
+        fused=np.concatenate([pool.fused, np.full(len(found), least)]),
+        cosine=np.concatenate([pool.cosine, true_cosines]),
+        mass=shares,
+        found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
+    )

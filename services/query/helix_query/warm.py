@@ -1,0 +1,74 @@
+"""Makes a generation ready: everything a first query would wait for happens here, before the swap.
+
+A canary recall on every channel is part of it: a generation that cannot answer is refused while the
+last good one still serves.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_query.pool import DENSE, LEXICAL
+from helix_query.question import Question
+from helix_query.recall import recall
+from helix_query.routing.centroids import Centroids, load_centroids
+from helix_query.served import Served
+from helix_shared.artifacts.selection import Selection
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from helix_query.profile import RankingProfile
+    from helix_shared.artifacts.generation import Generation
+    from helix_shared.encoders.encoder import Encoder
+
+CANARY_SECONDS: Final = 30.0
+"""A cold page cache may be this slow; a channel that is slower is broken."""
+CANARY_QUERIES: Final = (
+    "what was decided about the release",
+    "who is on call this week",
+    "src/main.py error",
+)
+CANARY_TENANT: Final = "canary"
+
+
+def warm(
+    generation: Generation,
+    encoder: Encoder,
+    *,
+    profile: RankingProfile,
+    now: datetime,
+    centroids: Centroids | None = None,
+) -> Served:
+    """The generation, warmed; `centroids` are those of the same encoder if there are some.
+
+    Raises:
+        CorruptArtifactError: a channel does not answer.
+    """
+    served = Served(generation, encoder, centroids or load_centroids(encoder.embed_query))
+    generation.vectors.warm()
+    generation.lexicon.warm()
+    tenant = _some_tenant(generation)
+    with ThreadPoolExecutor(1) as dense_lane, ThreadPoolExecutor(1) as lexical_lane:
+        for query in CANARY_QUERIES:
+            question = Question(query, Selection(tenant), now, never_skip=True)
+            answer = recall(
+                question,
+                served,
+                profile=profile,
+                lanes={DENSE: dense_lane, LEXICAL: lexical_lane},
+                channel_deadline_seconds=CANARY_SECONDS,
+            )
+            if answer.degraded:
+                missing = ", ".join(answer.degraded)
+                raise CorruptArtifactError(f"generation {served.number}: no answer from channel {missing}")
+    return served
+
+
+def _some_tenant(generation: Generation) -> str:
+    """A tenant with memories, so that the canary touches real postings; any token when there is none."""
+    rows = generation.vectors.take(
+        [generation.manifest.counts.signals - 1], columns=["tenant_id"]
+    ).to_pylist()
+    return str(rows[0]["tenant_id"]) if rows else CANARY_TENANT

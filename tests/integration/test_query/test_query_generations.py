@@ -1,0 +1,244 @@
+"""Generations: none, the next, a bad one, many under load; one reply is always of one generation."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from helix_query.profile import load_profiles
+from helix_query.serving import Serving
+from helix_shared.artifacts.generation import folder_of
+from helix_shared.artifacts.selection import Selection
+from helix_shared.errors import TemporaryError
+
+pytestmark = pytest.mark.integration
+
+
+def marker(number: int) -> dict[str, Any]:
+    """A memory that says which generation it was written for."""
+    return {"name": "marker", "text": f"The release marker is number {number}."}
+
+
+def serves(number: int) -> Callable[[Any], bool]:
+    """Whether this generation is served."""
+    return lambda service: service.status().generation == number
+
+
+def damage(folder: Path, pattern: str) -> None:
+    """Flip one bit in the middle of a file of the generation; its hard links stay as they were."""
+    victim = max(folder.rglob(pattern), key=lambda path: path.stat().st_size)
+    body = bytearray(victim.read_bytes())
+    body[len(body) // 2] ^= 1
+    victim.unlink()
+    victim.write_bytes(body)
+
+
+def test_without_a_generation_the_service_says_so(corpus: Any, start: Any) -> None:
+    """Health NOT_SERVING, recall UNAVAILABLE, status generation 0; then the first one is picked up."""
+    service = start(corpus.root)
+    service.wait_for(lambda at: at.health() == "NOT_SERVING")
+    assert service.status().generation == 0
+    with pytest.raises(grpc.RpcError) as caught:
+        service.recall("anything")
+    assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert "no generation yet" in caught.value.details()
+    corpus.add([marker(1)])
+    corpus.publish()
+    service.wait_for(lambda at: at.health() == "SERVING")
+    assert service.recall("release marker").memories[0].memory.text == "The release marker is number 1."
+
+
+def test_an_empty_generation_answers_nothing(corpus: Any, start: Any) -> None:
+    """A system without memories is a system that works."""
+    corpus.publish()
+    service = start(corpus.root)
+    service.wait_for(serves(1))
+    assert len(service.recall("anything at all").memories) == 0
+
+
+def test_ten_swaps_under_load_fail_no_call_and_mix_no_reply(corpus: Any, start: Any) -> None:
+    """Every reply shows the marker of the generation it names, and generations never go back."""
+    corpus.add([marker(1), *({"text": f"filler {number} about gardens"} for number in range(50))])
+    corpus.publish()
+    service = start(corpus.root)
+    service.wait_for(serves(1))
+    stop = threading.Event()
+    seen: list[list[int]] = [[], []]
+    wrong: list[str] = []
+
+    def load(mine: list[int]) -> None:
+        while not stop.is_set():
+            try:
+                reply = service.recall("what is the release marker number")
+            except grpc.RpcError as error:
+                wrong.append(f"{error.code()} {error.details()}")
+                continue
+            texts = [found.memory.text for found in reply.memories]
+            if f"The release marker is number {reply.generation}." not in texts or reply.degraded:
+                wrong.append(f"generation {reply.generation}: {texts[:2]} {reply.degraded}")
+            mine.append(reply.generation)
+
+    threads = [threading.Thread(target=load, args=(mine,)) for mine in seen]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(2, 12):
+            corpus.add([marker(number)])
+            assert corpus.publish() == number
+            service.wait_for(serves(number))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+    assert all(mine == sorted(mine) for mine in seen)
+    assert {number for mine in seen for number in mine} >= {2, 6, 10}
+
+
+def announced(served: Path, corpus: Any, number: int) -> None:
+    """Point the readers of `served` at a generation of the corpus."""
+    served.mkdir(exist_ok=True)
+    if not (served / "generations").exists():
+        (served / "generations").symlink_to(corpus.root / "generations")
+    (served / "CURRENT.new").write_text(f"{number}\n")
+    (served / "CURRENT.new").replace(served / "CURRENT")
+
+
+@pytest.mark.parametrize("pattern", ["*.lance", "*.term", "vector.npy", "indices.npy", "manifest.json"])
+def test_a_damaged_generation_is_refused_and_the_last_good_one_serves_on(
+    corpus: Any, start: Any, tmp_path: Path, pattern: str
+) -> None:
+    """One flipped bit in any store: refused and logged; the next good generation is taken."""
+    served = tmp_path / "served"
+    corpus.add([marker(1) | {"entities": ["Marker"]}])
+    announced(served, corpus, corpus.publish())
+    service = start(served)
+    service.wait_for(serves(1))
+    corpus.add([marker(2) | {"entities": ["Marker"]}, {"text": "another one", "entities": ["Marker"]}])
+    damage(folder_of(corpus.root, corpus.publish()), pattern)
+    announced(served, corpus, 2)
+    service.wait_for(lambda at: "generation_refused" in at.log.read_text())
+    assert service.recall("release marker").generation == 1
+    assert service.health() == "SERVING"
+    corpus.add([marker(3)])
+    announced(served, corpus, corpus.publish())
+    service.wait_for(serves(3))
+    assert service.recall("release marker").memories[0].memory.text == "The release marker is number 3."
+    assert service.log.read_text().count("generation_refused") == 1
+
+
+def test_a_start_on_a_damaged_generation_falls_back_to_an_older_one(corpus: Any, start: Any) -> None:
+    """The last good one is better than none."""
+    for number in (1, 2, 3):
+        corpus.add([marker(number)])
+        corpus.publish()
+    damage(folder_of(corpus.root, 3), "*.lance")
+    service = start(corpus.root)
+    service.wait_for(serves(2))
+    assert service.recall("release marker").memories[0].memory.text == "The release marker is number 2."
+
+
+def test_a_generation_of_another_model_is_not_served(corpus: Any, start: Any) -> None:
+    """Vectors of one model mean nothing to another; the log names both."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(corpus.root)
+    service.wait_for(serves(1))
+    corpus.add([marker(2)])
+    corpus.publish(checksum="f" * 64)
+    service.wait_for(lambda at: "generation_refused" in at.log.read_text())
+    assert service.recall("release marker").generation == 1
+    assert "f" * 64 in service.log.read_text()
+    assert service.log.read_text().count("generation_refused") == 1
+
+
+def test_an_epoch_never_goes_back(corpus: Any, start: Any) -> None:
+    """A writer that lost its lease cannot put its generation in front of readers."""
+    corpus.add([marker(1)])
+    corpus.publish(epoch=5)
+    service = start(corpus.root)
+    service.wait_for(serves(1))
+    corpus.add([marker(2)])
+    corpus.publish(epoch=4)
+    service.wait_for(lambda at: "generation_refused" in at.log.read_text())
+    assert service.status().generation == 1
+
+
+def test_a_leased_generation_lives_until_its_last_request_ends(
+    corpus: Any, models_dir: Path, tmp_path: Path
+) -> None:
+    """The old one closes with its last lease, not with the swap; new leases get the new one."""
+    scratch = tmp_path / "scratch"
+    serving = Serving(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
+    assert not serving.refresh()
+    with pytest.raises(TemporaryError, match="no generation yet"), serving.lease():
+        pass
+    corpus.add([marker(1)])
+    corpus.publish()
+    assert serving.refresh()
+    with serving.lease() as old:
+        corpus.add([marker(2)])
+        corpus.publish()
+        assert serving.refresh()
+        assert not serving.refresh()
+        with serving.lease() as new:
+            assert (old.number, new.number) == (1, 2)
+        assert len(list(scratch.iterdir())) == 2
+        assert len(old.generation.lexicon.search("marker", Selection("acme"), limit=5)) == 1
+    assert len(list(scratch.iterdir())) == 1
+    serving.close()
+    assert list(scratch.iterdir()) == []
+
+
+def test_sigterm_ends_the_service_in_order(corpus: Any, start: Any) -> None:
+    """Exit code 0 and nothing left behind in the log."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(corpus.root)
+    service.wait_for(serves(1))
+    assert service.stop() == 0
+    assert "Traceback" not in service.log.read_text()
+
+
+def test_calls_beyond_the_bound_are_refused_at_once(corpus: Any, start: Any) -> None:
+    """One in flight, many callers: some are answered, the rest hear RESOURCE_EXHAUSTED."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="1")
+    service.wait_for(serves(1))
+    codes: list[str] = []
+
+    def ask() -> None:
+        try:
+            service.recall("release marker")
+            codes.append("OK")
+        except grpc.RpcError as error:
+            codes.append(error.code().name)
+
+    threads = [threading.Thread(target=ask) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(codes) == {"OK", "RESOURCE_EXHAUSTED"}
+    assert service.recall("release marker").memories
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HELIX_QUERY_TREADS", "4"), ("HELIX_QUERY_THREADS", "0"), ("HELIX_QUERY_PROFILES_DIR", "/absent")],
+)
+def test_a_wrong_setting_stops_the_start(tmp_path: Path, name: str, value: str) -> None:
+    """Exit code 78, and the message names the setting."""
+    environment = os.environ | {"HELIX_QUERY_DATA_DIR": str(tmp_path), name: value}
+    ended = subprocess.run(
+        [sys.executable, "-m", "helix_query"], env=environment, capture_output=True, timeout=60, check=False
+    )
+    assert ended.returncode == 78
+    assert (value if value == "/absent" else name) in ended.stderr.decode()

@@ -1,0 +1,139 @@
+"""Hostile input: every call ends with a status that says why, and the service goes on."""
+
+from typing import Any
+
+import grpc
+import pytest
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from helix.recall.v1 import recall_pb2
+
+pytestmark = pytest.mark.integration
+
+
+def code_of(call: Any, *arguments: Any, **fields: Any) -> grpc.StatusCode:
+    """The status a call ends with."""
+    with pytest.raises(grpc.RpcError) as caught:
+        call(*arguments, **fields)
+    code: grpc.StatusCode = caught.value.code()
+    return code
+
+
+def raw_call(service: Any, method: str, body: bytes) -> Any:
+    """A call with bytes no client would send."""
+    channel = service.channel()
+    return channel.unary_unary(f"/helix.recall.v1.RecallService/{method}")(body, timeout=10)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"query": ""},
+        {"query": " \t\n"},
+        {"query": "x" * 100_000},
+        {"query": "q", "top_k": 0},
+        {"query": "q", "top_k": 10**9},
+        {"query": "q", "token_budget": 0},
+        {"query": "q", "tenant": ""},
+        {"query": "q", "tenant": "a.b.>"},
+        {"query": "q", "tenant": "acme' OR '1'='1"},
+        {"query": "q", "ranking_profile": "../../etc/passwd"},
+        {"query": "q", "filter": {"types": ["no such type"]}},
+        {"query": "q", "now": {"seconds": 2**60}},
+        {"query": "q", "mode": 99},
+    ],
+)
+def test_a_broken_limit_is_an_invalid_argument(answering: Any, fields: dict[str, Any]) -> None:
+    """Refused with the field, before anything is looked for."""
+    service, _ = answering
+    assert code_of(lambda: service.recall(**fields)) == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "(" * 3000,
+        "[" * 3000 + "]" * 1000,
+        "NOT " * 1000,
+        "a" * 4096,
+        "the " * 1000,
+        "\x00",
+        "key\x00garden",
+        "\x01\x02\x1b[31m\x7f",
+        "\u202egnidaer \u200b\ufeff",
+        "\u200b",
+        "\ud7ff\uffff\U0010ffff",
+        "🍅" * 1000,
+        "'; DROP TABLE memories; --",
+        'text:"garden" AND tenant:globex OR (*:*)',
+        "garden^1e9 ~99999999 [* TO *]",
+        "..\\..//////",
+        "%s%n{0}{{}}${jndi}",
+        "1e309 -0 NaN inf",
+    ],
+)
+def test_any_text_may_be_asked(answering: Any, query: str) -> None:
+    """User text never reaches a parser, so it is only a question that finds little."""
+    service, _ = answering
+    reply = service.recall(query, never_skip=True)
+    assert list(reply.degraded) == []
+    assert all(found.memory.tenant_id == "acme" for found in reply.memories)
+
+
+@pytest.mark.parametrize(
+    "body", [b"\x12\x04\xff\xfe\xfd\xfc", b"\x12\x03\xed\xa0\x80", b"\xff" * 50, b"\x0a\xff"]
+)
+@pytest.mark.parametrize("method", ["Recall", "GetMemory"])
+def test_what_is_no_message_is_an_invalid_argument(answering: Any, method: str, body: bytes) -> None:
+    """Invalid utf-8, a lone surrogate, garbage, a truncated field: the caller's fault, not ours."""
+    service, _ = answering
+    assert code_of(raw_call, service, method, body) == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("memory_id", ["", "x", "' OR 1=1 --", "0" * 33, "\x00" * 32])
+def test_a_malformed_memory_id_is_an_invalid_argument(answering: Any, memory_id: str) -> None:
+    """It cannot exist, so it is not searched for."""
+    service, _ = answering
+    request = recall_pb2.GetMemoryRequest(scope={"tenant_id": "acme"}, memory_id=memory_id)
+    assert code_of(service.stub().GetMemory, request, timeout=5) == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_user_ids_with_quotes_are_values(answering: Any) -> None:
+    """Nothing a caller names becomes part of a filter's syntax."""
+    service, ids = answering
+    reply = service.recall("spare garage key", user="ann') OR ('1'='1", top_k=200)
+    found = {memory.memory.memory_id for memory in reply.memories}
+    assert found.isdisjoint({ids["ann private"], ids["bob private"]})
+
+
+def test_an_oversized_message_is_refused(answering: Any) -> None:
+    """More than 256 KiB never reaches a handler."""
+    service, _ = answering
+    body = recall_pb2.RecallRequest(query="x" * 300_000).SerializeToString()
+    assert code_of(raw_call, service, "Recall", body) == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_the_callers_deadline_is_kept(answering: Any) -> None:
+    """A call without time left ends with its deadline, and the next one is answered."""
+    service, _ = answering
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="garden")
+    code = code_of(service.stub().Recall, request, timeout=0.0001)
+    assert code == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert service.recall("garden").memories
+
+
+def test_reflection_lists_the_services(answering: Any) -> None:
+    """Tools find the API without its files."""
+    service, _ = answering
+    stub = reflection_pb2_grpc.ServerReflectionStub(service.channel())
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    answer = next(iter(stub.ServerReflectionInfo(iter([request]), timeout=5)))
+    names = {entry.name for entry in answer.list_services_response.service}
+    assert {"helix.recall.v1.RecallService", "grpc.health.v1.Health"} <= names
+
+
+def test_the_log_never_quotes_a_query(answering: Any) -> None:
+    """Ids, sizes and kinds of errors only."""
+    service, _ = answering
+    service.recall("zebrafish-secret-word", never_skip=True)
+    assert "zebrafish" not in service.log.read_text()

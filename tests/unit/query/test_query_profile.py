@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from helix_query.profile import RankingProfile, load_profiles
+from helix_shared.errors import InvalidInputError
+
+
+def written(folder: Path, text: str, *, name: str = "mine") -> Path:
+    """A folder with one profile."""
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def mine(extra: str = "", *, name: str = "mine") -> str:
+    """A small valid profile, with more keys at its top."""
+    weights = "{ sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }"
+    types = ("episodic", "semantic", "procedural", "decision", "code")
+    table = "\n".join(f"{kind} = {weights}" for kind in types)
+    return f'name = "{name}"\ndescription = "test"\n{extra}\n[rank.weights]\n{table}\n'
+
+
+def test_both_profiles_come_with_the_service() -> None:
+    """`helix` serves by default, `helix-reference` has the published constants."""
+    profiles = load_profiles()
+    assert set(profiles) == {"helix", "helix-reference"}
+    assert (profiles["helix"].top_k, profiles["helix"].token_budget) == (10, 2000)
+
+
+def test_reference_constants_are_pinned() -> None:
+    """RRF k=60 with equal weights and no bonuses, top 100 a channel, MMR .5, 2,000 tokens."""
+    reference = load_profiles()["helix-reference"]
+    assert (reference.fuse.form, reference.fuse.k, reference.fuse.rank_bonuses) == ("rrf", 60, ())
+    assert reference.fuse.weights_for(()) == {"dense": 1.0, "lexical": 1.0}
+    assert (reference.retrieve.dense_limit, reference.retrieve.lexical_limit) == (100, 100)
+    assert (reference.diversify.mmr_lambda, reference.diversify.near_duplicate) == (0.5, 0.8)
+    assert (reference.rank.form, reference.rank.recency_per_hour) == ("additive", 0.995)
+    assert (reference.expand.restart, reference.expand.epsilon, reference.expand.hub_cap) == (0.3, 1e-5, 100)
+    assert reference.token_budget == 2000
+
+
+def test_an_intent_may_have_its_own_weights() -> None:
+    """The first listed intent that the query has decides; without one the plain weights hold."""
+    fuse = load_profiles()["helix"].fuse
+    assert fuse.weights_for(("what",)) == {"dense": 0.3, "lexical": 0.7}
+    assert fuse.weights_for(("what", "exact_lookup")) == {"dense": 0.2, "lexical": 0.8}
+
+
+def test_a_profile_of_the_operator_is_loaded_beside_the_built_in_ones(tmp_path: Path) -> None:
+    """One file, one profile, found by name."""
+    profile = load_profiles(written(tmp_path, mine("top_k = 3")))["mine"]
+    assert isinstance(profile, RankingProfile)
+    assert profile.top_k == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "TOML"),
+        (mine("top_q = 3"), "top_q"),
+        (mine("top_k = 0"), "top_k"),
+        (mine("[fuse]\nk = 0"), "fuse.k"),
+        (mine("[fuse]\nweights = { dense = 0.0, lexical = 0.0 }"), "both be 0"),
+        (mine("[fuse.by_intent.whence]\ndense = 1.0\nlexical = 1.0"), "by_intent"),
+        (mine(name="other"), "name"),
+        ('name = "mine"\ndescription = "t"\n[rank]\nweights = {}', "weights lacks"),
+    ],
+)
+def test_a_wrong_profile_stops_the_start_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+    """A misspelt constant must never be ignored silently."""
+    with pytest.raises(InvalidInputError) as caught:
+        load_profiles(written(tmp_path, text))
+    assert "mine.toml" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_a_missing_folder_of_profiles_is_refused(tmp_path: Path) -> None:
+    """The operator asked for it, so it must be there."""
+    with pytest.raises(InvalidInputError):
+        load_profiles(tmp_path / "absent")

@@ -1,0 +1,214 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helix_query.pool import Pool, Route, Traits, Window
+from helix_query.profile import Boosts, Rank, load_profiles
+from helix_query.stages.rank import (
+    additive,
+    boosts,
+    inside,
+    later_first,
+    multiplicative,
+    normalise,
+    rank,
+    recency,
+)
+from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+PROFILES = load_profiles()
+
+
+def at(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return int(moment.timestamp()) * 1_000_000
+
+
+def traits_of(count: int, **columns: Any) -> Traits:
+    """Plain candidates, some columns given."""
+    defaults: dict[str, Any] = {
+        "type_code": np.zeros(count, np.uint8),
+        "touched_at": np.full(count, at(NOW)),
+        "occurred_at": np.full(count, at(NOW)),
+        "event_start": np.full(count, NO_TIME),
+        "event_end": np.full(count, NO_TIME),
+        "salience": np.full(count, 0.5),
+        "confidence": np.full(count, 0.5),
+        "priority": np.ones(count),
+        "pinned": np.zeros(count, bool),
+        "project_code": np.zeros(count, np.int64),
+        "session_code": np.zeros(count, np.int64),
+    }
+    return Traits(**defaults | {name: np.array(value) for name, value in columns.items()})
+
+
+def pool_of(fused: list[float], cosine: list[float], mass: list[float]) -> Pool:
+    """A pool of these columns."""
+    count = len(fused)
+    return Pool(
+        np.arange(count, dtype=np.int64),
+        np.array(fused),
+        np.array(cosine),
+        np.array(mass),
+        np.ones(count, np.uint8),
+    )
+
+
+def test_signals_are_normalised_over_the_pool() -> None:
+    """Least becomes 0, most 1; a constant signal says nothing and becomes 0."""
+    assert normalise(np.array([2.0, 4.0, 3.0])).tolist() == [0.0, 1.0, 0.5]
+    assert normalise(np.array([7.0, 7.0])).tolist() == [0.0, 0.0]
+    assert normalise(np.empty(0)).tolist() == []
+
+
+def test_recency_fades_per_hour_from_last_access() -> None:
+    """.995 ** hours: 1 now, .995 after an hour, .886 after a day; the future counts as now."""
+    touched = np.array(
+        [at(NOW), at(NOW - timedelta(hours=1)), at(NOW - timedelta(days=1)), at(NOW + timedelta(days=1))]
+    )
+    faded = recency(touched, now=NOW, per_hour=0.995)
+    assert faded.tolist() == pytest.approx([1.0, 0.995, 0.995**24, 1.0])
+
+
+def test_reference_blends_by_the_table_of_the_type() -> None:
+    """Episodic .35 .30 .15 .10 .10 against code .50 .15 .10 .10 .15, all signals 1 or 0."""
+    signals = {
+        "sim": np.array([1.0, 1.0]),
+        "recency": np.array([1.0, 1.0]),
+        "salience": np.array([0.0, 0.0]),
+        "confidence": np.array([1.0, 1.0]),
+        "graph": np.array([0.5, 1.0]),
+    }
+    weights = {
+        "sim": np.array([0.35, 0.50]),
+        "recency": np.array([0.30, 0.15]),
+        "salience": np.array([0.15, 0.10]),
+        "confidence": np.array([0.10, 0.10]),
+        "graph": np.array([0.10, 0.15]),
+    }
+    assert additive(signals, weights).tolist() == pytest.approx([0.80, 0.90])
+
+
+def test_reference_profile_has_exactly_the_published_table() -> None:
+    """Pinned: a silent change of a weight would change every answer."""
+    table = {
+        name: tuple(row.model_dump().values())
+        for name, row in PROFILES["helix-reference"].rank.weights.items()
+    }
+    assert table == {
+        "episodic": (0.35, 0.30, 0.15, 0.10, 0.10),
+        "semantic": (0.40, 0.05, 0.20, 0.20, 0.15),
+        "procedural": (0.45, 0.10, 0.25, 0.15, 0.05),
+        "decision": (0.35, 0.10, 0.25, 0.25, 0.05),
+        "code": (0.50, 0.15, 0.10, 0.10, 0.15),
+    }
+
+
+def test_additive_rank_by_hand() -> None:
+    """Two episodic memories: fused 1/0, cosine 0/1, recency 1/0 -> .35 x .5 + .30 against .35 x .5."""
+    ranked = rank(
+        pool_of([0.9, 0.1], [0.2, 0.6], [0.0, 0.0]),
+        traits_of(2, touched_at=[at(NOW), at(NOW - timedelta(days=9))]),
+        Route(),
+        now=NOW,
+        constants=PROFILES["helix-reference"].rank,
+        type_names=MEMORY_TYPES,
+    )
+    assert ranked.positions.tolist() == [0, 1]
+    assert ranked.scores.tolist() == pytest.approx([0.475, 0.175])
+
+
+def test_quality_multiplies_relevance_by_little() -> None:
+    """Relevance .9 x .8 + .1 x .5 = .77; quality (.3 x 1 + .1 x .5) / .55 = .636364; strength .1."""
+    signals = {
+        "sim": np.array([0.8]),
+        "graph": np.array([0.5]),
+        "recency": np.array([1.0]),
+        "salience": np.array([0.0]),
+        "confidence": np.array([0.5]),
+    }
+    weights = {
+        name: np.array([value]) for name, value in (("recency", 0.3), ("salience", 0.15), ("confidence", 0.1))
+    }
+    scores = multiplicative(signals, weights, graph_share=0.1, strength=0.1)
+    assert scores.tolist() == pytest.approx([0.77 * (1 + 0.1 * 0.35 / 0.55)])
+
+
+def test_graph_leads_for_multi_hop_questions_only() -> None:
+    """The same pool: mass decides when the route says multi_hop, similarity otherwise."""
+    pool = pool_of([1.0, 0.4], [0.9, 0.3], [0.0, 1.0])
+    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
+    plain = rank(pool, traits_of(2), Route(), **common)
+    hops = rank(pool, traits_of(2), Route(intents=("multi_hop",)), **common)
+    assert plain.positions.tolist() == [0, 1]
+    assert hops.positions.tolist() == [1, 0]
+
+
+def test_without_a_graph_similarity_ranks_multi_hop_questions_too() -> None:
+    """Dense mode walks no graph: no mass anywhere must not mean no order."""
+    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
+    pool = pool_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
+    ranked = rank(pool, traits_of(3), Route(intents=("multi_hop",)), **common)
+    assert ranked.positions.tolist() == [1, 2, 0]
+    assert ranked.scores[0] > ranked.scores[1] > ranked.scores[2]
+
+
+def test_boosts_multiply() -> None:
+    """Pinned 1.1, priority 2 -> 1.2, same project 1.3; the other candidate keeps 1."""
+    factors = boosts(
+        traits_of(2, pinned=[True, False], priority=[2.0, 1.0], project_code=[7, 8]),
+        Boosts(pinned=0.1, priority=0.2, project=0.3),
+        window=None,
+        project_code=7,
+    )
+    assert factors.tolist() == pytest.approx([1.1 * 1.2 * 1.3, 1.0])
+
+
+def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
+    """Occurred inside; event inside; event reaching into it; before it; behind its open end."""
+    window = Window(NOW - timedelta(days=7), NOW)
+    day = timedelta(days=1)
+    found = inside(
+        traits_of(
+            5,
+            occurred_at=[at(NOW - day), at(NOW - 30 * day), at(NOW - 30 * day), at(NOW - 30 * day), at(NOW)],
+            event_start=[NO_TIME, at(NOW - 2 * day), at(NOW - 9 * day), at(NOW - 9 * day), at(NOW)],
+            event_end=[NO_TIME, NO_TIME, at(NOW - 3 * day), at(NOW - 8 * day), NO_TIME],
+        ),
+        window,
+    )
+    assert found.tolist() == [True, True, True, False, False]
+
+
+def test_the_latest_of_similar_statements_wins() -> None:
+    """Within .8 of the best (1, .9) the later gains .25; .5 is not similar and gains nothing."""
+    scores = np.array([1.0, 0.9, 0.5])
+    times = np.array([1, 2, 3])
+    assert later_first(scores, times, similar=0.8, strength=0.25).tolist() == pytest.approx([1.0, 1.25, 1.0])
+
+
+def test_current_value_prefers_the_later_of_two_like_statements() -> None:
+    """Old port slightly more similar, new port later: asked for the current value the new one leads."""
+    pool = pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0, 0.0, 0.0])
+    traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
+    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
+    assert rank(pool, traits, Route(), **common).positions.tolist() == [0, 1, 2]
+    assert rank(pool, traits, Route(intents=("current_value",)), **common).positions.tolist() == [1, 0, 2]
+
+
+def test_equal_scores_go_by_ordinal() -> None:
+    """An answer never depends on the order in which channels answered."""
+    pool = Pool(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))
+    ranked = rank(
+        pool, traits_of(2), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
+    )
+    assert pool.ordinals[ranked.positions].tolist() == [4, 9]
+
+
+def test_an_unknown_form_is_refused() -> None:
+    """Forms are named in the profile model."""
+    with pytest.raises(ValueError, match="form"):
+        Rank(form="geometric", weights=PROFILES["helix"].rank.weights)  # type: ignore[arg-type] # that is the test

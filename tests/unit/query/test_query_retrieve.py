@@ -1,0 +1,109 @@
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from helix_query.pool import DENSE, LEXICAL
+from helix_query.stages.retrieve import ClearLead, retrieve
+from helix_shared.artifacts.ranking import Hits
+from helix_shared.errors import TemporaryError
+
+LEAD = ClearLead(half_score=5.0, top=0.8, lead=0.3)
+
+
+class RustPanicError(BaseException):
+    """What a panic of an engine looks like."""
+
+
+def hits(*scores: float) -> Hits:
+    """A list with these scores."""
+    return Hits(np.arange(len(scores), dtype=np.int64), np.array(scores, np.float32))
+
+
+@pytest.fixture
+def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
+    """One pool a channel."""
+    pools = {name: ThreadPoolExecutor(2) for name in (DENSE, LEXICAL)}
+    yield pools
+    for pool in pools.values():
+        pool.shutdown()
+
+
+def test_channels_run_at_once(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """Each waits for the other, which only works side by side."""
+    meeting = threading.Barrier(2, timeout=5)
+
+    def search() -> Hits:
+        meeting.wait()
+        return hits(1.0)
+
+    found = retrieve({DENSE: search, LEXICAL: search}, lanes=lanes, deadline_seconds=5)
+    assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]
+    assert found.degraded == ()
+
+
+def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """The deadline holds even though the search goes on."""
+    release = threading.Event()
+
+    def late() -> Hits:
+        release.wait(10)
+        return hits(1.0)
+
+    started = time.monotonic()
+    found = retrieve({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=0.05)
+    assert time.monotonic() - started < 2
+    release.set()
+    assert found.degraded == (DENSE,)
+    assert [ranking.channel for ranking in found.rankings] == [LEXICAL]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), RustPanicError("panicked")])
+def test_a_failing_channel_is_named(lanes: dict[str, ThreadPoolExecutor], error: BaseException) -> None:
+    """A panic, which is no Exception, costs its channel only."""
+
+    def fails() -> Hits:
+        raise error
+
+    found = retrieve({DENSE: fails, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=5)
+    assert found.degraded == (DENSE,)
+
+
+def test_no_channel_at_all_is_an_error(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """An empty answer would say that nothing is known."""
+
+    def fails() -> Hits:
+        raise ValueError
+
+    with pytest.raises(TemporaryError):
+        retrieve({DENSE: fails, LEXICAL: fails}, lanes=lanes, deadline_seconds=5)
+
+
+def test_a_clear_lead_is_measured_on_the_normalised_score() -> None:
+    """Normalised is s / (s + 5): 20 is .8, 5 is .5 -> lead .3 holds; 5.1 leads too little, 19 is too weak."""
+    assert LEAD.holds(hits(20.0, 5.0))
+    assert not LEAD.holds(hits(20.0, 5.1))
+    assert not LEAD.holds(hits(19.0, 1.0))
+    assert LEAD.holds(hits(20.0))
+    assert not LEAD.holds(Hits.none())
+
+
+def test_auto_answers_from_a_clear_lexical_match_alone(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """Then the dense channel is not even asked."""
+    asked: list[str] = []
+
+    def dense() -> Hits:
+        asked.append(DENSE)
+        return hits(0.5)
+
+    searches = {DENSE: dense, LEXICAL: lambda: hits(30.0, 2.0)}
+    found = retrieve(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
+    assert found.lexical_alone
+    assert asked == []
+    searches = {DENSE: dense, LEXICAL: lambda: hits(30.0, 25.0)}
+    found = retrieve(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
+    assert not found.lexical_alone
+    assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]

@@ -1,0 +1,214 @@
+import time
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from helix_query.pool import Window
+from helix_query.routing.centroids import Centroids, load_centroids
+from helix_query.routing.rules import intents_by_rule
+from helix_query.stages.route import names_in, route
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)  # a Wednesday
+NOWHERE = Centroids(("preference",), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32))
+PLAIN = np.array([0.0, 1.0], np.float32)
+
+SKIPPED = [
+    "what is 17 * 23",
+    "17 * 23",
+    "What's 12 + 30?",
+    "calculate (3 + 4) * 2",
+    "how much is 100 divided by 7?",
+    "please compute 2 ^ 10",
+    "what is the square root of 144?",
+    "what is 15% of 80?",
+    "convert 10 km to miles",
+    "what is 30 celsius in fahrenheit?",
+    "hi",
+    "Hello there!",
+    "good morning",
+    "thanks a lot!",
+    "Thank you so much.",
+    "ok, great, thanks",
+    "bye",
+    "format this as JSON: colour red, size large",
+    "translate 'how are you' to French",
+    "please translate this sentence into German: the weather is nice",
+]
+
+NOT_SKIPPED = [
+    "what is the port of staging",
+    "what is my name",
+    "what is our deadline",
+    "did I finish the report",
+    "what did we decide",
+    "where does Caroline work",
+    "hello, what did Caroline say?",
+    "thanks, and what about the database?",
+    "hi, who is on call",
+    "what is in src/main.py",
+    "what does error E1234 mean",
+    "format my notes as JSON",
+    "format this as JSON: what I told you yesterday",
+    "format this as JSON: Caroline, Melanie, Tom",
+    "format the release notes as a table",
+    "format these values as a list: our three ports",
+    "translate the release notes to French",
+    "translate what she said to German",
+    "translate 'what did I say about the trip' to French",
+    "translate this to French: see config/app.toml",
+    "translate 'meet Anna on Friday' to German",
+    "how do I restart the worker",
+    "what is 17 * the rate we agreed on",
+    "what is the sum of the invoices",
+    "how much is the rent",
+    "convert the report to markdown",
+    "convert 10 invoices to the new format",
+    "what is 2024-05-01 about",
+    "what happened on 3/4",
+    "what is 192.168.0.1",
+    "what is version 1.2",
+    "how many children do they have",
+    "tell me about the trip",
+    "what is the capital of France",
+    "when is the next meeting",
+    "good morning, anything new since last night?",
+    "ok so what was the password policy",
+    "bye bye birdie tickets",
+    "who is she",
+    "nice restaurants she likes",
+    "what time is it in the Tokyo office",
+    "42",
+]
+
+
+@pytest.mark.parametrize("query", SKIPPED)
+def test_what_needs_no_memory_is_skipped(query: str) -> None:
+    """Arithmetic, conversions, small talk, and work on text that stands in the query."""
+    way = route(query, PLAIN, now=NOW, centroids=NOWHERE)
+    assert way.skip
+    assert way.reason
+
+
+@pytest.mark.parametrize("query", NOT_SKIPPED)
+def test_what_may_need_memory_is_never_skipped(query: str) -> None:
+    """A person's past, a name, a path, a code or a time: look. It is cheap, and a miss is not."""
+    assert not route(query, PLAIN, now=NOW, centroids=NOWHERE).skip
+
+
+def test_the_caller_may_forbid_skipping() -> None:
+    """`never_skip` looks even for small talk."""
+    assert not route("thanks", PLAIN, now=NOW, centroids=NOWHERE, may_skip=False).skip
+
+
+@pytest.mark.parametrize(
+    ("query", "intents"),
+    [
+        ("Why did we choose Postgres?", {"why"}),
+        ("When did she move to Berlin?", {"when"}),
+        ("Who wrote the parser?", {"who"}),
+        ("How do I rotate the secrets?", {"how"}),
+        ("Which editor does he prefer?", {"what", "preference"}),
+        ("How many deployments were there before the audit?", {"aggregation", "temporal"}),
+        ("What is the current port of the staging server?", {"what", "current_value"}),
+        ("what is the port of staging", {"what", "current_value"}),
+        ("What does src/app/loader.py do?", {"what", "exact_lookup"}),
+        ("error ECONNREFUSED in fetch_all()", {"exact_lookup"}),
+        ("Who is the mother of the director of film Polish Summer?", {"who", "multi_hop"}),
+        ("Which film has the director born later, Red Dust or Blue Night?", {"what", "multi_hop"}),
+        ("What position was held by the woman who portrayed Anna Gray?", {"what", "multi_hop"}),
+        ("Are North River and South River in the same country?", {"multi_hop"}),
+    ],
+)
+def test_intents_are_read_off_the_words(query: str, intents: set[str]) -> None:
+    """Each question shows at least these intents."""
+    assert intents <= set(intents_by_rule(query))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did Caroline say about the garden?",
+        "Where does Tom live?",
+        "What is the dog called?",
+        "When did Melanie run the race?",
+        "What books has Tom read?",
+        "how are the secrets rotated",
+    ],
+)
+def test_a_plain_question_does_not_let_the_graph_lead(query: str) -> None:
+    """Graph mass leads only where several hops are asked for; on chat it would hurt."""
+    assert "multi_hop" not in intents_by_rule(query)
+
+
+def test_an_intent_by_example_needs_a_margin_over_plain_questions() -> None:
+    """Cosine .8 to the examples, .6 to plain questions: margin .2 reaches .1 but not .3."""
+    vector = np.array([0.8, 0.6], np.float32)
+    assert NOWHERE.near(vector, margin=0.1) == ("preference",)
+    assert NOWHERE.near(vector, margin=0.3) == ()
+
+
+def test_every_group_of_examples_has_a_centroid_of_length_one() -> None:
+    """Centroids are compared by cosine; `plain` is the yardstick, not an intent."""
+
+    def embed(text: str) -> np.ndarray:
+        random = np.random.default_rng(sum(text.encode()))
+        vector = random.normal(size=8).astype(np.float32)
+        return vector / np.linalg.norm(vector)
+
+    centroids = load_centroids(embed)
+    assert "plain" not in centroids.intents
+    assert {"preference", "aggregation", "multi_hop", "current_value"} <= set(centroids.intents)
+    assert np.linalg.norm(centroids.vectors, axis=1) == pytest.approx(1.0)
+
+
+def test_a_time_expression_becomes_a_window() -> None:
+    """Last week, asked on Wednesday 4 March 2026, is Monday 23 February to Monday 2 March."""
+    way = route("what did we discuss last week", PLAIN, now=NOW, centroids=NOWHERE)
+    assert way.window == Window(datetime(2026, 2, 23, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+
+
+def test_names_of_the_query_are_canonical() -> None:
+    """Names and stretches that may be titles, spelt as the graph spells them."""
+    names = route("Who directed Polish Summer?", PLAIN, now=NOW, centroids=NOWHERE).names
+    assert "polish summer" in names
+
+
+def test_a_common_word_is_no_name_in_a_query_with_capitals() -> None:
+    """Somewhere there is a title "Director"; only a query without capitals may mean it."""
+    assert "director" not in names_in("Who is the director of Polish Summer?")
+    assert "caroline" in names_in("what did caroline plant")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A " * 2048,
+        "(" * 3000,
+        "same " * 800,
+        "1 + " * 1024,
+        "hi " * 1300,
+        "the a the a who who who " * 170,
+        "director of director of " * 170,
+        "'" * 4096,
+        "translate " + '"' * 4000,
+        "a_b/" * 1024,
+        "\x00" * 4096,
+        "Aa and Bb or " * 300,
+        "please " * 585,
+    ],
+)
+def test_hostile_queries_are_routed_quickly(query: str) -> None:
+    """Every pattern is bounded: no query of 4,096 characters takes long."""
+    started = time.perf_counter()
+    route(query[:4096], PLAIN, now=NOW, centroids=NOWHERE)
+    assert time.perf_counter() - started < 0.25
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize(
+    "query", ["what happened last week", "in two years", "since yesterday", "10,000 days ago"]
+)
+def test_any_time_may_be_the_time_of_the_question(year: int, query: str) -> None:
+    """`now` is the caller's; the ends of time are no reason to fail."""
+    assert not route(query, PLAIN, now=datetime(year, 1, 1, tzinfo=UTC), centroids=NOWHERE).skip
