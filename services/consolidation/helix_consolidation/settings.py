@@ -32,7 +32,7 @@ class ConsolidationSettings(BrokerSettings):
         8, ge=1, le=100_000, description="generations between two looks at the vector table"
     )
     tidy_seconds: float = Field(
-        3.0, gt=0, le=3_600, description="without anything new for this long, the vector table is tidied"
+        1.5, gt=0, le=3_600, description="without anything new for this long, the vector table is tidied"
     )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
     gap_seconds: float = Field(

@@ -60,7 +60,7 @@ class Shard:
         self._live = live
         self._maintain_every = maintain_every
         self._erased = False
-        self._is_untidy = False
+        self._is_untidy = True
         self._erasure = NO_GENERATION
         self.known = known
         self.manifest = manifest

@@ -189,7 +189,10 @@ class Binding:
     def pack(self, rows: tuple[RecalledRow, ...]) -> Packed:
         """Stage 8, counted by the generation's own tokenizer."""
         return pack(
-            [Entry(found.row["memory_id"], heading(found.row), found.row["text"]) for found in rows],
+            [
+                Entry(row["memory_id"], heading(row), row["text"], row["token_count"])
+                for row in (found.row for found in rows)
+            ],
             token_budget=self.question.token_budget or self.profile.token_budget,
             count_tokens=self.served.encoder.count_tokens,
         )

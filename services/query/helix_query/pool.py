@@ -128,6 +128,8 @@ class Entry:
     memory_id: str
     heading: str
     text: str
+    tokens: int
+    """Tokens of the text alone, counted when it was written."""
 
 
 @dataclass(frozen=True, slots=True)

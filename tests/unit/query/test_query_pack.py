@@ -17,7 +17,7 @@ def pieces(text: str) -> int:
 
 def entry(name: str, text: str) -> Entry:
     """One memory under a heading of three words with its citation."""
-    return Entry(name, "2026-03-01, Ann", text)
+    return Entry(name, "2026-03-01, Ann", text, tokens=words(text))
 
 
 def test_best_stands_at_the_start_second_at_the_end_third_after_the_first() -> None:

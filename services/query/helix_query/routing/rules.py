@@ -48,6 +48,8 @@ _PHRASES: Final = {
         r"current(?:ly)?", r"latest", r"now(?:adays)?", r"at the moment", r"these days", r"up[- ]to[- ]date",
         r"still", r"as of (?:now|today)", r"most recent", r"newest", r"today's", r"present(?:ly)?",
         r"any ?more", r"any longer",
+        r"(?:which|what) [\w -]{1,40} (?:do|does) (?:we|i|they|it|he|she|you) (?:use|run|have|need|want)",
+        r"how (?:long|big|large|high|far|often) (?:is|are|do|does) (?:an? |the |our |my )?[\w -]{1,40}",
     ),
 }  # fmt: skip
 _PATTERNS: Final = {
@@ -89,6 +91,11 @@ _MULTI_HOP: Final = (
     # a relation of a relation: "the mother of the director of X", "the director's wife"
     re.compile(rf"(?i:\b(?:{_RELATION})s? of (?:the |a )?(?:[\w-]{{1,40}} )?(?:{_RELATION})s?\b)"),
     re.compile(rf"(?i:\b(?:{_RELATION})'s (?:[\w-]{{1,40}} )?(?:{_RELATION})\b)"),
+    # a property that is a relation, of a relation: "which team does the author of X belong to"
+    re.compile(
+        rf"(?i:\b(?:which|what|whose) (?:{_RELATION})s?\b[^?]{{0,60}}?"
+        rf"\bthe (?:{_RELATION})s? (?:of|behind)\b)"
+    ),
     # a thing told by a clause about a name: "the woman who portrayed X", "the film that Y directed"
     re.compile(
         rf"\b(?:the|an?) {_WORD}(?: {_WORD})? (?:who|that|which|whose|where|in which) [\w' -]{{0,60}}\b[A-Z]"

@@ -20,16 +20,14 @@ BETWEEN = "\n\n"
 def pack(entries: Sequence[Entry], *, token_budget: int, count_tokens: CountTokens) -> Packed:
     """As many of `entries` (best first) as fit, whole; one that does not fit is passed over.
 
-    The tokens of the finished text never exceed `token_budget`.
+    The tokens of the finished text never exceed `token_budget`. Texts bring their own counts, so only
+    headings and the finished text are counted here.
     """
-    whole = _laid_out(entries)
-    if (tokens := count_tokens(whole)) <= token_budget:
-        return Packed(whole, tuple(entry.memory_id for entry in outside_in(entries)), tokens)
     widest = len(entries)
     fitting: list[Entry] = []
     used = 0
     for entry in entries:
-        needed = count_tokens(_cited(entry, widest) + BETWEEN)
+        needed = entry.tokens + count_tokens(f"{_head(entry, widest)}{BETWEEN}")
         if used + needed <= token_budget:
             fitting.append(entry)
             used += needed
@@ -52,4 +50,8 @@ def _laid_out(entries: Sequence[Entry]) -> str:
 
 
 def _cited(entry: Entry, number: int) -> str:
-    return f"[{number}] {entry.heading}\n{entry.text}" if entry.heading else f"[{number}] {entry.text}"
+    return f"{_head(entry, number)}{entry.text}"
+
+
+def _head(entry: Entry, number: int) -> str:
+    return f"[{number}] {entry.heading}\n" if entry.heading else f"[{number}] "

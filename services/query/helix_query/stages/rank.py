@@ -40,7 +40,9 @@ def rank(
     `type_names[code]` is the type of a `Traits.type_code`; `project_code` is the caller's project.
     """
     signals = {
-        "sim": _blend(normalise(pool.fused), normalise(pool.cosine), constants.fused_share),
+        "sim": _blend(
+            normalise(pool.fused, flat=1.0), normalise(pool.cosine, flat=1.0), constants.fused_share
+        ),
         "recency": normalise(recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour)),
         "salience": normalise(traits.salience),
         "confidence": normalise(traits.confidence),
@@ -63,11 +65,11 @@ def rank(
     return Ranked(order.astype(np.int64), scores[order])
 
 
-def normalise(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Min-max over the pool, 0 to 1; a signal that is the same for all says nothing and becomes 0."""
+def normalise(values: NDArray[np.floating], *, flat: float = 0.0) -> NDArray[np.float64]:
+    """Min-max over the pool, 0 to 1; a signal the same for all becomes `flat` (0: it says nothing)."""
     exact = values.astype(np.float64)
     span = float(np.ptp(exact)) if len(exact) else 0.0
-    return (exact - exact.min()) / span if span > 0 else np.zeros(len(exact))
+    return (exact - exact.min()) / span if span > 0 else np.full(len(exact), flat)
 
 
 def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
