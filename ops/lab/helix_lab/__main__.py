@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -18,8 +22,10 @@ from rich.table import Table
 from helix_cli.stack import Stack
 from helix_lab.bench import bench
 from helix_lab.data import EvaluationSet, load_set
+from helix_lab.inventory import take_inventory
 from helix_lab.metrics import evaluate, mean
-from helix_lab.stream import Answer, ask_set, publish_set
+from helix_lab.settle import settle
+from helix_lab.stream import Answer, ask_set, crash_half_way, publish_set
 from helix_shared.errors import HelixError
 from helix_shared.settings import helix_home
 
@@ -40,6 +46,8 @@ def eval_command(
     out: Annotated[Path | None, typer.Option(help="Write the figures as JSON here.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
     copies: Annotated[int, typer.Option(help="Copies of each worker.", min=1, max=8)] = 1,
+    top_k: Annotated[int, typer.Option(help="Memories asked for.", min=10, max=200)] = 50,
+    crash: Annotated[bool, typer.Option(help="Kill one of each worker and the writer half way.")] = False,
     wait_seconds: Annotated[float, typer.Option(help="How long publishing may take.")] = 1_800.0,
 ) -> None:
     """Publish sets through NATS, ask every question over gRPC, print R@k, Hit@k and latency."""
@@ -47,7 +55,9 @@ def eval_command(
     for name in sets.split(","):
         corpus = corpus_from / name if corpus_from else None
         loaded = load_set(data / name, corpus_folder=corpus)
-        report["sets"][name] = _evaluate(loaded, profile.split(","), copies, wait_seconds)
+        with _running(copies) as stack:
+            _publish(loaded, stack, crash=crash, wait_seconds=wait_seconds)
+            report["sets"][name] = _ask(loaded, stack, profile.split(","), top_k=top_k)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(json.dumps(report, indent=2) + "\n")
@@ -57,32 +67,38 @@ def eval_command(
 app.command(name="bench")(bench)
 
 
-def _evaluate(
-    data: EvaluationSet, profiles: list[str], copies: int, wait_seconds: float
-) -> dict[str, dict[str, Any]]:
+@contextlib.contextmanager
+def _running(copies: int) -> Iterator[Stack]:
     workers = dict.fromkeys(("ingest", "doc2query", "kg"), copies)
-    figures = {}
     with (
         tempfile.TemporaryDirectory(prefix="helix-lab-") as home,
         Stack(Path(home), nats_port=0, query_port=0, copies=workers, models=helix_home() / "models") as stack,
     ):
         stack.wait_ready()
-        tally, seconds = publish_set(data, stack, wait_seconds=wait_seconds)
-        console.print(
-            f"{data.name}: {tally.published} documents recallable after {seconds:.0f} s, model {stack.model}"
-        )
-        for profile in profiles:
-            with Progress(console=console, transient=True) as progress:
-                task = progress.add_task(f"{data.name} {profile}", total=len(data.answerable))
-                answers = ask_set(
-                    data,
-                    stack.query_address,
-                    profile=profile,
-                    top_k=50,
-                    tick=lambda: progress.advance(task),  # noqa: B023  used within the loop's own turn
-                )
-            figures[profile] = _figures(data, answers)
-            _print(data, profile, answers, figures[profile])
+        yield stack
+
+
+def _publish(data: EvaluationSet, stack: Stack, *, crash: bool, wait_seconds: float) -> None:
+    crashing = crash_half_way(stack, len(data.documents)) if crash else None
+    tally, seconds = publish_set(data, stack, wait_seconds=wait_seconds)
+    if crashing is not None:
+        crashing.join()
+        asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=wait_seconds))
+    killed = "; one of each worker and the writer were killed half way" if crash else ""
+    console.print(f"{data.name}: {tally.published} published, recallable after {seconds:.0f} s{killed}")
+    console.print(f"model {stack.model}")
+    console.print(str(take_inventory(data, stack.query_address)))
+
+
+def _ask(data: EvaluationSet, stack: Stack, profiles: list[str], *, top_k: int) -> dict[str, dict[str, Any]]:
+    figures = {}
+    for profile in profiles:
+        with Progress(console=console, transient=True) as progress:
+            task = progress.add_task(f"{data.name} {profile}", total=len(data.answerable))
+            tick = partial(progress.advance, task)
+            answers = ask_set(data, stack.query_address, profile=profile, top_k=top_k, tick=tick)
+        figures[profile] = _figures(data, answers)
+        _print(data, profile, answers, figures[profile])
     return figures
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from helix.recall.v1 import recall_pb2
 from helix_cli.located import Located
@@ -17,6 +19,8 @@ from helix_lab.handles import event_of, handle, moment, tenant_of
 from helix_lab.settle import settle
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
+
+CRASH_LOOK_SECONDS: Final = 0.05
 
 Tick = Callable[[], None]
 
@@ -34,6 +38,21 @@ class Answer:
 def publish_set(data: EvaluationSet, stack: Stack, *, wait_seconds: float) -> tuple[Tally, float]:
     """Publish the corpus and wait until all of it is recallable; the seconds that took."""
     return asyncio.run(_publish(data, stack.nats_url, stack.query_address, wait_seconds))
+
+
+def crash_half_way(stack: Stack, documents: int) -> threading.Thread:
+    """SIGKILL one of each worker and the writer once half of `documents` is recallable."""
+
+    def crash() -> None:
+        with RecallClient(stack.query_address) as client:
+            while client.status().memories < documents // 2:
+                time.sleep(CRASH_LOOK_SECONDS)
+        for service in ("ingest", "doc2query", "kg", "consolidation"):
+            stack.kill(service)
+
+    thread = threading.Thread(target=crash, daemon=True)
+    thread.start()
+    return thread
 
 
 async def _publish(

@@ -1,4 +1,4 @@
-"""The query service from outside: three calls, and gRPC's failures as errors of our own tree."""
+"""The query service from outside: its calls, and gRPC's failures as errors of our own tree."""
 
 from __future__ import annotations
 
@@ -49,6 +49,17 @@ class RecallClient:
         """
         reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request)
         return reply
+
+    def memory(self, scope: recall_pb2.Scope, memory_id: str) -> recall_pb2.Memory:
+        """One memory by id.
+
+        Raises:
+            NotFoundError: it does not exist, or `scope` may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        request = recall_pb2.GetMemoryRequest(scope=scope, memory_id=memory_id)
+        reply: recall_pb2.GetMemoryResponse = self._call(self._stub.GetMemory, request)
+        return reply.memory
 
     def status(self) -> recall_pb2.GetStatusResponse:
         """What the service serves.
