@@ -2,10 +2,11 @@
 """Health checks of the containers: exit 0 when healthy, else 1 with one line on standard error.
 
     python ops/healthy.py http://127.0.0.1:9100/metrics   the address answers 200
-    python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service says SERVING
+    python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service answers
 
 A worker serves its metrics once its durable consumer stands, and ends itself when it can never receive
-again (`helix_shared.broker.worker`); the query service says SERVING once a generation is warm.
+again (`helix_shared.broker.worker`). The query service is healthy as soon as it listens: a fresh
+installation has no generation before its first event. Clients that must know ask `GetStatus`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def _grpc_problem(target: str) -> str:
         except grpc.RpcError as error:
             return f"{target} does not answer: {error.code().name}"
     state = health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
-    return "" if state == "SERVING" else f"{target} is {state}"
+    # NOT_SERVING is a live service whose first generation is still to come: nothing is wrong with it
+    return "" if state in {"SERVING", "NOT_SERVING"} else f"{target} is {state}"
 
 
 def main(arguments: list[str]) -> int:

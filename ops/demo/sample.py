@@ -56,7 +56,7 @@ def _session(head: dict[str, str], lines: list[dict[str, Any]]) -> Iterator[even
     """The events of one session, between its start and its end."""
     moments = [datetime.fromisoformat(f"{head['date']}T{line['at']}:00+00:00") for line in lines]
     bounds = {"started": moments[0] - timedelta(minutes=1), "ended": moments[-1] + timedelta(minutes=1)}
-    phase = {phase: {"kind": "session", "phase": phase, "title": head["title"]} for phase in bounds}
+    phase = {phase: {"kind": "session", "phase": phase} for phase in bounds}
     yield _event(head["session"], "started", bounds["started"], phase["started"])
     for line, moment in zip(lines, moments, strict=True):
         yield _event(head["session"], line["at"].replace(":", ""), moment, _fields(line))

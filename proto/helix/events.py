@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     ConfigDict,
@@ -28,6 +30,15 @@ from helix import limits, subjects
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
 Role = Literal["user", "assistant", "system", "tool"]
 
+
+def _in_bounds(moment: datetime) -> datetime:
+    if not limits.FIRST_YEAR < moment.year <= limits.LAST_YEAR:
+        message = f"must lie in the years {limits.FIRST_YEAR + 1} to {limits.LAST_YEAR}"
+        raise ValueError(message)
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_bounds)]
 Token = Annotated[str, StringConstraints(pattern=limits.TOKEN_PATTERN)]
 EventId = Annotated[str, StringConstraints(pattern=limits.EVENT_ID_PATTERN)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=limits.NAME_CHARACTERS)]
@@ -60,7 +71,7 @@ class EventBase(BaseModel):
     shared: bool = Field(
         default=False, description="Visible to every user of the tenant although user_id is set."
     )
-    occurred_at: AwareDatetime | None = Field(
+    occurred_at: Moment | None = Field(
         default=None, description="When it happened, with time zone; the time of publishing when absent."
     )
     tags: Tags = Field(default_factory=list, description="Free labels; they become categories of the memory.")
@@ -117,11 +128,11 @@ class MemoryFields(BaseModel):
     confidence: Unit | None = Field(default=None, description="Trust in the source, 0 to 1.")
     pinned: bool | None = Field(default=None, description="Pinned memories are boosted.")
     priority: Priority | None = Field(default=None, description="Multiplier of relevance, 1 to 2.")
-    valid_from: AwareDatetime | None = Field(default=None, description="Not recalled before.")
-    valid_to: AwareDatetime | None = Field(default=None, description="Not recalled from then on.")
-    expires_at: AwareDatetime | None = Field(default=None, description="Forgotten from then on.")
-    event_start: AwareDatetime | None = Field(default=None, description="When the thing spoken of begins.")
-    event_end: AwareDatetime | None = Field(default=None, description="When the thing spoken of ends.")
+    valid_from: Moment | None = Field(default=None, description="Not recalled before.")
+    valid_to: Moment | None = Field(default=None, description="Not recalled from then on.")
+    expires_at: Moment | None = Field(default=None, description="Forgotten from then on.")
+    event_start: Moment | None = Field(default=None, description="When the thing spoken of begins.")
+    event_end: Moment | None = Field(default=None, description="When the thing spoken of ends.")
 
     @model_validator(mode="after")
     def _times_are_ordered(self) -> MemoryFields:
@@ -159,8 +170,8 @@ class DocumentEvent(EventBase):
     parts: Annotated[list[DocumentPart], Field(max_length=limits.DOCUMENT_PARTS)] = Field(
         default_factory=list, description="The text in sections; excludes body."
     )
-    media_type: Annotated[str, StringConstraints(max_length=128)] = Field(
-        default="text/plain", description="text/plain or text/markdown; decides how the body is cut."
+    media_type: Literal["text/plain", "text/markdown"] = Field(
+        default="text/plain", description="Decides how the body is cut: Markdown at its headings."
     )
     source_uri: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
         default="", description="Where the document came from."
@@ -216,7 +227,11 @@ class ForgetEvent(EventBase, Selector):
 
 
 class EraseEvent(EventBase, Selector):
-    """Remove from every store."""
+    """Remove from every store of memories.
+
+    What neighbouring turns quote of it as their context, and the event in the log, go with the memory
+    lifecycle that is still to come.
+    """
 
     kind: Literal["erase"] = "erase"
 
@@ -245,7 +260,6 @@ class SessionEvent(EventBase):
 
     kind: Literal["session"] = "session"
     phase: Literal["started", "ended"] = Field(description="What happened to the session.")
-    title: Title = Field(default="", description="What the session is about.")
 
     @model_validator(mode="after")
     def _has_a_session(self) -> SessionEvent:
@@ -280,9 +294,8 @@ EVENT_MODELS: Final[Mapping[str, type[EventBase]]] = {
     "feedback": FeedbackEvent,
     "session": SessionEvent,
 }
-DERIVING_KINDS: Final = ("message", "tool", "memory", "document", "correct", "session")
-"""Kinds that ingest answers; the rest goes straight to consolidation."""
 LIFECYCLE_KINDS: Final = ("forget", "erase", "feedback")
+"""Kinds that go straight to consolidation; ingest answers the rest."""
 
 
 def parse_event(body: bytes) -> Event:

@@ -28,6 +28,10 @@ PRINCIPALS: Final = 64
 DOCUMENT_PARTS: Final = 1_000
 SELECTED_IDS: Final = 1_000
 
+FIRST_YEAR: Final = 1_000
+LAST_YEAR: Final = 2_999
+"""Every time of an event lies in these years: time arithmetic around it must never overflow."""
+
 QUERY_CHARACTERS: Final = 4_096
 TOP_K: Final = 200
 TOKEN_BUDGET: Final = 100_000

@@ -20,9 +20,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from helix.subjects import EDGES
 from helix_shared.errors import PermanentError
 
 EDGE_VERSION: Final = "1"
+LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
 
@@ -41,6 +43,8 @@ class Origin:
     event_sequence: int
     replaces_document: str = ""
     """Document id whose earlier pieces end with this event."""
+    model: str = ""
+    """Model of the worker, `name@checksum`; a writer without a generation learns it even from no rows."""
 
 
 def memories_schema(dimensions: int) -> pa.Schema:
@@ -149,9 +153,19 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
                 raise PermanentError(
                     "derived message has another version or several batches; upgrade the reader"
                 )
-            return Origin(**header), batches[0]
+            return _checked(Origin(**header)), batches[0]
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
         raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
+
+
+def _checked(origin: Origin) -> Origin:
+    texts = (origin.edge, origin.tenant_id, origin.event_id, origin.event_kind, origin.replaces_document)
+    if not all(isinstance(text, str) for text in (*texts, origin.model)) or origin.edge not in EDGES:
+        raise PermanentError("origin of a derived message holds another type than text, or an unknown edge")
+    sequence = origin.event_sequence
+    if type(sequence) is not int or not 0 < sequence < LARGEST_SEQUENCE:
+        raise PermanentError("origin of a derived message has no event sequence; it is 1 and up")
+    return origin
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:

@@ -18,11 +18,6 @@ def memory_id(tenant_id: str, event_id: str, piece: int) -> str:
     return _digest(tenant_id, event_id, str(piece))
 
 
-def entity_id(tenant_id: str, kind: str, name: str) -> str:
-    """Id of an entity; `name` is canonical already."""
-    return _digest(tenant_id, "entity", kind, name)
-
-
 def content_hash(text: str) -> str:
     """Hash of a text up to white space, case and Unicode form; equal hash means the same statement."""
     folded = _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()

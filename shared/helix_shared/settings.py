@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, Self
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -24,21 +24,20 @@ class ServiceSettings(BaseSettings):
     """Base of every service's settings; a subclass sets its own `env_prefix`."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
-    other_prefixes: ClassVar[tuple[str, ...]] = ()
 
     log_format: str = Field("json", pattern="^(json|console)$", description="json or console")
     log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="least level logged")
 
     @classmethod
-    def load(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """Read the environment once.
+    def load(cls, **overrides: Any) -> Self:
+        """Read the environment once; `overrides` win.
 
         Raises:
             InvalidInputError: an unknown variable with the prefix, or a value out of bounds.
         """
         prefix = str(cls.model_config.get("env_prefix", ""))
-        known = {f"{prefix}{name}".upper() for name in cls.model_fields}
-        for variable in os.environ if environ is None else environ:
+        known = cls.variables()
+        for variable in os.environ:
             if prefix and variable.upper().startswith(prefix.upper()) and variable.upper() not in known:
                 raise InvalidInputError(variable, f"unknown setting; known: {', '.join(sorted(known))}")
         try:
@@ -48,12 +47,25 @@ class ServiceSettings(BaseSettings):
             field = f"{prefix}{'.'.join(map(str, first['loc']))}".upper()
             raise InvalidInputError(field, first["msg"]) from error
 
+    @classmethod
+    def variables(cls) -> dict[str, str]:
+        """Every environment variable of the service with what it means."""
+        prefix = str(cls.model_config.get("env_prefix", ""))
+        return {
+            f"{prefix}{name}".upper(): field.description or "" for name, field in cls.model_fields.items()
+        }
+
 
 class BrokerSettings(ServiceSettings):
     """Settings of a service that speaks NATS."""
 
     nats_url: str = Field("nats://127.0.0.1:4222", description="where NATS listens")
-    ack_wait_seconds: float = Field(60.0, gt=1, le=3600, description="redelivered when not answered by then")
+    ack_wait_seconds: float = Field(
+        60.0,
+        gt=1,
+        le=3600,
+        description="ack wait of the durables; heartbeats at a third",
+    )
     publish_timeout_seconds: float = Field(
         5.0, gt=0, le=60, description="wait for the stream's acknowledgement"
     )

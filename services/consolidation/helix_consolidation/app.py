@@ -9,6 +9,7 @@ from helix_consolidation.answers import SERVICE
 from helix_consolidation.consumer import DURABLES, consolidate
 from helix_consolidation.settings import ConsolidationSettings
 from helix_shared.broker.worker import Durable, Worker, create_broker, create_worker
+from helix_shared.errors import HelixError
 from helix_shared.telemetry import configure_logging, logger
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) ->
         try:
             await consolidate(broker.connection, settings, stop)
         except Exception as error:  # noqa: BLE001  every failure ends the process; a supervisor restarts it
-            _log.exception("writer failed")
+            if not isinstance(error, HelixError):
+                _log.exception("writer failed")
             worker.fail(str(error) or type(error).__name__)
 
     async def start() -> None:

@@ -7,6 +7,7 @@ every row is the tenant of the message: that wall is checked here once, for all 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ from helix_consolidation.relate import signatures_of
 from helix_consolidation.standing import NEVER
 from helix_consolidation.tombstones import scope_code
 from helix_shared.artifacts.selection import EVERYONE
+from helix_shared.artifacts.signals import MEMORY_TYPES
 from helix_shared.edges import Origin, memories_schema
 from helix_shared.errors import PermanentError
 from helix_shared.identity import MEMORY_ID_PATTERN
@@ -44,6 +46,13 @@ _READ: Final = (
     "expires_at",
     "corrects",
 )
+
+_TIMES: Final = (
+    "created_at", "occurred_at", "valid_from", "valid_to", "expires_at", "event_start", "event_end",
+)  # fmt: skip
+_CALENDAR: Final = 253_000_000_000 * 1_000_000
+"""Microseconds from 1970 to about the year 9987, and as far back: beyond year 1."""
+_HASH: Final = re.compile(r"^[0-9a-f]{32}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,27 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
         raise PermanentError("memories message holds a malformed memory id; ids are 32 hexadecimal digits")
     if not np.isfinite(rows["vector"].flatten().to_numpy(zero_copy_only=False)).all():
         raise PermanentError("memories message holds a vector that is not finite")
+    _check_values(origin, rows)
+
+
+def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
+    """What the schema cannot say of a row."""
+    ids, sequences = rows["memory_id"].to_pylist(), rows["revision_sequence"].to_pylist()
+    numbers = [rows[name].to_numpy() for name in ("salience", "confidence", "priority")]
+    times = [rows[name].cast(pa.int64()).drop_null().to_numpy() for name in _TIMES]
+    rules = {
+        "an id twice": len(set(ids)) == len(ids),
+        "a content hash that is no hash": all(map(_HASH.match, rows["content_hash"].to_pylist())),
+        "an unknown type": set(rows["type"].to_pylist()) <= set(MEMORY_TYPES),
+        "a number that is not finite": all(np.isfinite(values).all() for values in numbers),
+        "a negative piece": not (rows["piece"].to_numpy() < 0).any(),
+        "a time outside the calendar": all((abs(values) < _CALENDAR).all() for values in times),
+        "a row of another event": set(sequences) <= {origin.event_sequence}
+        and all(sequence <= origin.event_sequence for sequence in rows["stream_sequence"].to_pylist()),
+    }
+    broken = [rule for rule, holds in rules.items() if not holds]
+    if broken:
+        raise PermanentError(f"memories message holds {', '.join(broken)}")
 
 
 def dimensions_of(rows: pa.RecordBatch) -> int:
@@ -92,13 +122,13 @@ def dimensions_of(rows: pa.RecordBatch) -> int:
     return int(found.list_size) if isinstance(found, pa.FixedSizeListType) else 0
 
 
-def model_of(rows: pa.RecordBatch) -> Model | None:
-    """The model of a memories message, None for one without rows.
+def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
+    """The model of a memories message; one without rows names it in its origin, or not at all.
 
     Raises:
         PermanentError: its rows come from several models.
     """
-    names = rows["model"].unique().to_pylist()
+    names = rows["model"].unique().to_pylist() or ([origin.model] if origin.model else [])
     if len(names) > 1:
         raise PermanentError(f"memories message mixes the models {', '.join(sorted(names))}")
     if not names:
@@ -136,6 +166,11 @@ def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
+def visibility_code(tenant_id: str, owner: str, audience: Sequence[str]) -> int:
+    """63-bit code of who may see a row."""
+    return group_code(tenant_id, owner, "", audience)
+
+
 def content_code(content_hash: str) -> int:
     """The first 63 bits of a content hash."""
     return int(content_hash[:16], 16) >> 1
@@ -158,4 +193,5 @@ def _entry(row: dict[str, Any]) -> Entry:
         user=scope_code(tenant, "user", row["user_id"]),
         expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
         corrects=row["corrects"],
+        visibility=visibility_code(tenant, owner_of(row), audience_of(row)),
     )

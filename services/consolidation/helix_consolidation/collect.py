@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from nats.aio.msg import Msg
 
+SEQUENCE_DIGITS: Final = 19
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -103,10 +104,8 @@ def decode_derived(subject: str, body: bytes, *, sequence: int) -> Derived:
         raise PermanentError("derived message names another tenant or edge than its subject")
     if origin.edge == "memories":
         check_memories(origin, rows)
-    elif rows.schema.remove_metadata() != _ENRICHMENT[origin.edge]:
-        raise PermanentError(
-            f"{origin.edge} message has another schema than edge version 1; upgrade its worker"
-        )
+    else:
+        _check_enrichment(origin, rows)
     return Derived(origin, rows, sequence)
 
 
@@ -122,6 +121,18 @@ def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
             raise PermanentError("links message has a weight that is not above 0")
 
 
+def within(item: Item, log_end: int) -> Item:
+    """The item, if the event it speaks for exists.
+
+    Raises:
+        PermanentError: the log of events ends before it.
+    """
+    claimed = item.order[0]
+    if claimed > log_end:
+        raise PermanentError(f"message answers event {claimed}, the log ends at {log_end}")
+    return item
+
+
 def event_sequence_of(message: Msg) -> int | None:
     """The event a message answers, even when its body cannot be decoded; None: it answers none."""
     position = message.metadata
@@ -129,7 +140,7 @@ def event_sequence_of(message: Msg) -> int | None:
         return position.sequence.stream
     stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
     is_answer = message.subject.startswith(f"{subjects.ROOT}.derived.memories.")
-    return int(stated) if is_answer and stated.isdecimal() else None
+    return int(stated) if is_answer and stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else None
 
 
 def microseconds(moment: datetime) -> int:

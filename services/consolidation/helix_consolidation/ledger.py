@@ -33,6 +33,7 @@ FACTS: Final = np.dtype(
         ("session", np.int64),
         ("document", np.int64),
         ("user", np.int64),
+        ("visibility", np.int64),
         ("expires_at", np.int64),
         ("deleted_at", np.int64),
         ("duplicate_of", np.int32),
@@ -47,7 +48,10 @@ _TAIL_IDS: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row as it arrives; `session`, `document` and `user` are `scope_code`s."""
+    """One row as it arrives; `session`, `document` and `user` are `scope_code`s.
+
+    `visibility` is the code of who may see it: tenant, owner and audience.
+    """
 
     memory_id: str
     tenant_id: str
@@ -59,6 +63,7 @@ class Entry:
     user: int
     expires_at: int = NEVER
     corrects: str = ""
+    visibility: int = 0
 
 
 class Ledger:
@@ -133,6 +138,7 @@ class Ledger:
             entry.session,
             entry.document,
             entry.user,
+            entry.visibility,
             entry.expires_at,
             NEVER,
             NO_DUPLICATE,
@@ -173,6 +179,10 @@ class Ledger:
     def order(self, ordinal: int) -> tuple[int, int]:
         """Which of two memories is the earlier: sequence, then piece."""
         return int(self._facts["stream"][ordinal]), int(self._facts["piece"][ordinal])
+
+    def visibility(self, ordinal: int) -> int:
+        """Code of who may see a memory."""
+        return int(self._facts["visibility"][ordinal])
 
     def bearings(self, ordinal: int) -> Bearings:
         """What decides the standing of a memory."""

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.arrivals import Model, content_code, group_code
+from helix_consolidation.arrivals import Model, content_code, group_code, visibility_code
 from helix_consolidation.folding import Known
 from helix_consolidation.ledger import FACTS, NO_DUPLICATE
 from helix_consolidation.standing import NEVER
@@ -64,7 +64,7 @@ class Loaded:
 
     known: Known
     live: Live | None
-    """None until the first row tells how long a vector is."""
+    """None until an answer of ingest names the model and how long its vectors are."""
     manifest: Manifest | None
     """Of CURRENT; None when there is none."""
 
@@ -80,6 +80,8 @@ def load(root: Path) -> Loaded:
     if number is None:
         shutil.rmtree(folder, ignore_errors=True)
         return Loaded(known, None, None)
+    # what is cloned unread would be published again under a fresh checksum
+    generation.verify(generation.folder_of(root, number), known=set())
     manifest = generation.clone(root, number, folder)
     live = Live.open(folder)
     ordinals = max(restore_state(known, folder), live.signals.count)
@@ -103,6 +105,7 @@ def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
         facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
     for axis, column in _SCOPES.items():
         facts[axis][rows] = _scopes(table, axis, column)
+    facts["visibility"][rows] = _visibilities(table)
     facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
     tenants = table["tenant_id"].combine_chunks().dictionary_encode()
     facts["tenant"][rows] = tenants.indices.to_numpy()
@@ -132,6 +135,15 @@ def _groups(table: pa.Table) -> NDArray[np.int64]:
     names = ("tenant_id", "owner", "type", "audience")
     columns = [table[name] for name in names[:-1]]
     return _by_distinct([*columns, pc.binary_join(table["audience"], "\x1f")], code)
+
+
+def _visibilities(table: pa.Table) -> NDArray[np.int64]:
+    def code(row: int) -> int:
+        tenant, owner, audience = (table[name][row].as_py() for name in ("tenant_id", "owner", "audience"))
+        return visibility_code(tenant, owner, audience)
+
+    columns = [table["tenant_id"], table["owner"], pc.binary_join(table["audience"], "\x1f")]
+    return _by_distinct(columns, code)
 
 
 def _by_distinct(columns: Sequence[Any], code: Callable[[int], int]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from helix_consolidation.arrivals import Arrival, model_of, read_arrivals
 from helix_consolidation.changes import Relation
 from helix_consolidation.tombstones import Correction, scope_code
-from helix_shared.errors import PermanentError
+from helix_shared.errors import PermanentError, TemporaryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,10 +26,14 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> Non
     """Fold one checked message.
 
     Raises:
-        PermanentError: its vectors come from another model than the generation's.
+        PermanentError: its vectors come from another model than the generation's, or it corrects a
+            memory that others may see.
+        TemporaryError: it corrects a memory that is still on its way.
     """
-    _accept_model(folding.known, rows)
     arrivals = read_arrivals(rows)
+    for arrival in arrivals:
+        _check_correction(folding, arrival)
+    _accept_model(folding.known, origin, rows)
     if _is_published_again(folding.known, origin, arrivals):
         return
     if origin.replaces_document:
@@ -42,8 +46,23 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> Non
         _arrive(folding, arrival, len(folding.changes.batches) - 1, row)
 
 
-def _accept_model(known: Known, rows: pa.RecordBatch) -> None:
-    model = model_of(rows)
+def _check_correction(folding: Folding, arrival: Arrival) -> None:
+    """A next version is seen by those who saw the one before: a forgotten scope must not become a leak."""
+    entry, known = arrival.entry, folding.known
+    if not entry.corrects:
+        return
+    old = folding.find(entry.tenant_id, entry.corrects)
+    if old is not None and known.ledger.visibility(old) != entry.visibility:
+        raise PermanentError(
+            f"correction of {entry.corrects} would change who may see it; "
+            "repeat the user_id, acl and shared of the event that made it"
+        )
+    if old is None and known.applied.floor < entry.stream_sequence - 1:
+        raise TemporaryError(f"memory {entry.corrects} may still be on its way")
+
+
+def _accept_model(known: Known, origin: Origin, rows: pa.RecordBatch) -> None:
+    model = model_of(origin, rows)
     if model is None:
         return
     if known.model is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from helix.subjects import DERIVED_STREAM
 from helix_consolidation.apply import write_changes
 from helix_consolidation.changes import Changes
-from helix_consolidation.collect import decode, event_sequence_of
+from helix_consolidation.collect import decode, event_sequence_of, within
 from helix_consolidation.fold import fold, sweep
 from helix_consolidation.folding import Folding
 from helix_consolidation.load import LIVE, load
@@ -78,19 +78,23 @@ class Shard:
 
     @property
     def can_publish(self) -> bool:
-        """Whether there are stores; the first row creates them."""
+        """Whether there are stores; the first answer of ingest, which names the model, creates them."""
         return self._live is not None
 
-    def apply(self, messages: Sequence[Msg], *, now: int) -> Outcome:
-        """Decode, fold and write one batch in the order of events; `now` in microseconds."""
+    def apply(self, messages: Sequence[Msg], *, now: int, log_end: int) -> Outcome:
+        """Decode, fold and write one batch in the order of events.
+
+        `now` is in microseconds; `log_end` is the last sequence of HELIX_EVENTS: nothing can answer a
+        later event, whatever a message claims.
+        """
         outcome = Outcome()
         folding = self._folding(now)
         decoded: list[tuple[Derived | Lifecycle, Msg]] = []
         for message in messages:
             try:
-                decoded.append((decode(message), message))
+                decoded.append((within(decode(message), log_end), message))
             except PermanentError as error:
-                self._bury(message, error, outcome)
+                self._bury(message, error, outcome, log_end)
         for item, message in sorted(decoded, key=lambda pair: pair[0].order):
             try:
                 fold(folding, item)
@@ -99,9 +103,9 @@ class Shard:
                 if message.metadata.num_delivered < ATTEMPTS:
                     outcome.postponed.append((message, error))
                 else:
-                    self._bury(message, PermanentError(str(error)), outcome)
+                    self._bury(message, PermanentError(str(error)), outcome, log_end)
             except PermanentError as error:
-                self._bury(message, error, outcome)
+                self._bury(message, error, outcome, log_end)
         self._write(folding.changes)
         return outcome
 
@@ -118,7 +122,7 @@ class Shard:
         Raises: as `publish_generation`.
         """
         if self._live is None:
-            raise PermanentError("there is nothing to publish before the first row")
+            raise PermanentError("there is nothing to publish before the first answer of ingest")
         self._maintain(self._live)
         self.manifest = publish_generation(
             self._root, self._live, self.known, self.manifest, circumstances, demand_lease=demand_lease
@@ -151,10 +155,10 @@ class Shard:
     def _folding(self, now: int) -> Folding:
         return Folding(self.known, Changes(known_before=self.known.ledger.size), now)
 
-    def _bury(self, message: Msg, error: PermanentError, outcome: Outcome) -> None:
+    def _bury(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
         """A dead letter is an answer too: nothing more will come of its event."""
         sequence = event_sequence_of(message)
-        if sequence is not None:
+        if sequence is not None and sequence <= log_end:
             self.known.applied.answer(sequence)
         self._answer_derived(message)
         outcome.dead.append((message, error))
@@ -165,12 +169,10 @@ class Shard:
             self.known.derived.answer(position.sequence.stream)
 
     def _write(self, changes: Changes) -> None:
-        if changes.is_empty:
-            return
-        if self._live is None:
-            if self.known.model is None:
-                return
+        if self._live is None and self.known.model is not None:
             self._live = Live.create(self._root / LIVE, dimensions=self.known.model.dimensions)
+        if changes.is_empty or self._live is None:
+            return
         write_changes(self._live, self.known.ledger, changes)
         self._erased = self._erased or bool(changes.erased)
         self._is_untidy = True

@@ -111,7 +111,8 @@ class Writer:
             return
         self._lease.demand()
         with WORK_SECONDS.labels(SERVICE).time():
-            outcome = await asyncio.to_thread(self._shard.apply, messages, now=_now())
+            log_end = (await event_stream(self._jetstream)).last_sequence
+            outcome = await asyncio.to_thread(self._shard.apply, messages, now=_now(), log_end=log_end)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
             message.data = b""

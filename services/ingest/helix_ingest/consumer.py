@@ -55,7 +55,7 @@ class Ingest:
         before = await earlier_turns(logged, connected.client)
         rows = await asyncio.to_thread(self.memories, logged, before)
         document = logged.event.document_id if isinstance(logged.event, DocumentEvent) else ""
-        await self._publish(_origin(logged, document), rows, connected.publisher)
+        await self._publish(self._origin(logged, document), rows, connected.publisher)
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
@@ -65,7 +65,8 @@ class Ingest:
         sequence = message.metadata.sequence.stream
         tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
         kind = address.kind if address else "unknown"
-        await self._publish(edges.Origin(EDGE, tenant, "", kind, sequence), [], connected.publisher)
+        origin = edges.Origin(EDGE, tenant, "", kind, sequence, model=self.encoder.card.id)
+        await self._publish(origin, [], connected.publisher)
 
     def memories(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
         """Rows of the event's memories; runs in a thread, embedding releases the GIL."""
@@ -76,6 +77,12 @@ class Ingest:
             return []
         tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
         return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
+
+    def _origin(self, logged: Logged, replaced_document: str) -> edges.Origin:
+        event, model = logged.event, self.encoder.card.id
+        return edges.Origin(
+            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, replaced_document, model
+        )
 
     async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], publisher: Publisher) -> None:
         schema = edges.memories_schema(self.encoder.card.dimensions)
@@ -160,11 +167,6 @@ def _turn_in(found: log.LoggedMessage, event: Event) -> Logged | None:
     if earlier.tenant_id != event.tenant_id or earlier.event_id == event.event_id:
         return None
     return Logged(earlier, found.sequence, stored_at(found.stored_at))
-
-
-def _origin(logged: Logged, replaced_document: str) -> edges.Origin:
-    event = logged.event
-    return edges.Origin(EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, replaced_document)
 
 
 def wire(

@@ -37,9 +37,10 @@ def drafts_of(
     logged: Logged, before: Sequence[Logged], *, most_tokens: int, count_tokens: Callable[[str], int]
 ) -> list[Draft]:
     """The memories of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
+    headings = getattr(logged.event, "media_type", "text/markdown") == "text/markdown"
 
     def cut(text: str) -> list[Piece]:
-        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens)
+        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
 
     match logged.event:
         case MessageEvent():

@@ -25,15 +25,16 @@ Span = tuple[int, int]
 CountTokens = Callable[[str], int]
 
 
-def segment(text: str, *, most_tokens: int, count_tokens: CountTokens) -> list[Piece]:
+def segment(text: str, *, most_tokens: int, count_tokens: CountTokens, headings: bool = True) -> list[Piece]:
     """Pieces of `text` of at most `most_tokens` tokens each; one piece when it fits as a whole.
 
-    A heading starts a new piece; `Piece.heading` is the path of headings above it, ` > ` between.
+    With `headings` (Markdown, as agents write it) a heading starts a new piece; `Piece.heading` is the
+    path of headings above it, ` > ` between.
     """
     if count_tokens(text) <= most_tokens:
         return [_piece(text, (0, len(text)), "")]
     pieces = []
-    for section, heading in _sections(text):
+    for section, heading in _sections(text) if headings else [((0, len(text)), "")]:
         spans = _fitting(text, _blocks(text, section), most_tokens, count_tokens, _FINER)
         for span in _packed(text, spans, most_tokens, count_tokens):
             piece = _piece(text, span, heading)

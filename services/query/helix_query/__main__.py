@@ -18,6 +18,8 @@ def main() -> None:
     # Small products gain nothing from BLAS threads, and their spinning doubles the tail latency.
     for variable in SINGLE_THREADED:
         os.environ.setdefault(variable, "1")
+    # LanceDB writes plain warnings beside our structured log.
+    os.environ.setdefault("RUST_LOG", "error")
     from helix_query.app import create_app  # noqa: PLC0415 - numpy reads the variables when imported
     from helix_shared.errors import InvalidInputError, TemporaryError  # noqa: PLC0415 - as above
     from helix_shared.settings import CONFIG_ERROR_EXIT  # noqa: PLC0415 - as above

@@ -55,13 +55,13 @@ class App:
             await asyncio.to_thread(serving.close)
 
 
-def create_app(environ: Mapping[str, str] | None = None) -> App:
+def create_app() -> App:
     """Read settings and ranking profiles.
 
     Raises:
         InvalidInputError: a setting or a profile is wrong.
     """
-    settings = QuerySettings.load(environ)
+    settings = QuerySettings.load()
     profiles = load_profiles(settings.profiles_dir)
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
     serve_metrics(settings.metrics_port)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.vectors import VectorReader
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_MOMENT: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+LAST_MOMENT: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
 SCOPE_COLUMNS: Final = ("ordinal", "tenant_id", "owner", "audience", "event_at")
 """What only the vector table knows of a memory's visibility; the rest is filtered by signals."""
 STORED_COLUMNS: Final = (
@@ -120,7 +122,10 @@ def completed(stored: Sequence[Mapping[str, Any]], signals: Signals) -> list[dic
 
 
 def _moment(value: np.int64) -> datetime | None:
-    return None if value == NO_TIME else EPOCH + timedelta(microseconds=int(value))
+    """None also for a time no calendar holds: one bad row must not spoil an answer."""
+    if not FIRST_MOMENT <= value <= LAST_MOMENT:
+        return None
+    return EPOCH + timedelta(microseconds=int(value))
 
 
 def traits(signals: Signals, ordinals: NDArray[np.int64]) -> Traits:

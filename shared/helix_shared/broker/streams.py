@@ -61,7 +61,6 @@ STREAMS: Final = (
         subjects=[f"{subjects.ROOT}.access.>"],
         max_bytes=256 * MIB,
         max_age=7 * DAY_SECONDS,
-        discard=api.DiscardPolicy.OLD,
     ),
     api.StreamConfig(
         name=subjects.DLQ_STREAM,
@@ -77,7 +76,6 @@ STREAMS: Final = (
         ],
         max_bytes=64 * MIB,
         max_age=30 * DAY_SECONDS,
-        discard=api.DiscardPolicy.OLD,
     ),
 )
 
@@ -129,7 +127,6 @@ def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:
         num_replicas=replicas,
         duplicate_window=DUPLICATE_WINDOW_SECONDS,
         allow_direct=True,
-        allow_atomic=stream.name == subjects.EVENTS_STREAM or None,
         compression=api.StoreCompression.S2,
     )
 

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 
 from helix import subjects
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import HelixError, PermanentError, TemporaryError
 from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8
@@ -53,7 +53,7 @@ async def answer(
                 await dead_letter(message, error, service=service, publisher=publisher)
             else:
                 await postpone(message, error, service=service)
-        except (TemporaryError, NatsError, TimeoutError, OSError) as second:
+        except (HelixError, NatsError, TimeoutError, OSError) as second:
             # the message stays unanswered and comes again after its ack wait
             _log.warning(
                 "message left unanswered", sequence=message.metadata.sequence.stream, error=str(second)
@@ -126,7 +126,9 @@ async def kept_alive(messages: Sequence[Msg], *, ack_wait_seconds: float) -> Asy
             await asyncio.sleep(ack_wait_seconds / 3)
             for message in messages:
                 if not message.is_acked:
-                    await message.in_progress()
+                    # a heartbeat that is lost costs a redelivery, never the worker
+                    with contextlib.suppress(NatsError, OSError):
+                        await message.in_progress()
 
     task = asyncio.create_task(beat())
     try:

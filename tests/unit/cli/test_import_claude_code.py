@@ -91,8 +91,8 @@ def test_a_session_becomes_messages_tool_calls_and_its_title(tmp_path: Path) -> 
     assert question.occurred_at is not None
     assert question.occurred_at.isoformat() == "2026-11-03T09:15:00.250000+00:00"
     title = said[-1]
-    assert isinstance(title, events.SessionEvent)
-    assert (title.phase, title.title) == ("ended", "Rain gauge calibration")
+    assert isinstance(title, events.MemoryEvent)
+    assert (title.text, title.tags) == ("Rain gauge calibration", ["session summary"])
 
 
 def test_a_call_and_its_result_are_one_tool_event(tmp_path: Path) -> None:

@@ -167,9 +167,9 @@ class Bench:
     folder: Path
     shard: Shard
 
-    def apply(self, *messages: Msg, now: int = NOW) -> Outcome:
+    def apply(self, *messages: Msg, now: int = NOW, log_end: int = 10**9) -> Outcome:
         """Apply one batch."""
-        return self.shard.apply(messages, now=now)
+        return self.shard.apply(messages, now=now, log_end=log_end)
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """All stored records by memory id."""

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from helix import subjects
 from helix.events import EraseEvent, FeedbackEvent, ForgetEvent, MemoryEvent, encode_event, subject_of
+from helix_shared import edges
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import PermanentError
@@ -119,6 +121,85 @@ def test_vectors_of_another_model_are_refused_by_name(bench: Bench, stream: Stre
     assert "model-a (8 dimensions)" in str(error)
     assert "model-b (4 dimensions)" in str(error)
     assert set(bench.rows()) == {FIRST}
+
+
+def test_a_correction_may_not_change_who_sees_the_memory(bench: Bench, stream: Stream) -> None:
+    """A publisher that forgets the user must not make a private memory everybody's."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "my salary", user_id="ann")]))
+    leak = row("acme", "e2", 2, "my new salary", corrects=FIRST)
+    ((_, error),) = bench.apply(stream.memories("acme", "e2", 2, [leak])).dead
+    assert "would change who may see it" in str(error)
+    kept = row("acme", "e3", 3, "my new salary", corrects=FIRST, user_id="ann")
+    assert bench.apply(stream.memories("acme", "e3", 3, [kept])).dead == []
+    assert bench.rows()[FIRST]["superseded_by"] == memory_id("acme", "e3", 0)
+
+
+def test_a_correction_waits_for_a_memory_that_may_be_on_its_way(bench: Bench, stream: Stream) -> None:
+    """While an earlier event is unanswered it is asked for again; after that it stands alone."""
+    early = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=FIRST)])
+    assert [m for m, _ in bench.apply(early).postponed] == [early]
+    bench.apply(stream.memories("acme", "e1", 1, []))
+    assert bench.apply(early).done == [early]
+    assert set(bench.rows()) == {SECOND}
+
+
+@pytest.mark.parametrize(
+    "broken", [{"edge": "LIKES"}, {"weight": 0.0}, {"weight": float("nan")}, {"weight": -1.0}]
+)
+def test_a_link_the_graph_cannot_hold_is_dead_lettered(
+    bench: Bench, stream: Stream, broken: dict[str, Any]
+) -> None:
+    """One bad message must not end the writer again and again."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
+    link = {
+        "memory_id": FIRST,
+        "edge": "MENTIONS",
+        "kind": "name",
+        "name": "x",
+        "surface": "X",
+        "weight": 1.0,
+    }
+    poison = stream._send("links", "acme", "e1", 1, [link | broken], edges.links_schema(), "")
+    assert [m for m, _ in bench.apply(poison).dead] == [poison]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"content_hash": "zz"}, {"type": "bogus"}, {"salience": float("nan")}, {"priority": float("inf")},
+        {"piece": -1}, {"occurred_at": 2**62}, {"revision_sequence": 7}, {"stream_sequence": 2**63},
+    ],
+)  # fmt: skip
+def test_a_row_no_store_could_hold_is_dead_lettered(
+    bench: Bench, stream: Stream, broken: dict[str, Any]
+) -> None:
+    """Refused whole before anything changed; the writer lives."""
+    poison = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one") | broken])
+    assert [m for m, _ in bench.apply(poison).dead] == [poison]
+    assert bench.rows() == {}
+
+
+def test_nothing_answers_an_event_the_log_does_not_hold(bench: Bench, stream: Stream) -> None:
+    """A forged sequence must not move the floor that says what is applied."""
+    forged = stream.memories("acme", "e1", 1_000, [row("acme", "e1", 1_000, "one")])
+    subject = subjects.derived_subject("memories", "acme")
+    headers = {subjects.EVENT_SEQUENCE_HEADER: "1000"}
+    rubbish = message(subjects.DERIVED_STREAM, subject, b"rubbish", 2, headers=headers)
+    outcome = bench.apply(forged, rubbish, log_end=1)
+    assert {m for m, _ in outcome.dead} == {forged, rubbish}
+    assert bench.shard.known.applied.highest == 0
+
+
+def test_an_answer_without_rows_is_published_too(bench: Bench) -> None:
+    """Events that make no memory must not stay unacknowledged until one does."""
+    origin = edges.Origin("memories", "acme", "e1", "session", 1, model="mini@abc")
+    body = edges.encode(origin, [], edges.memories_schema(8))
+    headers = {subjects.EVENT_SEQUENCE_HEADER: "1"}
+    subject = subjects.derived_subject("memories", "acme")
+    bench.apply(message(subjects.DERIVED_STREAM, subject, body, 1, headers=headers))
+    manifest = bench.publish()
+    assert (manifest.applied_sequence, manifest.counts.memories) == (1, 0)
+    assert (manifest.model.name, manifest.model.checksum, manifest.model.dimensions) == ("mini", "abc", 8)
 
 
 def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stream: Stream) -> None:
@@ -312,7 +393,7 @@ def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: St
     bench.apply(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text, session_id="s", user_id="ann")]),
         stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text, session_id="s", user_id="ann")]),
-        stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "newer", corrects=SECOND)]),
+        stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "newer", corrects=SECOND, user_id="ann")]),
         lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["unknown"]), 5),
     )
     bench.publish()

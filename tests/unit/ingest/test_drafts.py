@@ -117,7 +117,8 @@ def test_tool_call_becomes_one_text_of_what_ran_where_and_how_it_ended() -> None
 def test_document_is_cut_at_its_headings_and_each_chunk_knows_its_path() -> None:
     """The section's path is context; the document's title is the title."""
     body = "# Guide\n\n" + "intro words here " * 5 + "\n\n## Install\n\n" + "run the thing now " * 5
-    event = DocumentEvent(event_id="e", tenant_id="t", document_id="d", title="Guide", body=body)
+    fields = {"event_id": "e", "tenant_id": "t", "document_id": "d", "title": "Guide", "body": body}
+    event = DocumentEvent.model_validate(fields | {"media_type": "text/markdown"})
     drafts = drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words)
     assert [d.title for d in drafts] == ["Guide", "Guide"]
     assert drafts[1].text.startswith("## Install")

@@ -37,6 +37,19 @@ def test_reference_constants_are_pinned() -> None:
     assert (reference.rank.form, reference.rank.recency_per_hour) == ("additive", 0.995)
     assert (reference.expand.restart, reference.expand.epsilon, reference.expand.hub_cap) == (0.3, 1e-5, 100)
     assert reference.token_budget == 2000
+    assert (reference.retrieve.auto_top, reference.retrieve.auto_lead) == (0.8, 0.3)
+
+
+def test_reference_weights_are_the_specifications_table() -> None:
+    """sim, recency, salience, confidence, graph by memory type."""
+    weights = load_profiles()["helix-reference"].rank.weights
+    assert {name: tuple(row.model_dump().values()) for name, row in weights.items()} == {
+        "episodic": (0.35, 0.30, 0.15, 0.10, 0.10),
+        "semantic": (0.40, 0.05, 0.20, 0.20, 0.15),
+        "procedural": (0.45, 0.10, 0.25, 0.15, 0.05),
+        "decision": (0.35, 0.10, 0.25, 0.25, 0.05),
+        "code": (0.50, 0.15, 0.10, 0.10, 0.15),
+    }
 
 
 def test_an_intent_may_have_its_own_weights() -> None:

@@ -64,6 +64,19 @@ def test_signals_are_normalised_over_the_pool() -> None:
     assert normalise(np.empty(0)).tolist() == []
 
 
+def test_every_type_is_weighed_by_its_own_row() -> None:
+    """With all signals alike but a full sim, the additive score is the type's sim weight."""
+    pool, traits = (
+        pool_of([1.0] * 5, [1.0] * 5, [0.0] * 5),
+        traits_of(5, type_code=np.arange(5, dtype=np.uint8)),
+    )
+    constants = PROFILES["helix-reference"].rank
+    ranked = rank(pool, traits, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
+    scores = dict(zip((MEMORY_TYPES[p] for p in ranked.positions), ranked.scores.tolist(), strict=True))
+    expected = {"episodic": 0.35, "semantic": 0.40, "procedural": 0.45, "decision": 0.35, "code": 0.50}
+    assert scores == pytest.approx(expected)
+
+
 def test_recency_fades_per_hour_from_last_access() -> None:
     """.995 ** hours: 1 now, .995 after an hour, .886 after a day; the future counts as now."""
     touched = np.array(

@@ -81,19 +81,19 @@ class _Reader:
             yield from self._said(where, record)
 
     def rest(self) -> Iterator[Item]:
-        """What only the end of the file decides: calls without a result, titles of sessions."""
+        """What only the end of the file decides: calls without a result, summaries of sessions."""
         for identity, (call, fields) in self._calls.items():
             yield tool_item(call, ToolResult(), event_id=f"claude:{identity}", scope_fields=fields)
         for leaf, (where, summary) in self._summaries.items():
             if leaf not in self._lines:
                 yield Skipped("summaries of other sessions")
                 continue
-            title = " ".join(summary.split())[:1_000]
             named = {
-                "kind": "session",
-                "phase": "ended",
+                "kind": "memory",
+                "type": "semantic",
                 "event_id": f"claude:{leaf}:summary",
-                "title": title,
+                "text": " ".join(summary.split()),
+                "tags": ["session summary"],
             }
             yield from_fields(where, {**self._lines[leaf], **named})
 
