@@ -20,7 +20,7 @@ MEMBERS := proto shared services/ingest services/doc2query services/kg services/
   services/query services/cli ops/lab
 PACKAGES := helix helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_query helix_cli helix_lab
-SCRIPTS := ops/closure.py ops/healthy.py ops/demo/sample.py ops/demo/run.py
+SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/demo/sample.py ops/demo/run.py
 
 READY := $(VENV)/.ready
 CONTRACT := proto/helix/recall/v1/recall.proto

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from typer.testing import CliRunner
 
@@ -42,6 +43,19 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
     with Stack(home, nats_port=0, query_port=0, copies={"ingest": 2}, models=models_dir) as running:
         running.wait_ready()
         yield running
+
+
+def test_the_graph_can_be_looked_at_and_taken_elsewhere(stack: Stack, tmp_path: Path) -> None:
+    """Entities of the tenant with their links, and all of it as GraphML."""
+    home, out = stack.home.root, tmp_path / "graph.graphml"
+    said = "Tomasz Wieczorek joined the Ledger team, ask Tomasz Wieczorek about refunds."
+    assert run(home, "publish", "--session", "g", "--text", said, "--wait")[0] == 0
+    until(lambda: "tomasz wieczorek" in run(home, "graph")[1])
+    code, printed, err = run(home, "graph", "--out", str(out))
+    assert code == 0, err
+    assert "written" in printed
+    names = [data["name"] for _, data in nx.read_graphml(out).nodes(data=True)]
+    assert "tomasz wieczorek" in names
 
 
 def test_what_is_published_is_recalled(stack: Stack) -> None:

@@ -28,6 +28,7 @@ SHOUTED_SHARE: Final = 0.6
 SHORTEST_SHOUT: Final = 5
 _CONNECTIVES_IN_A_ROW: Final = 2
 
+_FIRST_PERSON: Final = re.compile(r"I(?:['\u2019](?:m|ve|ll|d))?")
 _NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th)?|[IVXLC]{1,6}")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
@@ -53,7 +54,7 @@ class Word:
     @property
     def capital(self) -> bool:
         """Whether it is written with a capital and is a word."""
-        return not self.taken and self.core[:1].isupper() and self.core != "I"
+        return not self.taken and self.core[:1].isupper() and _FIRST_PERSON.fullmatch(self.core) is None
 
 
 Span = tuple[int, int]

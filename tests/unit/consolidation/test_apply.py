@@ -186,7 +186,7 @@ def test_nothing_answers_an_event_the_log_does_not_hold(bench: Bench, stream: St
     headers = {subjects.EVENT_SEQUENCE_HEADER: "1000"}
     rubbish = message(subjects.DERIVED_STREAM, subject, b"rubbish", 2, headers=headers)
     outcome = bench.apply(forged, rubbish, log_end=1)
-    assert [m.data for m, _ in outcome.dead] == [rubbish.data, forged.data]
+    assert [m.data for m, _ in outcome.dead] == [forged.data, rubbish.data]
     assert bench.shard.known.applied.highest == 0
 
 

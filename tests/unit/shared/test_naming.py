@@ -219,3 +219,9 @@ def test_time_is_linear_in_the_text(piece: str) -> None:
     canonical(text)
     title_candidates(text[:4_096])
     assert time.perf_counter() - started < 2.0
+
+
+def test_a_contracted_i_is_nobodys_name() -> None:
+    """Mid-sentence it is as capital as a name."""
+    found = [name.name for name in find_names("Well, I'm with Caroline, and I\u2019ve said I'll come.")]
+    assert found == ["caroline"]

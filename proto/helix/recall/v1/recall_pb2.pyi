@@ -103,11 +103,11 @@ class Filter(_message.Message):
 
     @_builtins.property
     def project_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Projects, 0 to 64 entries."""
+        """Projects, 0 to 64 entries of 1 to 256 characters."""
 
     @_builtins.property
     def session_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Sessions, 0 to 64 entries."""
+        """Sessions, 0 to 64 tokens."""
 
     @_builtins.property
     def event_after(self) -> _timestamp_pb2.Timestamp:
@@ -159,7 +159,7 @@ class RecallRequest(_message.Message):
     mode: Global___Mode.ValueType
     """Which channels look for candidates."""
     project_id: _builtins.str
-    """The caller's project: a preference of some ranking profiles, never a filter."""
+    """The caller's project, 0 to 256 characters: a preference of some ranking profiles, never a filter."""
     never_skip: _builtins.bool
     """Look even when the router finds that the query needs no memory."""
     @_builtins.property
@@ -234,7 +234,7 @@ class Source(_message.Message):
     char_start: _builtins.int
     """First character of the piece in its source, 0 and up."""
     char_end: _builtins.int
-    """Behind the last character of the piece."""
+    """Behind the last character of the piece, above char_start."""
     speaker: _builtins.str
     """Speaker of a turn."""
     role: _builtins.str
@@ -414,7 +414,7 @@ class RecalledMemory(_message.Message):
     rank: _builtins.int
     """Rank, 1 is best."""
     score: _builtins.float
-    """Final score of the ranking profile; compares inside one reply only."""
+    """Final score of the ranking profile, 0 and up; compares inside one reply only."""
     cosine: _builtins.float
     """Cosine of query and memory, -1 to 1."""
     packed: _builtins.bool
@@ -486,7 +486,7 @@ class StageTime(_message.Message):
     stage: _builtins.str
     """embed, route, retrieve, fuse, expand, rank, diversify, pack; fetch for reading the texts."""
     milliseconds: _builtins.float
-    """Milliseconds."""
+    """Milliseconds, 0 and up."""
     def __init__(
         self,
         *,
@@ -559,11 +559,11 @@ class RecallResponse(_message.Message):
     DEGRADED_FIELD_NUMBER: _builtins.int
     RANKING_PROFILE_FIELD_NUMBER: _builtins.int
     total_milliseconds: _builtins.float
-    """Time of the whole recall in the server, milliseconds."""
+    """Time of the whole recall in the server, milliseconds, above 0."""
     generation: _builtins.int
     """Generation that answered, 1 and up; one reply is always of one generation."""
     applied_sequence: _builtins.int
-    """Every event up to this sequence is in the generation."""
+    """Every event up to this sequence of HELIX_EVENTS is in the generation, 0 and up."""
     ranking_profile: _builtins.str
     """Ranking profile that was used."""
     @_builtins.property
@@ -640,7 +640,7 @@ class GetMemoryResponse(_message.Message):
     MEMORY_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
-    """Generation that answered."""
+    """Generation that answered, 1 and up."""
     @_builtins.property
     def memory(self) -> Global___Memory:
         """The memory."""
@@ -691,21 +691,23 @@ class GetStatusResponse(_message.Message):
     generation: _builtins.int
     """Generation served, 0 while there is none."""
     applied_sequence: _builtins.int
-    """Every event up to this sequence is in it."""
+    """Every event up to this sequence of HELIX_EVENTS is in it, 0 and up."""
     model: _builtins.str
     """Name of the embedding model."""
     model_checksum: _builtins.str
     """sha256 over the model's files."""
     memories: _builtins.int
-    """Memories served, hidden ones not counted."""
+    """Memories served, hidden ones not counted, 0 and up."""
     entities: _builtins.int
-    """Entities of the graph."""
+    """Entities of the graph, 0 and up."""
     edges: _builtins.int
-    """Edges of the graph."""
+    """Edges of the graph, each direction counted, 0 and up."""
     uptime_seconds: _builtins.float
-    """Seconds since the server started."""
+    """Seconds since the server started, 0 and up."""
     derived_sequence: _builtins.int
-    """Expansions and links come after the memory itself: derived messages of all edges applied so far."""
+    """Expansions and links come after the memory itself: every derived message up to this sequence of
+    HELIX_DERIVED is in, 0 and up.
+    """
     @_builtins.property
     def published_at(self) -> _timestamp_pb2.Timestamp:
         """When it was published."""
