@@ -26,31 +26,24 @@ from rich.table import Table
 from rich.text import Text
 from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 
-from helix import events, subjects
+from helix import events
 from helix.recall.v1 import recall_pb2
 from helix_cli.broker import connected
 from helix_cli.failure import run_async
 from helix_cli.models import models_root
 from helix_cli.recall_client import RecallClient
 from helix_cli.stack import Stack
+from helix_lab.settle import settle
 from helix_shared.broker.publisher import Publisher
-from helix_shared.broker.streams import DOC2QUERY, INGEST, KG
-from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.errors import HelixError
 from helix_shared.settings import helix_home
 from helix_shared.telemetry import configure_logging
 
 SHOWN: Final = 3
 SETTLE_SECONDS: Final = 150.0
-LOOK_SECONDS: Final = 0.2
 TEXT_CHARACTERS: Final = 150
 PLAIN_WIDTH: Final = 110
 """Columns when the output goes to a file or a pipe."""
-
-WORKERS: Final = (
-    (subjects.EVENTS_STREAM, INGEST),
-    (subjects.DERIVED_STREAM, DOC2QUERY),
-    (subjects.DERIVED_STREAM, KG),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +99,19 @@ def demonstrate(console: Console, home: Path) -> bool:
     console.print("[bold]Helix[/]  an agent's autumn, remembered. No GPU, no key, no network.")
     console.print()
     stack = Stack(home, nats_port=0, query_port=0, models=models_root(helix_home()))
-    with step(console, "start NATS and five services") as result:
+    with step(console, "start NATS and five services"):
         stack.start()
     try:
         with step(console, "wait until they answer") as result:
             stack.wait_ready()
             result.append(stack.model)
         with step(console, f"publish {len(sample)} events") as result:
-            last = publish(stack.nats_url, sample)
+            publish(stack.nats_url, sample)
             result.append(span(sample))
         with RecallClient(stack.query_address) as client:
             with step(console, "wait until all of it can be recalled") as result:
-                reached = settle(stack.nats_url, client, last)
+                run_async(settle(stack.nats_url, stack.query_address, wait_seconds=SETTLE_SECONDS))
+                reached = client.status()
                 result.append(
                     f"{reached.memories} memories, {reached.entities} entities, {reached.edges} edges"
                 )
@@ -147,43 +141,16 @@ def span(sample: list[events.Event]) -> str:
     return f"{sessions} sessions, {min(times):%-d %B} to {max(times):%-d %B %Y}"
 
 
-def publish(nats_url: str, sample: list[events.Event]) -> int:
-    """Publish in order, each acknowledged; the sequence of the last one."""
+def publish(nats_url: str, sample: list[events.Event]) -> None:
+    """Publish in order, each acknowledged."""
 
-    async def work() -> int:
+    async def work() -> None:
         async with connected(nats_url) as jetstream:
             publisher = Publisher(jetstream)
-            return max([(await publisher.publish_event(event)).sequence for event in sample])
+            for event in sample:
+                await publisher.publish_event(event)
 
-    return run_async(work())
-
-
-def settle(nats_url: str, client: RecallClient, last: int) -> recall_pb2.GetStatusResponse:
-    """Wait until every event, and all that follows from it, is in the generation that is served.
-
-    Raises:
-        TemporaryError: it takes longer than `SETTLE_SECONDS`.
-    """
-    deadline = time.monotonic() + SETTLE_SECONDS
-    client.wait_until_applied(last, wait_seconds=SETTLE_SECONDS)
-    while time.monotonic() < deadline:
-        derived = run_async(derived_when_idle(nats_url))
-        reached = client.status()
-        if 0 < derived <= reached.derived_sequence:
-            return reached
-        time.sleep(LOOK_SECONDS)
-    raise TemporaryError(f"questions and links of the sample are not applied after {SETTLE_SECONDS:g} s")
-
-
-async def derived_when_idle(nats_url: str) -> int:
-    """Last derived sequence once no worker has anything left to do; 0 before."""
-    async with connected(nats_url) as jetstream:
-        for stream, consumer in WORKERS:
-            info = await jetstream.consumer_info(stream, consumer)
-            if info.num_pending or info.num_ack_pending:
-                return 0
-        state = (await jetstream.stream_info(subjects.DERIVED_STREAM)).state
-        return state.last_seq
+    run_async(work())
 
 
 def ask(client: RecallClient, question: Question, asked_at: datetime) -> Answer:

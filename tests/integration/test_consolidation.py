@@ -371,7 +371,7 @@ async def test_a_writer_that_slept_past_its_lease_publishes_nothing(stack: Stack
 
 async def test_sigterm_publishes_what_was_applied(stack: Stack) -> None:
     """The process ends with 0, and the next one has nothing to repeat."""
-    await stack.log_events(1)
+    await stack.log_events(21)
     process = stack.start(publish_interval_seconds="600")
     await stack.derive("e0", 1, [row("e0", 1, "one")])
     await stack.until(lambda m: m.applied_sequence == 1)
