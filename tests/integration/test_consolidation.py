@@ -35,7 +35,7 @@ pytestmark = pytest.mark.integration
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ACK_WAIT_SECONDS = 3.0
-PATIENCE_SECONDS = 40.0
+PATIENCE_SECONDS = 90
 DRAIN_SECONDS = 15.0
 
 

@@ -101,12 +101,16 @@ async def _run_beside(
     """Run the writer while messages are fetched and kept alive."""
     async with asyncio.TaskGroup() as tasks:
         beside = [
-            *(tasks.create_task(inbox.fetch_for_ever()) for inbox in inboxes),
+            *(tasks.create_task(inbox.fetch_while_open()) for inbox in inboxes),
             *(tasks.create_task(inbox.keep_alive(ack_wait_seconds=ack_wait_seconds)) for inbox in inboxes),
         ]
-        await writer.run(stop)
-        for task in beside:
-            task.cancel()
+        try:
+            await writer.run(stop)
+        finally:
+            for inbox in inboxes:
+                inbox.shut()
+            for task in beside:
+                task.cancel()
 
 
 async def _deliver_again(client: Client) -> None:

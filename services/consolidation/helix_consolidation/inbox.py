@@ -48,6 +48,7 @@ class Inbox:
         self._held_messages = held_messages
         self._waiting: deque[Msg] = deque()
         self._held: dict[int, Msg] = {}
+        self._is_open = True
 
     @property
     def waiting(self) -> int:
@@ -59,9 +60,12 @@ class Inbox:
         """Whether nothing is fetched before something is answered."""
         return len(self._held) >= self._held_messages
 
-    async def fetch_for_ever(self) -> None:
-        """Fetch while there is room; a server that is away is asked again."""
-        while True:
+    async def fetch_while_open(self) -> None:
+        """Fetch while there is room; a server that is away is asked again.
+
+        Ends by `shut`: nats-py's fetch now and then swallows the cancellation of its task.
+        """
+        while self._is_open:
             if self.is_full or self.waiting >= 2 * self._batch_messages:
                 await asyncio.sleep(FULL_SECONDS)
                 continue
@@ -94,6 +98,10 @@ class Inbox:
                     # lost when the server is away: then the message comes again, and changes nothing
                     with contextlib.suppress(NatsError):
                         await message.in_progress()
+
+    def shut(self) -> None:
+        """Fetch nothing more."""
+        self._is_open = False
 
     async def give_back(self) -> None:
         """Let go of everything held, so that the next writer gets it at once."""

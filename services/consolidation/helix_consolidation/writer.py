@@ -83,6 +83,8 @@ class Writer:
     async def run(self, stop: asyncio.Event) -> None:
         """Apply and publish until `stop`, then publish what is left."""
         while not stop.is_set():
+            # asked every time round: a cancellation may get lost in a wait, a lost lease must not
+            self._lease.demand()
             await self._apply(await self._next_batch())
             await self._housekeep()
             if self._is_publication_due():
