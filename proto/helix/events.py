@@ -316,7 +316,9 @@ def encode_event(event: Event) -> bytes:
 def explain(error: ValidationError) -> str:
     """The first broken rule of a validation error as `field: reason`, without the input."""
     first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(str(part) for part in first["loc"] if part not in EVENT_MODELS) or "event"
+    # besides fields, pydantic's path names the branch of a union: the kind, or "constrained-str"
+    named = (str(part) for part in first["loc"] if part not in EVENT_MODELS)
+    field = ".".join(part for part in named if part.isidentifier() or part.isdecimal()) or "event"
     return f"{field}: {first['msg']}"
 
 

@@ -42,8 +42,7 @@ class Refusal:
 def refused(where: str, error: ValidationError) -> Refusal:
     """The first broken rule of a validation error."""
     field, _, reason = events.explain(error).partition(": ")
-    # pydantic names the branch of a field that may be empty; a person looks for the field
-    return Refusal(where, field.removesuffix(".constrained-str"), reason)
+    return Refusal(where, field, reason)
 
 
 def from_json(where: str, body: bytes) -> Located | Refusal:
