@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from helix_kg.consumer import SERVICE, wire
+from helix_kg.consumer import DERIVATION, SERVICE
 from helix_kg.settings import KgSettings
-from helix_shared.broker.worker import Worker, create_broker, create_worker
-from helix_shared.telemetry import configure_logging
+from helix_shared.broker.derive import create_deriving_worker
+from helix_shared.broker.worker import Worker
 
 
 def create_app() -> Worker:
@@ -14,12 +14,4 @@ def create_app() -> Worker:
     Raises:
         InvalidInputError: a setting is unknown or out of bounds.
     """
-    settings = KgSettings.load()
-    configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
-    broker = create_broker(settings, service=SERVICE)
-    durable = wire(
-        broker,
-        ack_wait_seconds=settings.ack_wait_seconds,
-        publish_timeout_seconds=settings.publish_timeout_seconds,
-    )
-    return create_worker(broker, [durable], settings, service=SERVICE)
+    return create_deriving_worker(DERIVATION, KgSettings.load(), service=SERVICE)

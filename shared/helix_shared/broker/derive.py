@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from helix import subjects
 from helix_shared import edges
+from helix_shared.broker.worker import Connected, Durable, Worker, create_broker, create_worker, subscribe
 from helix_shared.errors import PermanentError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry import configure_logging, logger
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from faststream.nats import NatsBroker
     from nats.aio.msg import Msg
 
-    from helix_shared.broker.worker import Connected
+    from helix_shared.settings import BrokerSettings
 
 MEMORIES = "memories"
 _SEQUENCES = ("stream_sequence", "revision_sequence")
@@ -72,6 +74,29 @@ class Derivation:
             message_id=subjects.derived_message_id(self.edge, origin.event_sequence, self.version),
             headers={subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence)},
         )
+
+
+def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *, service: str) -> Durable:
+    """Subscribe `derivation` to the memories edge; the durable has the service's name."""
+    return subscribe(
+        broker,
+        stream=subjects.DERIVED_STREAM,
+        durable=service,
+        subject=subjects.derived_edge(MEMORIES),
+        service=service,
+        handle=derivation.handle,
+        bury=derivation.bury,
+        ack_wait_seconds=settings.ack_wait_seconds,
+        publish_timeout_seconds=settings.publish_timeout_seconds,
+    )
+
+
+def create_deriving_worker(derivation: Derivation, settings: BrokerSettings, *, service: str) -> Worker:
+    """The application of a worker that does nothing but derive, wired but not connected."""
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=service)
+    broker = create_broker(settings, service=service)
+    durable = wire(broker, derivation, settings, service=service)
+    return create_worker(broker, [durable], settings, service=service)
 
 
 def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[edges.Origin, list[Row]]:
