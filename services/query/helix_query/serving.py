@@ -57,7 +57,7 @@ class Serving:
         *,
         scratch: Path,
         profile: RankingProfile,
-        encoder_threads: int = 2,
+        encoder_threads: int = 1,
         poll_seconds: float = 0.25,
     ) -> None:
         self._root = root

@@ -27,7 +27,7 @@ class QuerySettings(ServiceSettings):
     )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
     threads: int = Field(4, ge=1, le=64, description="recalls worked on at once")
-    encoder_threads: int = Field(2, ge=1, le=16, description="threads of one query's embedding")
+    encoder_threads: int = Field(1, ge=1, le=16, description="threads of one query's embedding")
     in_flight: int = Field(32, ge=1, le=1024, description="recalls accepted at once; more are refused")
     deadline_seconds: float = Field(2.0, gt=0, le=60, description="longest a call may take")
     channel_deadline_seconds: float = Field(0.25, gt=0, le=60, description="longest a channel may take")
