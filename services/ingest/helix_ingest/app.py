@@ -26,11 +26,5 @@ def create_app() -> Worker:
     logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum)
     broker = create_broker(settings, service=SERVICE)
     ingest = Ingest(encoder, min(settings.piece_tokens, encoder.card.max_tokens - _SPECIAL_TOKENS))
-    durable = wire(
-        broker,
-        ingest,
-        batch_size=settings.batch_size,
-        ack_wait_seconds=settings.ack_wait_seconds,
-        publish_timeout_seconds=settings.publish_timeout_seconds,
-    )
+    durable = wire(broker, ingest, settings)
     return create_worker(broker, [durable], settings, service=SERVICE)

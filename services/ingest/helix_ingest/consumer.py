@@ -22,6 +22,7 @@ from helix_ingest.draft import Draft, Logged
 from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.embed import embed
 from helix_ingest.rows import rows_of
+from helix_ingest.settings import IngestSettings
 from helix_shared import edges
 from helix_shared.broker import log, streams
 from helix_shared.broker.publisher import Publisher
@@ -169,14 +170,7 @@ def _turn_in(found: log.LoggedMessage, event: Event) -> Logged | None:
     return Logged(earlier, found.sequence, stored_at(found.stored_at))
 
 
-def wire(
-    broker: NatsBroker,
-    ingest: Ingest,
-    *,
-    batch_size: int,
-    ack_wait_seconds: float,
-    publish_timeout_seconds: float,
-) -> Durable:
+def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:
     """Bind the worker to its durable consumer."""
     return subscribe(
         broker,
@@ -186,7 +180,7 @@ def wire(
         service=SERVICE,
         handle=ingest.handle,
         bury=ingest.bury,
-        ack_wait_seconds=ack_wait_seconds,
-        publish_timeout_seconds=publish_timeout_seconds,
-        batch_messages=batch_size,
+        ack_wait_seconds=settings.ack_wait_seconds,
+        publish_timeout_seconds=settings.publish_timeout_seconds,
+        batch_messages=settings.batch_size,
     )
