@@ -9,9 +9,6 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.telemetry import configure_logging, logger
 
-_SPECIAL_TOKENS = 8
-"""Room for the model's own tokens and the speaker in front of a piece."""
-
 
 def create_app() -> Worker:
     """The worker, ready to run.
@@ -25,6 +22,6 @@ def create_app() -> Worker:
     encoder = Encoder.load(default_model(settings.models_dir), lanes=settings.lanes)
     logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum)
     broker = create_broker(settings, service=SERVICE)
-    ingest = Ingest(encoder, min(settings.piece_tokens, encoder.card.max_tokens - _SPECIAL_TOKENS))
+    ingest = Ingest(encoder, settings.most_tokens(encoder.card))
     durable = wire(broker, ingest, settings)
     return create_worker(broker, [durable], settings, service=SERVICE)

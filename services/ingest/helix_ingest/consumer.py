@@ -25,7 +25,7 @@ from helix_ingest.rows import rows_of
 from helix_ingest.settings import IngestSettings
 from helix_shared import edges
 from helix_shared.broker import log, streams
-from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, subscribe
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import InvalidInputError, PermanentError
@@ -54,9 +54,8 @@ class Ingest:
         if logged.event.kind in events.LIFECYCLE_KINDS:
             return  # consolidation reads these itself
         before = await earlier_turns(logged, connected.client)
-        rows = await asyncio.to_thread(self.memories, logged, before)
-        document = logged.event.document_id if isinstance(logged.event, DocumentEvent) else ""
-        await self._publish(self._origin(logged, document), rows, connected.publisher)
+        answer = await asyncio.to_thread(self.answer, logged, before)
+        await answer.publish(connected.publisher)
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
@@ -67,10 +66,21 @@ class Ingest:
         tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
         kind = address.kind if address else "unknown"
         origin = edges.Origin(EDGE, tenant, "", kind, sequence, model=self.encoder.card.id)
-        await self._publish(origin, [], connected.publisher)
+        await self._message(origin, []).publish(connected.publisher)
 
-    def memories(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
-        """Rows of the event's memories; runs in a thread, embedding releases the GIL."""
+    def answer(self, logged: Logged, before: list[Logged]) -> DerivedMessage:
+        """The memories message of an event; `before` are earlier turns of its session, oldest first.
+
+        Runs in a thread: embedding releases the GIL.
+        """
+        event = logged.event
+        document = event.document_id if isinstance(event, DocumentEvent) else ""
+        origin = edges.Origin(
+            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, document, self.encoder.card.id
+        )
+        return self._message(origin, self._rows(logged, before))
+
+    def _rows(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
         drafts: list[Draft] = drafts_of(
             logged, before, most_tokens=self.most_tokens, count_tokens=self.encoder.count_tokens
         )
@@ -79,20 +89,9 @@ class Ingest:
         tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
         return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
 
-    def _origin(self, logged: Logged, replaced_document: str) -> edges.Origin:
-        event, model = logged.event, self.encoder.card.id
-        return edges.Origin(
-            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, replaced_document, model
-        )
-
-    async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], publisher: Publisher) -> None:
-        schema = edges.memories_schema(self.encoder.card.dimensions)
-        body = await asyncio.to_thread(edges.encode, origin, rows, schema)
-        await publisher.publish(
-            subjects.derived_subject(EDGE, origin.tenant_id),
-            body,
-            message_id=subjects.derived_message_id(EDGE, origin.event_sequence, VERSION),
-            headers={subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence)},
+    def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
+        return DerivedMessage.of(
+            origin, rows, edges.memories_schema(self.encoder.card.dimensions), version=VERSION
         )
 
 

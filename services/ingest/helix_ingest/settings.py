@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from helix_shared.encoders.model import ModelCard
 from helix_shared.settings import BrokerSettings, helix_home
+
+SPECIAL_TOKENS: Final = 8
+"""Room for the model's own tokens and the speaker in front of a piece."""
 
 
 class IngestSettings(BrokerSettings):
@@ -23,3 +28,7 @@ class IngestSettings(BrokerSettings):
     piece_tokens: int = Field(
         250, ge=32, le=8192, description="longest piece of a text in tokens; never above the model's limit"
     )
+
+    def most_tokens(self, card: ModelCard) -> int:
+        """Longest piece for one model."""
+        return min(self.piece_tokens, card.max_tokens - SPECIAL_TOKENS)

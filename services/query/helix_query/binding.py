@@ -6,7 +6,7 @@ The stages know none of the three; `recall` holds their order and calls them thr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,9 @@ class Binding:
         return embed(self.question.query, encoder=self.served.encoder)
 
     def route(self, vector: NDArray[np.float32]) -> Route:
-        """Stage 2, at the question's time."""
+        """Stage 2, at the question's time; a profile without it treats all questions alike."""
+        if not self.profile.route.enabled:
+            return Route(reason="routing is off")
         return route(
             self.question.query,
             vector,
@@ -65,7 +67,7 @@ class Binding:
     def retrieve(
         self, vector: NDArray[np.float32], lanes: Mapping[str, Executor], deadline_seconds: float
     ) -> Retrieved:
-        """Stage 3; a missing channel is counted."""
+        """Stage 3, on the channels of the profile, in mode dense on that one; a missing one is counted."""
         question, generation, constants = self.question, self.served.generation, self.profile.retrieve
         searches = {
             DENSE: partial(
@@ -88,18 +90,17 @@ class Binding:
                 now=question.now,
             ),
         }
-        if question.mode == "dense":
-            del searches[LEXICAL]
+        asked = (DENSE,) if question.mode == "dense" else constants.channels
         lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
         retrieved = retrieve(
-            searches,
+            {channel: searches[channel] for channel in asked},
             lanes=lanes,
             deadline_seconds=deadline_seconds,
             clear_lead=lead if question.mode == "auto" else None,
         )
         for channel in retrieved.degraded:
             RECALL_DEGRADED.labels(channel).inc()
-        return retrieved
+        return retrieved if DENSE in asked else replace(retrieved, lexical_alone=True)
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
         """Stage 4, with exact cosines."""

@@ -59,7 +59,7 @@ class Retrieved:
     rankings: tuple[Ranking, ...]
     degraded: tuple[str, ...] = ()
     lexical_alone: bool = False
-    """Mode auto found one clear lexical match and did not ask the dense channel."""
+    """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_PROFILE: Final = "helix"
 
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+Channel = Literal["dense", "lexical"]
 Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
 Intent = Literal[
     "why", "when", "who", "how", "what", "temporal", "preference", "aggregation", "multi_hop",
@@ -42,6 +43,9 @@ class _Part(BaseModel):
 class Routing(_Part):
     """Stage 2."""
 
+    enabled: bool = Field(
+        default=True, description="off: no intents, no time window, no names, and nothing is skipped"
+    )
     centroid_margin: Share = Field(
         default=0.1, description="cosine by which an intent's examples must be closer than plain questions"
     )
@@ -72,6 +76,9 @@ class FieldWeights(_Part):
 class Retrieve(_Part):
     """Stage 3."""
 
+    channels: tuple[Channel, ...] = Field(
+        default=("dense", "lexical"), min_length=1, description="those that look for candidates"
+    )
     dense_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the dense channel")
     lexical_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the lexical channel")
     fields: FieldWeights = FieldWeights()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from helix import subjects
 from helix_shared import edges
+from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, Worker, create_broker, create_worker, subscribe
 from helix_shared.errors import PermanentError
 from helix_shared.telemetry import configure_logging, logger
@@ -55,8 +56,16 @@ class Derivation:
             PermanentError: the body is no memories message of the subject's tenant.
             TemporaryError: the stream does not acknowledge.
         """
-        origin, rows = read_memories(message.subject, message.data, self.columns)
-        await self._publish(origin, [derived for row in rows for derived in self.derive(row)], connected)
+        await self.answer(message.subject, message.data).publish(connected.publisher)
+
+    def answer(self, subject: str, body: bytes) -> DerivedMessage:
+        """What follows from one memories message.
+
+        Raises:
+            PermanentError: the body is no memories message of the subject's tenant.
+        """
+        origin, rows = read_memories(subject, body, self.columns)
+        return self._message(origin, [derived for row in rows for derived in self.derive(row)])
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
@@ -65,15 +74,10 @@ class Derivation:
         except PermanentError as error:
             _log.warning("no origin, so no empty answer", edge=self.edge, reason=str(error))
         else:
-            await self._publish(origin, [], connected)
+            await self._message(origin, []).publish(connected.publisher)
 
-    async def _publish(self, origin: edges.Origin, rows: list[dict[str, Any]], connected: Connected) -> None:
-        await connected.publisher.publish(
-            subjects.derived_subject(self.edge, origin.tenant_id),
-            edges.encode(replace(origin, edge=self.edge), rows, self.schema),
-            message_id=subjects.derived_message_id(self.edge, origin.event_sequence, self.version),
-            headers={subjects.EVENT_SEQUENCE_HEADER: str(origin.event_sequence)},
-        )
+    def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
+        return DerivedMessage.of(replace(origin, edge=self.edge), rows, self.schema, version=self.version)
 
 
 def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *, service: str) -> Durable:

@@ -15,7 +15,7 @@ import numpy as np
 from helix_shared.encoders.model import GRAPH_FILE, TOKENIZER_FILE, ModelCard, load_card
 from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.tokens import TextTokens
-from helix_shared.encoders.vector_cache import VectorCache
+from helix_shared.encoders.vector_cache import Cache, VectorCache
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -30,23 +30,23 @@ class Encoder:
     """A loaded sentence encoder; safe to use from several threads, closed by its owner."""
 
     def __init__(
-        self, card: ModelCard, tokens: TextTokens, session: GraphSession, *, lanes: int, cache_capacity: int
+        self, card: ModelCard, tokens: TextTokens, session: GraphSession, *, lanes: int, cache: Cache
     ) -> None:
         self.card = card
         self._tokens = tokens
         self._session = session
-        self._cache = VectorCache(cache_capacity)
+        self._cache = cache
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
 
     @classmethod
     def load(
-        cls, folder: Path, *, lanes: int = 2, threads_per_lane: int = 1, cache_capacity: int = CACHE_CAPACITY
+        cls, folder: Path, *, lanes: int = 2, threads_per_lane: int = 1, cache: Cache | None = None
     ) -> Self:
         """Check the files of `folder` against its card and open the model.
 
         `lanes` is how many texts `embed_many` has in work at once, `threads_per_lane` how many threads one
-        text may use: one for throughput, two for the latency of a single query. `cache_capacity` is in
-        vectors.
+        text may use: one for throughput, two for the latency of a single query. `cache` keeps vectors of
+        this model by text; by default the last `CACHE_CAPACITY`.
 
         Raises:
             NotFoundError: there is no such folder.
@@ -55,7 +55,7 @@ class Encoder:
         card = load_card(folder)
         tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens)
         session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
-        return cls(card, tokens, session, lanes=lanes, cache_capacity=cache_capacity)
+        return cls(card, tokens, session, lanes=lanes, cache=cache or VectorCache(CACHE_CAPACITY))
 
     def embed(self, text: str) -> np.ndarray:
         """Embed a text that is stored; float32 [dimensions], length one, read-only.

@@ -8,12 +8,22 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
 
 KEY_BYTES = 32
+
+
+class Cache(Protocol):
+    """Vectors of one model by the text they were made of; safe to use from several threads."""
+
+    def get(self, text: str) -> np.ndarray | None:
+        """Return the vector of `text`, read-only, if it is known."""
+
+    def put(self, text: str, vector: np.ndarray) -> None:
+        """Keep `vector`."""
 
 
 class VectorCache:
@@ -26,7 +36,7 @@ class VectorCache:
 
     def get(self, text: str) -> np.ndarray | None:
         """Return the vector of `text` if it is still here, and count that as a use."""
-        key = _key(text)
+        key = text_key(text)
         with self._lock:
             vector = self._vectors.get(key)
             if vector is not None:
@@ -35,7 +45,7 @@ class VectorCache:
 
     def put(self, text: str, vector: np.ndarray) -> None:
         """Keep `vector`, and drop the least recently used one when there is no room."""
-        key = _key(text)
+        key = text_key(text)
         with self._lock:
             self._vectors[key] = vector
             self._vectors.move_to_end(key)
@@ -43,6 +53,7 @@ class VectorCache:
                 self._vectors.popitem(last=False)
 
 
-def _key(text: str) -> bytes:
+def text_key(text: str) -> bytes:
+    """What stands for `text` in a cache."""
     # A digest, because a text can be a thousand times the size of its vector.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()

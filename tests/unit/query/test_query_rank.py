@@ -225,3 +225,11 @@ def test_an_unknown_form_is_refused() -> None:
     """Forms are named in the profile model."""
     with pytest.raises(ValueError, match="form"):
         Rank(form="geometric", weights=PROFILES["helix"].rank.weights)  # type: ignore[arg-type] # that is the test
+
+
+def test_memories_of_one_hour_are_equally_recent() -> None:
+    """A bulk import has no order of its own: milliseconds must not be stretched to the whole range."""
+    faded = recency(np.array([at(NOW), at(NOW) - 900_000_000]), now=NOW, per_hour=0.995)
+    assert np.array_equal(normalise(faded, least_span=0.005), [0.0, 0.0])
+    faded = recency(np.array([at(NOW), at(NOW) - 7_200_000_000]), now=NOW, per_hour=0.995)
+    assert np.array_equal(normalise(faded, least_span=0.005), [1.0, 0.0])

@@ -11,6 +11,7 @@ import pytest
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
+from helix_shared.encoders.vector_cache import VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def test_a_text_has_the_same_bits_alone_in_company_and_in_another_load(
 ) -> None:
     """The same text always gives the bitwise same vector: any method, lane, thread count or neighbours."""
     together = encoder.embed_many(TEXTS)
-    with Encoder.load(folder, lanes=1, threads_per_lane=2, cache_capacity=0) as other:
+    with Encoder.load(folder, lanes=1, threads_per_lane=2, cache=VectorCache(0)) as other:
         for row, text in reversed(list(enumerate(TEXTS))):
             assert np.array_equal(together[row], other.embed(text))
         assert np.array_equal(together[::-1], other.embed_many(TEXTS[::-1]))
@@ -73,7 +74,7 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
 
 def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
     """The cache hands out the very array, read-only; the least recently used one goes first."""
-    with Encoder.load(folder, cache_capacity=2) as small:
+    with Encoder.load(folder, cache=VectorCache(2)) as small:
         first = small.embed("one")
         small.embed("two")
         assert first is small.embed("one")
@@ -86,7 +87,7 @@ def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
 
 def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> None:
     """An encoder may be called from many threads at once, with a cache that is too small for them."""
-    with Encoder.load(folder, cache_capacity=2) as shared, ThreadPoolExecutor(4) as pool:
+    with Encoder.load(folder, cache=VectorCache(2)) as shared, ThreadPoolExecutor(4) as pool:
         expected = shared.embed_many(TEXTS)
         start = threading.Barrier(4)
 

@@ -43,7 +43,11 @@ def rank(
         "sim": _blend(
             normalise(pool.fused, flat=1.0), normalise(pool.cosine, flat=1.0), constants.fused_share
         ),
-        "recency": normalise(recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour)),
+        "recency": normalise(
+            recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour),
+            # what is less than an hour apart is equally recent: a bulk import has no order of its own
+            least_span=1.0 - constants.recency_per_hour,
+        ),
         "salience": normalise(traits.salience),
         "confidence": normalise(traits.confidence),
         "graph": normalise(pool.mass),
@@ -65,11 +69,17 @@ def rank(
     return Ranked(order.astype(np.int64), scores[order])
 
 
-def normalise(values: NDArray[np.floating], *, flat: float = 0.0) -> NDArray[np.float64]:
-    """Min-max over the pool, 0 to 1; a signal the same for all becomes `flat` (0: it says nothing)."""
+def normalise(
+    values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0
+) -> NDArray[np.float64]:
+    """Min-max over the pool, 0 to 1.
+
+    A signal that differs by no more than `least_span` is the same for all and becomes `flat` (0: it says
+    nothing).
+    """
     exact = values.astype(np.float64)
     span = float(np.ptp(exact)) if len(exact) else 0.0
-    return (exact - exact.min()) / span if span > 0 else np.full(len(exact), flat)
+    return (exact - exact.min()) / span if span > least_span else np.full(len(exact), flat)
 
 
 def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
