@@ -1,15 +1,17 @@
 # The way in: needs Python 3.11, make, git and a package registry; nothing to install first.
 #
 #   make setup   environment and model      make lint    ruff, mypy, import contracts
-#   make demo    see it work                make eval    quality on your own data (ARGS=...)
+#   make demo    see it work                make eval    quality, on DATA or your own data (ARGS=...)
 #   make test    prove it works             make bench   latency and throughput (ARGS=...)
 #   make lock    pin every dependency anew  make stubs   gRPC stubs and AsyncAPI document anew
+#   make peers   Helix beside other engines, in an environment of their own (ARGS=...)
 #   make clean   remove what make made; memories and models stay
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 HELIX_HOME ?= $(CURDIR)/.helix
 ARGS ?=
+DATA ?= ../shared/data
 
 # The first interpreter that runs, is 3.11 and can make an environment.
 PYTHON ?= $(shell for p in python3.11 python3 python; do \
@@ -23,6 +25,7 @@ PACKAGES := helix helix_shared helix_ingest helix_doc2query helix_kg helix_conso
 SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/demo/sample.py ops/demo/run.py
 
 READY := $(VENV)/.ready
+PEERS := .venv-peers
 CONTRACT := proto/helix/recall/v1/recall.proto
 
 export HELIX_HOME
@@ -35,7 +38,7 @@ export HOME := $(HELIX_HOME)
 endif
 endif
 
-.PHONY: help setup demo test lint eval bench stubs lock clean
+.PHONY: help setup demo test lint eval bench peers peers-setup peers-lock stubs lock clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -66,11 +69,31 @@ lint: setup
 	$(BIN)/mypy $(SCRIPTS)
 	$(BIN)/lint-imports
 
+# Without ARGS: all development sets, the parts beside the whole.
 eval: setup
-	$(BIN)/helix-lab eval $(ARGS)
+	$(BIN)/helix-lab eval $(or $(ARGS),--data $(DATA) --profile dense,bm25,fused,helix --out reports/eval/report.json)
 
 bench: setup
 	$(BIN)/helix-lab bench $(ARGS)
+
+peers: setup peers-setup
+	$(BIN)/helix-lab peers --python $(PEERS)/bin/python $(ARGS)
+
+# Other engines want other versions than the product does, so they share no environment with it.
+peers-setup: $(PEERS)/.ready
+$(PEERS)/.ready: ops/lab/peers.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make peers-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/lab/peers.lock
+	@touch $@
+
+# Only what the extra names is resolved, without the workspace's own overrides (--no-config).
+peers-lock: setup
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("ops/lab/pyproject.toml", "rb"))["project"]; \
+	  print(*project["optional-dependencies"]["peers"], sep="\n")' \
+	  | $(BIN)/uv pip compile - --quiet --no-config --overrides ops/lab/peers.overrides --python-version 3.11 \
+	  --python-platform linux --generate-hashes --no-emit-index-url --no-header \
+	  --output-file ops/lab/peers.lock $(ARGS) > /dev/null
 
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
@@ -87,5 +110,5 @@ lock: setup
 	  > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,134 +1,116 @@
-"""`helix-lab`: publish a set, ask its questions, print how good and how fast the answers were."""
+"""`helix-lab`: how good recall is and how fast, on the development sets or on the user's own data."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
 import os
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterator
-from functools import partial
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-from helix_cli.stack import Stack
+from helix_cli.models import ensure_default_model
 from helix_lab.bench import bench
-from helix_lab.data import EvaluationSet, load_set
-from helix_lab.inventory import take_inventory
-from helix_lab.metrics import evaluate, mean
-from helix_lab.settle import settle
-from helix_lab.stream import Answer, ask_set, crash_half_way, publish_set
-from helix_shared.errors import HelixError
+from helix_lab.data import EvaluationSet, load_set, set_names
+from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
+from helix_lab.figures import figures_of
+from helix_lab.ranking_profiles import chosen, profile_folder
+from helix_lab.report.write import write_report
+from helix_lab.stream import Loading
+from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
+from helix_shared.telemetry import configure_logging
 
 FAILED: Final = 1
-SHOWN: Final = ("R@1", "R@5", "R@10", "Hit@5", "Hit@10", "All@5", "MRR@10")
+SHOWN: Final = ("R@5", "R@10", "Hit@5", "Hit@10", "All@5", "MRR@10", "nDCG@10", "Stale@1")
 
 app = typer.Typer(
     help="Evaluation and benchmarks of Helix.", no_args_is_help=True, pretty_exceptions_enable=False
 )
-console = Console()
+PIPED_WIDTH: Final = 130
+"""Columns where there is no terminal to ask: a table must not be cut in a log."""
+
+console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 @app.command(name="eval")
 def eval_command(
     data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between.")],
+    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
     profile: Annotated[str, typer.Option(help="Ranking profiles, comma between.")] = "helix",
-    out: Annotated[Path | None, typer.Option(help="Write the figures as JSON here.")] = None,
+    path: Annotated[str, typer.Option(help="direct (in this process) or stream (NATS, gRPC).")] = DIRECT,
+    out: Annotated[Path | None, typer.Option(help="Report: JSON; Markdown, page, charts beside.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    copies: Annotated[int, typer.Option(help="Copies of each worker.", min=1, max=8)] = 1,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
     top_k: Annotated[int, typer.Option(help="Memories asked for.", min=10, max=200)] = 50,
-    crash: Annotated[bool, typer.Option(help="Kill one of each worker and the writer half way.")] = False,
-    wait_seconds: Annotated[float, typer.Option(help="How long publishing may take.")] = 1_800.0,
+    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    fresh: Annotated[bool, typer.Option(help="Ask again what was answered before.")] = False,
+    copies: Annotated[int, typer.Option(help="stream: copies of each worker.", min=1, max=8)] = 1,
+    crash: Annotated[bool, typer.Option(help="stream: kill workers and the writer half way.")] = False,
+    wait_seconds: Annotated[float, typer.Option(help="stream: how long publishing may take.")] = 3_600.0,
 ) -> None:
-    """Publish sets through NATS, ask every question over gRPC, print R@k, Hit@k and latency."""
-    report: dict[str, Any] = {"sets": {}}
-    for name in sets.split(","):
-        corpus = corpus_from / name if corpus_from else None
-        loaded = load_set(data / name, corpus_folder=corpus)
-        with _running(copies) as stack:
-            _publish(loaded, stack, crash=crash, wait_seconds=wait_seconds)
-            report["sets"][name] = _ask(loaded, stack, profile.split(","), top_k=top_k)
+    """Ask every question of every set, and say how good the answers are, with intervals.
+
+    A killed run goes on where it was when the same command is given again.
+    """
+    if path not in {DIRECT, STREAM}:
+        raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
+    loaded = _load(data, sets, corpus_from, limit)
+    models = helix_home() / "models"
+    ensure_default_model(models)
+    evaluation = Evaluation(
+        home=helix_home() / "lab",
+        models=models,
+        path=path,  # type: ignore[arg-type] # checked above
+        top_k=top_k,
+        own_profiles=profiles_dir,
+        loading=Loading(copies, crash, wait_seconds),
+        fresh=fresh,
+    )
+    with profile_folder(profiles_dir) as folder:
+        profiles = chosen(profile, folder)
+    report: dict[str, Any] = {"sets": {}, "meta": meta(evaluation)}
+    for one in loaded:
+        runs = evaluation.runs(one, profiles, console)
+        report["sets"][one.name] = {run.name: figures_of(run, one, baseline=runs[0]) for run in runs}
+        _print(one, report["sets"][one.name])
+        if out is not None:
+            write_report(report, out)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(report, indent=2) + "\n")
-        console.print(f"written: {out}")
+        console.print(f"written: {out} and beside it {out.stem}.md, {out.stem}.html, charts")
 
 
 app.command(name="bench")(bench)
 
 
-@contextlib.contextmanager
-def _running(copies: int) -> Iterator[Stack]:
-    workers = dict.fromkeys(("ingest", "doc2query", "kg"), copies)
-    with (
-        tempfile.TemporaryDirectory(prefix="helix-lab-") as home,
-        Stack(Path(home), nats_port=0, query_port=0, copies=workers, models=helix_home() / "models") as stack,
-    ):
-        stack.wait_ready()
-        yield stack
+def _load(data: Path, sets: str, corpus_from: Path | None, limit: int | None) -> list[EvaluationSet]:
+    """Every set, read before anything is run: a broken file must not show after an hour."""
+    names = [name.strip() for name in sets.split(",") if name.strip()] or set_names(data)
+    loaded = [load_set(data / name, corpus_from=corpus_from) for name in dict.fromkeys(names)]
+    return [one.sample(limit) for one in loaded]
 
 
-def _publish(data: EvaluationSet, stack: Stack, *, crash: bool, wait_seconds: float) -> None:
-    crashing = crash_half_way(stack, len(data.documents)) if crash else None
-    tally, seconds = publish_set(data, stack, wait_seconds=wait_seconds)
-    if crashing is not None:
-        crashing.join()
-        asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=wait_seconds))
-    killed = "; one of each worker and the writer were killed half way" if crash else ""
-    console.print(f"{data.name}: {tally.published} published, recallable after {seconds:.0f} s{killed}")
-    console.print(f"model {stack.model}")
-    console.print(str(take_inventory(data, stack.query_address)))
-
-
-def _ask(data: EvaluationSet, stack: Stack, profiles: list[str], *, top_k: int) -> dict[str, dict[str, Any]]:
-    figures = {}
-    for profile in profiles:
-        with Progress(console=console, transient=True) as progress:
-            task = progress.add_task(f"{data.name} {profile}", total=len(data.answerable))
-            tick = partial(progress.advance, task)
-            answers = ask_set(data, stack.query_address, profile=profile, top_k=top_k, tick=tick)
-        figures[profile] = _figures(data, answers)
-        _print(data, profile, answers, figures[profile])
-    return figures
-
-
-def _figures(data: EvaluationSet, answers: list[Answer]) -> dict[str, Any]:
-    scores = mean([evaluate(answer.ranking, data.relevant[answer.question.id]) for answer in answers])
-    times = np.array([answer.milliseconds for answer in answers])
-    latency = {f"p{q}": round(float(np.percentile(times, q)), 2) for q in (50, 95, 99)}
-    skipped = sum(answer.skipped for answer in answers)
-    return {"queries": len(answers), **scores, "skipped": skipped, "recall_ms": latency}
-
-
-def _print(data: EvaluationSet, profile: str, answers: list[Answer], figures: dict[str, Any]) -> None:
-    table = Table(title=f"{data.name}, profile {profile}", title_justify="left")
-    for column in ("questions", "n", *SHOWN):
-        table.add_column(column, justify="left" if column == "questions" else "right")
-    groups: dict[str, list[Answer]] = defaultdict(list)
-    for answer in answers:
-        groups[answer.question.category or "-"].append(answer)
-    for category, group in sorted(groups.items()) if len(groups) > 1 else []:
-        scores = _figures(data, group)
-        table.add_row(category, str(len(group)), *(f"{scores[name]:.1f}" for name in SHOWN))
-    table.add_row("all", str(len(answers)), *(f"{figures[name]:.1f}" for name in SHOWN), style="bold")
+def _print(data: EvaluationSet, figures: dict[str, dict[str, Any]]) -> None:
+    table = Table(title=data.name, title_justify="left")
+    table.add_column("profile")
+    for column in ("n", *SHOWN, "p50 ms", "p95 ms"):
+        table.add_column(column, justify="right")
+    for profile, row in figures.items():
+        quality = ("-" if row[name] is None else f"{row[name]:.1f}" for name in SHOWN)
+        latency = (f"{row['recall_ms'][name]:.1f}" for name in ("p50", "p95"))
+        table.add_row(profile, str(row["queries"]), *quality, *latency)
     console.print(table)
-    latency = " ".join(f"{name} {value:.1f} ms" for name, value in figures["recall_ms"].items())
-    console.print(f"recall over gRPC: {latency}; wrongly skipped: {figures['skipped']}")
+    skipped = {profile: row["skipped"] for profile, row in figures.items() if row["skipped"]}
+    if skipped:
+        console.print(f"wrongly skipped: {skipped}")
 
 
 def main() -> None:
     """Run the command; our own errors are one line."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    configure_logging(log_format="console", level="WARNING", service="lab")
     try:
         app()
     except HelixError as error:

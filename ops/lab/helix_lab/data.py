@@ -1,8 +1,8 @@
-"""Evaluation sets: a folder with corpus.jsonl.gz, queries.jsonl.gz and qrels.tsv.
+"""Evaluation sets: a folder with corpus.jsonl.gz, queries.jsonl.gz, qrels.tsv, and more where known.
 
 The form is the one of common retrieval benchmarks, with tenant, session, speaker and time where
-known; users' own data in the same form works as well. A broken file is refused with its name and
-line.
+known; users' own data in the same form works as well. `stale.tsv` names superseded documents,
+`qrels_session.tsv` judges sessions. A broken file is refused with its name and line.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import math
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from helix_shared.errors import InvalidInputError, NotFoundError
+
+CORPUS: Final = "corpus.jsonl.gz"
+BORROWED: Final = {"code_exact": "code_change"}
+"""Sets whose questions are about the corpus of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,67 +50,174 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """A whole set; `relevant[question id]` maps document ids to their gain, above 0."""
+    """A whole set.
+
+    `relevant[question id]` maps document ids to their gain, above 0; `stale` and `sessions` name the
+    superseded documents and the relevant sessions of a question.
+    """
 
     name: str
     documents: list[Document]
     questions: list[Question]
     relevant: dict[str, dict[str, float]]
+    stale: dict[str, set[str]] = field(default_factory=dict)
+    sessions: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def answerable(self) -> list[Question]:
-        """Questions with at least one relevant document; the others test abstention."""
+        """Questions with at least one relevant document."""
         return [question for question in self.questions if self.relevant.get(question.id)]
 
+    @property
+    def unanswerable(self) -> list[Question]:
+        """Questions without one: the right answer is that nothing is known."""
+        return [question for question in self.questions if not self.relevant.get(question.id)]
 
-def load_set(folder: Path, *, corpus_folder: Path | None = None) -> EvaluationSet:
-    """Read a set; the corpus comes from `corpus_folder` where the set has none of its own.
+    def sample(self, limit: int | None) -> EvaluationSet:
+        """The same set with at most `limit` questions, evenly spread over the file."""
+        if limit is None or len(self.questions) <= limit:
+            return self
+        step = len(self.questions) / limit
+        return replace(self, questions=[self.questions[int(n * step)] for n in range(limit)])
+
+
+def set_names(folder: Path) -> list[str]:
+    """Names of the sets below `folder`.
 
     Raises:
-        NotFoundError: a file is missing.
-        InvalidInputError: a line cannot be read, or a judgement names an unknown id.
+        NotFoundError: there is no such folder, or no set in it.
     """
-    corpus = (corpus_folder or folder) / "corpus.jsonl.gz"
+    found = sorted(path.parent.name for path in folder.glob("*/queries.jsonl.gz"))
+    if not found:
+        raise NotFoundError(f"{folder} holds no evaluation set; a set is a folder with queries.jsonl.gz")
+    return found
+
+
+def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
+    """Read a set; one without a corpus finds it under `corpus_from`, in the folder of the same name.
+
+    A folder name with a colon (`locomo:corrected`) reads the variant's `queries_corrected.jsonl.gz` and
+    `qrels_corrected.tsv`.
+
+    Raises:
+        NotFoundError: a file is missing; names it.
+        InvalidInputError: a line cannot be read, or a judgement names an unknown id; names file and line.
+    """
+    base, _, variant = folder.name.partition(":")
+    home, ending = folder.with_name(base), f"_{variant}" if variant else ""
+    corpus = _find_corpus(home, corpus_from)
     documents = [Document(*_fields(row, Document)) for row in _rows(corpus)]
-    questions = [Question(*_fields(row, Question)) for row in _rows(folder / "queries.jsonl.gz")]
-    known = {document.id for document in documents}, {question.id for question in questions}
-    relevant = _judgements(folder / "qrels.tsv", *known)
-    if not documents or not questions:
-        raise InvalidInputError(str(folder), "the set has no documents or no questions")
-    return EvaluationSet(folder.name, documents, questions, relevant)
+    questions_file = home / f"queries{ending}.jsonl.gz"
+    questions = [Question(*_fields(row, Question)) for row in _rows(questions_file)]
+    for path, rows in ((corpus, documents), (questions_file, questions)):
+        _check_distinct(path, [row.id for row in rows])
+    known = {question.id for question in questions}, {document.id for document in documents}
+    sessions = {document.session_id for document in documents if document.session_id}
+    relevant = _judgements(home / f"qrels{ending}.tsv", *known)
+    return EvaluationSet(
+        folder.name,
+        documents,
+        questions,
+        relevant,
+        stale=_named(home / "stale.tsv", *known),
+        sessions=_named(home / "qrels_session.tsv", known[0], sessions),
+    )
+
+
+def _find_corpus(folder: Path, corpus_from: Path | None) -> Path:
+    names = [name for name in (folder.name, BORROWED.get(folder.name)) if name]
+    roots = [root for root in (folder.parent, corpus_from) if root is not None]
+    places = [root / name / CORPUS for name in names for root in roots]
+    for place in places:
+        if place.exists():
+            return place
+    raise NotFoundError(f"no corpus for {folder.name}; looked for {', '.join(map(str, places))}")
 
 
 def _fields(row: dict[str, Any], kind: type[Document | Question]) -> list[str]:
     return [str(row.get(field.name) or "") for field in dataclasses.fields(kind)]
 
 
+def _check_distinct(path: Path, ids: list[str]) -> None:
+    if not ids:
+        raise InvalidInputError(str(path), "is empty; a set has documents and questions")
+    seen: set[str] = set()
+    for number, identifier in enumerate(ids, 1):
+        if identifier in seen:
+            raise InvalidInputError(f"{path}:{number}", f"id {identifier!r} stands in an earlier line")
+        seen.add(identifier)
+
+
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
-        raise NotFoundError(f"{path} does not exist; a set has corpus.jsonl.gz, queries.jsonl.gz, qrels.tsv")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                row = json.loads(line)
-                if not row["id"] or not row["text"]:
-                    raise InvalidInputError(f"{path}:{number}", "id and text must not be empty")
-            except (ValueError, KeyError, TypeError) as error:
-                reason = f"no JSON object with id and text: {error}"
-                raise InvalidInputError(f"{path}:{number}", reason) from error
-            yield row
+        raise NotFoundError(f"{path} does not exist; a set has {CORPUS}, queries.jsonl.gz, qrels.tsv")
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _row(line, f"{path}:{number}")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path}:{number + 1}", f"is no gzip of UTF-8 lines: {error}") from error
 
 
-def _judgements(path: Path, documents: set[str], questions: set[str]) -> dict[str, dict[str, float]]:
+def _row(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise InvalidInputError(place, f"is no JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise InvalidInputError(place, "is no JSON object")
+    for name in ("id", "text"):
+        if not isinstance(row.get(name), str | int) or not str(row[name]).strip():
+            raise InvalidInputError(place, f"{name} is missing, empty or no text")
+    return row
+
+
+def _judgements(path: Path, questions: set[str], documents: set[str]) -> dict[str, dict[str, float]]:
     if not path.exists():
         raise NotFoundError(f"{path} does not exist")
     relevant: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()[1:], 2):
-        try:
-            question, document, gain = line.split("\t")[:3]
-            weight = float(gain)
-        except ValueError as error:
-            raise InvalidInputError(f"{path}:{number}", "not: query id, document id, gain") from error
-        if question not in questions or document not in documents:
-            raise InvalidInputError(f"{path}:{number}", "names a query or a document outside the set")
-        if weight > 0:
-            relevant.setdefault(question, {})[document] = weight
+    for place, question, document, *rest in _pairs(path, questions, documents):
+        gain = _gain(rest, place)
+        if gain > 0:
+            relevant.setdefault(question, {})[document] = gain
     return relevant
+
+
+def _named(path: Path, questions: set[str], targets: set[str]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for place, question, target, *rest in _pairs(path, questions, targets) if path.exists() else ():
+        # a list of stale documents has no gains
+        if not rest or _gain(rest, place) > 0:
+            found.setdefault(question, set()).add(target)
+    return found
+
+
+def _gain(fields: list[str], place: str) -> float:
+    try:
+        gain = float(fields[0])
+    except (IndexError, ValueError) as error:
+        raise InvalidInputError(place, "not: query id, document id, gain") from error
+    if not math.isfinite(gain):
+        raise InvalidInputError(place, f"gain {fields[0]} is no finite number")
+    return gain
+
+
+def _pairs(path: Path, questions: set[str], targets: set[str]) -> Iterator[tuple[str, ...]]:
+    """Place, query id, target id and what follows, of every line below the heading."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(str(path), f"is no UTF-8: {error}") from error
+    head = lines[0].split("\t") if lines else []
+    if len(head) > 1 and head[0] in questions:
+        raise InvalidInputError(f"{path}:1", "is a judgement; the first line is a heading")
+    for number, line in enumerate(lines[1:], 2):
+        place, fields = f"{path}:{number}", line.split("\t")
+        if len(fields) < 2:  # noqa: PLR2004 - a judgement is at least a pair
+            raise InvalidInputError(place, "not: query id, document id, gain, with tabs between")
+        if fields[0] not in questions:
+            raise InvalidInputError(place, f"query {fields[0]!r} is not in the set")
+        if fields[1] not in targets:
+            raise InvalidInputError(place, f"{fields[1]!r} is not in the corpus")
+        yield (place, *fields)

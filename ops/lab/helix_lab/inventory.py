@@ -29,18 +29,16 @@ class Inventory:
         )
 
 
-def take_inventory(data: EvaluationSet, query_address: str) -> Inventory:
+def take_inventory(data: EvaluationSet, client: RecallClient) -> Inventory:
     """Ask for the first memory of every document, in its own tenant and in every other of the set."""
     tenants = {tenant_of(data.name, document.tenant) for document in data.documents}
     recallable = foreign = 0
-    with RecallClient(query_address) as client:
-        for document in data.documents:
-            own = tenant_of(data.name, document.tenant)
-            identifier = memory_id(own, handle("document", data.name, document.id), 0)
-            recallable += _sees(client, own, identifier)
-            foreign += sum(_sees(client, tenant, identifier) for tenant in tenants - {own})
-        memories = client.status().memories
-    return Inventory(recallable, len(data.documents) - recallable, foreign, memories)
+    for document in data.documents:
+        own = tenant_of(data.name, document.tenant)
+        identifier = memory_id(own, handle("document", data.name, document.id), 0)
+        recallable += _sees(client, own, identifier)
+        foreign += sum(_sees(client, tenant, identifier) for tenant in tenants - {own})
+    return Inventory(recallable, len(data.documents) - recallable, foreign, client.status().memories)
 
 
 def _sees(client: RecallClient, tenant: str, identifier: str) -> bool:

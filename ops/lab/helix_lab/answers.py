@@ -1,0 +1,44 @@
+"""What an engine answered: one `Answer` per question, one `Run` per engine or ranking profile.
+
+The two paths and the peers make them; metrics, reports and tests read them. Ids are the set's own
+again: handles end where an answer begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one question."""
+
+    question_id: str
+    ranking: tuple[str, ...]
+    """Document ids, best first, none twice: several pieces of one rank as the best of them."""
+    milliseconds: float
+    """As the caller waited, 0 and up."""
+    stages_ms: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds of each stage in the order they ran; empty where an engine does not tell."""
+    skipped: bool = False
+    """The router found that no memory is needed."""
+    packed: tuple[str, ...] = ()
+    """Documents in the packed context; empty where an engine packs none."""
+    packed_tokens: int = 0
+    confidence: float = 0.0
+    """How sure the engine is that it answers at all; compares across the questions of one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All answers of one engine, or of one ranking profile, to one set."""
+
+    set_name: str
+    name: str
+    answers: tuple[Answer, ...]
+
+    @property
+    def by_question(self) -> dict[str, Answer]:
+        """Answers by question id."""
+        return {answer.question_id: answer for answer in self.answers}

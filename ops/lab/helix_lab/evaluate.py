@@ -1,0 +1,137 @@
+"""Evaluation: every set, every ranking profile, one path; what was answered already is not asked again.
+
+`__main__` turns a command into an `Evaluation`; `figures` and `report` turn its runs into numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+import helix_query
+from helix_lab.answers import Answer, Run
+from helix_lab.build import PACKAGES, code_digest, corpus_key
+from helix_lab.data import EvaluationSet, Question
+from helix_lab.direct import build_direct, open_direct
+from helix_lab.inventory import take_inventory
+from helix_lab.ranking_profiles import profile_folder
+from helix_lab.runs import RunFile
+from helix_lab.stream import Loading, open_stream
+from helix_query.profile import RankingProfile, load_profiles
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
+
+DIRECT: Final = "direct"
+STREAM: Final = "stream"
+Way = Literal["direct", "stream"]
+
+
+class Corpus(Protocol):
+    """A set that can be asked, whatever the path."""
+
+    def ask(self, question: Question, profile: str, *, top_k: int) -> Answer:
+        """Answer one question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How sets are asked; `home` keeps corpora, vectors and runs from one call to the next."""
+
+    home: Path
+    models: Path
+    path: Way
+    top_k: int
+    own_profiles: Path | None = None
+    loading: Loading = Loading()  # noqa: RUF009 - frozen, so one default serves all
+    fresh: bool = False
+
+    def runs(
+        self, data: EvaluationSet, profiles: Mapping[str, RankingProfile], console: Console
+    ) -> list[Run]:
+        """One run per profile, in their order."""
+        files = [self._file(data, profile) for profile in profiles.values()]
+        for file in files if self.fresh else ():
+            file.forget()
+        if any(file.missing for file in files):
+            with _progress(console) as progress, self._open(data, progress) as corpus:
+                for name, file in zip(profiles, files, strict=True):
+                    self._ask(corpus, name, file, progress)
+        return [file.run for file in files]
+
+    def _file(self, data: EvaluationSet, profile: RankingProfile) -> RunFile:
+        inputs = (
+            corpus_key(data, read_card(default_model(self.models)).checksum),
+            code_digest([helix_query]),
+            profile.model_dump_json(),
+            f"{self.path} {self.loading} {self.top_k}",
+        )
+        return RunFile(self.home / "runs", data, profile.name, inputs=inputs)
+
+    @contextlib.contextmanager
+    def _open(self, data: EvaluationSet, progress: Progress) -> Iterator[Corpus]:
+        with profile_folder(self.own_profiles) as folder:
+            if self.path == DIRECT:
+                task = progress.add_task(f"{data.name}: ingest", total=len(data.documents))
+                tick = partial(progress.advance, task)
+                build_direct(data, self.home, self.models, tick=tick)
+                _finish(progress, task)
+                with open_direct(data, self.home, self.models, load_profiles(folder)) as corpus:
+                    yield corpus
+            else:
+                with self._stream(data, folder, progress.console.print) as corpus:
+                    yield corpus
+
+    @contextlib.contextmanager
+    def _stream(self, data: EvaluationSet, folder: Path, say: Callable[[str], None]) -> Iterator[Corpus]:
+        with open_stream(data, self.models, folder, loading=self.loading) as corpus:
+            killed = "; one of each worker and the writer were killed half way" if self.loading.crash else ""
+            say(f"{data.name}: {corpus.published} published, recallable after {corpus.seconds:.0f} s{killed}")
+            say(f"{data.name}: {take_inventory(data, corpus.client)}")
+            yield corpus
+
+    def _ask(self, corpus: Corpus, profile: str, file: RunFile, progress: Progress) -> None:
+        task = progress.add_task(f"{file.run.set_name}: {profile}", total=len(file.missing))
+
+        def answers() -> Iterator[Answer]:
+            for question in file.missing:
+                yield corpus.ask(question, profile, top_k=self.top_k)
+                progress.advance(task)
+
+        file.fill(answers())
+        _finish(progress, task)
+
+
+def meta(evaluation: Evaluation) -> dict[str, Any]:
+    """What a reader of the report must know to repeat it."""
+    card = read_card(default_model(evaluation.models))
+    return {
+        "command": " ".join(["helix-lab", *sys.argv[1:]]),
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "path": evaluation.path,
+        "top_k": evaluation.top_k,
+        "model": f"{card.name}, {card.dimensions} dimensions, checksum {card.checksum[:12]}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "code": code_digest((*PACKAGES, helix_query)),
+        "versions": {name: metadata.version(name) for name in ("lancedb", "tantivy", "onnxruntime", "numpy")},
+    }
+
+
+def _progress(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True)
+
+
+def _finish(progress: Progress, task: TaskID) -> None:
+    progress.update(task, visible=False)

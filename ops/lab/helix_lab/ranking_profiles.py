@@ -1,0 +1,44 @@
+"""The ranking profiles of a run: the service's own, the lab's single channels, and the user's.
+
+`dense`, `bm25`, `lexical` and `fused` each leave out everything but what they are named after: the
+parts the whole is compared with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+
+from helix_query.profile import RankingProfile, load_profiles
+from helix_shared.errors import InvalidInputError
+
+
+@contextlib.contextmanager
+def profile_folder(own: Path | None) -> Iterator[Path]:
+    """One folder with the lab's profiles and those of `own`, as the query service takes it."""
+    with tempfile.TemporaryDirectory(prefix="helix-lab-") as folder:
+        for file in (resources.files("helix_lab") / "profiles").iterdir():
+            (Path(folder) / file.name).write_bytes(file.read_bytes())
+        for path in sorted(own.glob("*.toml")) if own is not None else ():
+            shutil.copy(path, folder)
+        yield Path(folder)
+
+
+def chosen(names: str, folder: Path) -> dict[str, RankingProfile]:
+    """The profiles of a comma-separated list, in its order.
+
+    Raises:
+        InvalidInputError: one is unknown; names those that are known.
+    """
+    known: Mapping[str, RankingProfile] = load_profiles(folder)
+    wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        raise InvalidInputError(
+            "profile", f"unknown: {', '.join(unknown)}; known: {', '.join(sorted(known))}"
+        )
+    return {name: known[name] for name in wanted}

@@ -1,0 +1,58 @@
+"""Writes a report: the JSON, and beside it Markdown, charts and a page. The commands of the lab call it.
+
+Every file is whole or as it was before: written beside its place, then renamed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from helix_lab.report.charts import draw_charts
+from helix_lab.report.figures import finite
+from helix_lab.report.markdown import FOLDED, report_markdown
+from helix_lab.report.page import render_page
+from helix_shared.errors import InvalidInputError
+
+CHARTS: Final = ("quality.png", "latency.png", "stages.png")
+
+
+def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
+    """Write `out` (JSON) and its neighbours; report.md, report.charts and report.html for report.json.
+
+    Numbers that are none (NaN, infinity) are written as null. A chart of an earlier report that this
+    one has no figures for is removed. Returns the files written, `out` first.
+
+    Raises:
+        InvalidInputError: `out` would be overwritten by its own neighbours.
+    """
+    if out.suffix in {".md", ".html"}:
+        raise InvalidInputError("out", f"is {out.name}: that is a neighbour's name, end it in .json")
+    report = finite(report)
+    _replace(out, (json.dumps(report, indent=2) + "\n").encode())
+    folder = out.with_suffix(".charts")
+    drawn = draw_charts(report)
+    for name in CHARTS:
+        if name not in drawn:
+            (folder / name).unlink(missing_ok=True)
+    links = {name: quote(f"{folder.name}/{name}") for name in drawn}
+    markdown = report_markdown(report, charts=links)
+    page = render_page(markdown, images={links[name]: drawn[name] for name in drawn}, folded=FOLDED)
+    written = {
+        out.with_suffix(".md"): markdown.encode(),
+        **{folder / name: chart for name, chart in drawn.items()},
+        out.with_suffix(".html"): page.encode(),
+    }
+    for path, content in written.items():
+        _replace(path, content)
+    return [out, *written]
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_bytes(content)
+    beside.replace(path)

@@ -1,0 +1,68 @@
+"""Vectors kept on disk by content and model, so that no text is embedded twice over many runs.
+
+One SQLite file per model checksum. The lab's encoder asks here instead of in its memory; the query
+service never does, so what is timed is real.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+
+from helix_shared.encoders.vector_cache import text_key
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+COMMIT_EVERY: Final = 500
+"""Vectors between two commits: what a killed run embeds again at most."""
+
+
+class VectorStore:
+    """A cache of one model's vectors; a context manager, safe to use from several threads."""
+
+    def __init__(self, folder: Path, *, model: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._uncommitted = 0
+        self._database = sqlite3.connect(folder / f"{model}.sqlite", check_same_thread=False, timeout=60)
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+        )
+
+    def get(self, text: str) -> np.ndarray | None:
+        """The vector of `text`, read-only, if it was ever kept."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT vector FROM vectors WHERE text = ?", (text_key(text),)
+            ).fetchone()
+        return None if row is None else np.frombuffer(row[0], "<f4")
+
+    def put(self, text: str, vector: np.ndarray) -> None:
+        """Keep `vector` for good."""
+        row = (text_key(text), vector.astype("<f4").tobytes())
+        with self._lock:
+            self._database.execute("INSERT OR IGNORE INTO vectors VALUES (?, ?)", row)
+            self._uncommitted += 1
+            if self._uncommitted >= COMMIT_EVERY:
+                self._database.commit()
+                self._uncommitted = 0
+
+    def close(self) -> None:
+        """Commit and close."""
+        with self._lock:
+            self._database.commit()
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

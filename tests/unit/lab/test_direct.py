@@ -1,0 +1,128 @@
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helix.events import encode_event
+from helix_lab.ask import request_of
+from helix_lab.build import BUILT
+from helix_lab.data import EvaluationSet
+from helix_lab.direct import build_direct, corpus_folder, open_direct
+from helix_lab.handles import event_of
+from helix_lab.rehearsal import Rehearsal
+from helix_lab.vector_store import VectorStore
+from helix_query.columns import STORED_COLUMNS
+from helix_query.profile import load_profiles
+
+MARK = "zzleak"
+PROFILES = load_profiles()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The lab's folder, shared so that the corpus is built once."""
+    return tmp_path_factory.mktemp("lab")
+
+
+def test_no_field_of_an_event_or_request_holds_an_id_of_the_set(small_set: EvaluationSet) -> None:
+    """Documents, sessions, tenants and questions reach the engine as handles only."""
+    events = [encode_event(event_of(small_set, n)) for n in range(len(small_set.documents))]
+    requests = [
+        request_of(small_set, question, profile="helix", top_k=10).SerializeToString()
+        for question in small_set.questions
+    ]
+    assert len(events) == 72
+    assert not [body for body in (*events, *requests) if MARK.encode() in body]
+
+
+def test_no_column_of_a_built_corpus_holds_an_id_of_the_set(
+    small_set: EvaluationSet, home: Path, models_dir: Path
+) -> None:
+    """Nothing in the published generation does, neither in a column nor in a byte of its files."""
+    build_direct(small_set, home, models_dir)
+    with open_direct(small_set, home, models_dir, PROFILES) as corpus:
+        generation = corpus.served.generation
+        count = generation.manifest.counts.signals
+        rows = generation.vectors.take(np.arange(count), columns=STORED_COLUMNS).to_pylist()
+    assert len(rows) >= 72
+    assert MARK not in str(rows)
+    files = [path for path in corpus_folder(small_set, home, models_dir).rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if MARK.encode() in path.read_bytes() or MARK in path.name]
+
+
+def test_a_built_corpus_is_used_again(small_set: EvaluationSet, home: Path, models_dir: Path) -> None:
+    """The same documents, code and model: nothing to do."""
+    build_direct(small_set, home, models_dir)
+    assert not build_direct(small_set, home, models_dir)
+
+
+def test_a_changed_document_makes_another_corpus(
+    small_set: EvaluationSet, home: Path, models_dir: Path
+) -> None:
+    """One word is enough."""
+    documents = [replace(small_set.documents[0], text="Something else."), *small_set.documents[1:]]
+    changed = replace(small_set, documents=documents)
+    assert corpus_folder(changed, home, models_dir) != corpus_folder(small_set, home, models_dir)
+
+
+def test_a_killed_build_is_begun_anew(
+    make_set: Callable[..., EvaluationSet], tmp_path: Path, models_dir: Path
+) -> None:
+    """A folder without its mark is not trusted."""
+    data = make_set("killed", turns=6, notes=6)
+    build_direct(data, tmp_path, models_dir)
+    (corpus_folder(data, tmp_path, models_dir) / BUILT).unlink()
+    assert build_direct(data, tmp_path, models_dir)
+    with open_direct(data, tmp_path, models_dir, PROFILES) as corpus:
+        assert corpus.ask(data.questions[0], "helix", top_k=10).ranking
+
+
+def test_a_question_finds_its_document_in_its_own_tenant(
+    small_set: EvaluationSet, home: Path, models_dir: Path
+) -> None:
+    """Answers carry the set's ids again, and never another tenant's document."""
+    build_direct(small_set, home, models_dir)
+    tenant = {document.id: document.tenant for document in small_set.documents}
+    with open_direct(small_set, home, models_dir, PROFILES) as corpus:
+        for question in small_set.questions:
+            answer = corpus.ask(question, "helix", top_k=20)
+            assert {tenant[found] for found in answer.ranking} == {question.tenant}
+            assert set(small_set.relevant[question.id]) <= set(answer.ranking[:10])
+            assert answer.packed
+            assert 0 < answer.packed_tokens <= 2_000
+            assert list(answer.stages_ms)[:3] == ["embed", "route", "retrieve"]
+            assert sum(answer.stages_ms.values()) <= answer.milliseconds
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_a_rehearsal_ranks_as_the_direct_path_does(
+    small_set: EvaluationSet, home: Path, models_dir: Path, profile: str
+) -> None:
+    """What it remembers changes nothing, the first time and the second."""
+    build_direct(small_set, home, models_dir)
+    with open_direct(small_set, home, models_dir, PROFILES) as corpus:
+        asked = {question.id: corpus.ask(question, profile, top_k=50) for question in small_set.answerable}
+        rehearsal = Rehearsal(corpus)
+        for _ in range(2):
+            answers = rehearsal.run(PROFILES[profile]).by_question
+            assert {name: answer.ranking for name, answer in answers.items()} == {
+                name: answer.ranking for name, answer in asked.items()
+            }
+
+
+def test_a_vector_is_kept_bit_for_bit(tmp_path: Path) -> None:
+    """A second process gets what the first one put."""
+    vector = np.linspace(-1, 1, 384, dtype=np.float32)
+    with VectorStore(tmp_path, model="abc") as store:
+        assert store.get("text") is None
+        store.put("text", vector)
+    with VectorStore(tmp_path, model="abc") as store:
+        kept = store.get("text")
+        assert kept is not None
+        assert kept.tobytes() == vector.tobytes()
+        assert not kept.flags.writeable
+    with VectorStore(tmp_path, model="other") as store:
+        assert store.get("text") is None

@@ -1,0 +1,51 @@
+from pathlib import Path
+
+from helix_lab.answers import Answer
+from helix_lab.data import EvaluationSet
+from helix_lab.runs import RunFile
+
+
+def answer(question_id: str) -> Answer:
+    """An answer with every field filled."""
+    return Answer(
+        question_id, ("b", "a"), 1.5, {"embed": 0.5}, packed=("b",), packed_tokens=7, confidence=0.4
+    )
+
+
+def test_a_run_goes_on_where_it_was(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """What is in the file is not asked again, and comes back as it was."""
+    first = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    first.fill([answer(question.id) for question in small_set.questions[:4]])
+    second = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    assert second.missing == small_set.questions[4:]
+    assert second.run == first.run
+    assert second.run.answers[0] == answer(small_set.questions[0].id)
+
+
+def test_half_a_line_of_a_killed_run_is_asked_again(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """Neither trusted, nor in the way of the next answer."""
+    run = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    run.fill([answer(question.id) for question in small_set.questions[:2]])
+    run.path.write_text(run.path.read_text()[:-9])
+    again = RunFile(tmp_path, small_set, "helix", inputs=["code"])
+    assert again.missing == small_set.questions[1:]
+    again.fill([answer(question.id) for question in again.missing])
+    assert not RunFile(tmp_path, small_set, "helix", inputs=["code"]).missing
+
+
+def test_other_inputs_are_another_run(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """Code, model, constants and path are part of what a run is known by."""
+    RunFile(tmp_path, small_set, "helix", inputs=["code"]).fill(
+        [answer(question.id) for question in small_set.questions]
+    )
+    assert len(RunFile(tmp_path, small_set, "helix", inputs=["new code"]).missing) == 11
+    assert len(RunFile(tmp_path, small_set, "other", inputs=["code"]).missing) == 11
+
+
+def test_forgetting_begins_anew(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """`--fresh` leaves nothing behind."""
+    run = RunFile(tmp_path, small_set, "helix", inputs=[])
+    run.fill([answer(question.id) for question in small_set.questions])
+    run.forget()
+    assert len(run.missing) == 11
+    assert not run.path.exists()
