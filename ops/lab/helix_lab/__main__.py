@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -16,9 +17,15 @@ from helix_lab.bench import bench
 from helix_lab.data import EvaluationSet, load_set, set_names
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.figures import figures_of
+from helix_lab.peers.command import Entry, embed_set, peers_command
+from helix_lab.peers.run import ENGINES
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.report.write import write_report
 from helix_lab.stream import Loading
+from helix_lab.vector_store import VectorStore
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 from helix_shared.telemetry import configure_logging
@@ -29,6 +36,7 @@ SHOWN: Final = ("R@5", "R@10", "Hit@5", "Hit@10", "All@5", "MRR@10", "nDCG@10", 
 app = typer.Typer(
     help="Evaluation and benchmarks of Helix.", no_args_is_help=True, pretty_exceptions_enable=False
 )
+PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
 PIPED_WIDTH: Final = 130
 """Columns where there is no terminal to ask: a table must not be cut in a log."""
 
@@ -58,11 +66,9 @@ def eval_command(
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
     loaded = _load(data, sets, corpus_from, limit)
-    models = helix_home() / "models"
-    ensure_default_model(models)
     evaluation = Evaluation(
         home=helix_home() / "lab",
-        models=models,
+        models=_models(),
         path=path,  # type: ignore[arg-type] # checked above
         top_k=top_k,
         own_profiles=profiles_dir,
@@ -82,7 +88,56 @@ def eval_command(
         console.print(f"written: {out} and beside it {out.stem}.md, {out.stem}.html, charts")
 
 
+@app.command(name="peers")
+def peers(
+    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
+    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    profile: Annotated[str, typer.Option(help="Ranking profiles of Helix, comma between.")] = "helix",
+    engines: Annotated[str, typer.Option(help="Peers, comma between; none: all.")] = "",
+    python: Annotated[Path, typer.Option(help="Interpreter of the peers' environment.")] = PEERS_PYTHON,
+    out: Annotated[Path | None, typer.Option(help="Report: JSON; Markdown, page, charts beside.")] = None,
+    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
+    top_k: Annotated[int, typer.Option(help="Documents asked for.", min=10, max=200)] = 50,
+    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+) -> None:
+    """Ask other engines the same questions over the same vectors; Helix beside them, in one table."""
+    loaded = _load(data, sets, corpus_from, limit)
+    evaluation = Evaluation(home=helix_home() / "lab", models=_models(), path=DIRECT, top_k=top_k, fresh=True)
+    with profile_folder(None) as folder:
+        profiles = chosen(profile, folder)
+    model = default_model(evaluation.models)
+
+    def entries() -> Iterator[Entry]:
+        for one in loaded:
+            own = evaluation.runs(one, profiles, console)
+            with (
+                VectorStore(evaluation.home / "vectors", model=read_card(model).checksum) as store,
+                Encoder.load(model, cache=store) as encoder,
+            ):
+                vectors = embed_set(one, encoder)
+            yield Entry(one, *vectors, own=tuple(own))
+
+    names = [name.strip() for name in engines.split(",") if name.strip()] or ENGINES
+    report = peers_command(
+        entries(),
+        python=python,
+        folder=evaluation.home / "peers",
+        console=console,
+        engines=names,
+        top_k=top_k,
+    )
+    if out is not None:
+        write_report(report | {"meta": meta(evaluation)}, out)
+        console.print(f"written: {out} and beside it {out.stem}.md, {out.stem}.html, charts")
+
+
 app.command(name="bench")(bench)
+
+
+def _models() -> Path:
+    models = helix_home() / "models"
+    ensure_default_model(models)
+    return models
 
 
 def _load(data: Path, sets: str, corpus_from: Path | None, limit: int | None) -> list[EvaluationSet]:

@@ -41,7 +41,7 @@ def abstention(run: Run, data: EvaluationSet) -> Abstention | None:
         InvalidInputError: the run is not one of this set.
     """
     check_run(run, data)
-    if not data.answerable or not data.unanswerable or _packs_nothing(run):
+    if not data.answerable or not data.unanswerable or packs_nothing(run):
         return None
     answerable, unanswerable = (_answers(run, asked) for asked in (data.answerable, data.unanswerable))
     return Abstention(
@@ -57,7 +57,8 @@ def abstained(answer: Answer) -> bool:
     return answer.skipped or not answer.packed
 
 
-def _packs_nothing(run: Run) -> bool:
+def packs_nothing(run: Run) -> bool:
+    """The engine ranks, but never hands over a context."""
     return any(answer.ranking for answer in run.answers) and not any(answer.packed for answer in run.answers)
 
 

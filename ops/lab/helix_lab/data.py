@@ -87,10 +87,14 @@ def set_names(folder: Path) -> list[str]:
     Raises:
         NotFoundError: there is no such folder, or no set in it.
     """
-    found = sorted(path.parent.name for path in folder.glob("*/queries.jsonl.gz"))
+    found = _sets_in(folder)
     if not found:
         raise NotFoundError(f"{folder} holds no evaluation set; a set is a folder with queries.jsonl.gz")
     return found
+
+
+def _sets_in(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob("*/queries.jsonl.gz"))
 
 
 def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
@@ -105,6 +109,10 @@ def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
     """
     base, _, variant = folder.name.partition(":")
     home, ending = folder.with_name(base), f"_{variant}" if variant else ""
+    if not home.is_dir():
+        raise NotFoundError(
+            f"there is no set {base} in {home.parent}; there: {', '.join(_sets_in(home.parent))}"
+        )
     corpus = _find_corpus(home, corpus_from)
     documents = [Document(*_fields(row, Document)) for row in _rows(corpus)]
     questions_file = home / f"queries{ending}.jsonl.gz"

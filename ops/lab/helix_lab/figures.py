@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_lab.abstention import abstention
+from helix_lab.abstention import abstention, packs_nothing
 from helix_lab.answers import Answer, Run
 from helix_lab.data import EvaluationSet
 from helix_lab.intervals import differences, intervals
@@ -81,8 +81,10 @@ def _abstention(run: Run, data: EvaluationSet) -> dict[str, Any] | None:
     }
 
 
-def _packed(run: Run, data: EvaluationSet) -> dict[str, float]:
+def _packed(run: Run, data: EvaluationSet) -> dict[str, float] | None:
     """Tokens and share of the relevant documents handed over, over answerable questions."""
+    if packs_nothing(run):
+        return None
     answers = run.by_question
     asked = [(answers[question.id], data.relevant[question.id].keys()) for question in data.answerable]
     evidence = [len(relevant & set(answer.packed)) / len(relevant) for answer, relevant in asked]
