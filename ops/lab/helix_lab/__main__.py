@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from helix_cli.models import ensure_default_model
+from helix_lab.ablate import ablate_command
 from helix_lab.bench import bench
-from helix_lab.data import EvaluationSet, load_set, set_names
+from helix_lab.data import EvaluationSet, load_sets
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
@@ -22,6 +23,7 @@ from helix_lab.peers.run import ENGINES
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.report.write import write_report
 from helix_lab.stream import Loading
+from helix_lab.tune import tune_command
 from helix_lab.vector_store import VectorStore
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
@@ -65,7 +67,7 @@ def eval_command(
     """
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
-    loaded = _load(data, sets, corpus_from, limit)
+    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(
         home=helix_home() / "lab",
         models=_models(),
@@ -101,7 +103,7 @@ def peers(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
 ) -> None:
     """Ask other engines the same questions over the same vectors; Helix beside them, in one table."""
-    loaded = _load(data, sets, corpus_from, limit)
+    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(home=helix_home() / "lab", models=_models(), path=DIRECT, top_k=top_k, fresh=True)
     with profile_folder(None) as folder:
         profiles = chosen(profile, folder)
@@ -131,6 +133,8 @@ def peers(
         console.print(f"written: {out} and beside it {out.stem}.md, {out.stem}.html, charts")
 
 
+app.command(name="ablate")(ablate_command)
+app.command(name="tune")(tune_command)
 app.command(name="bench")(bench)
 
 
@@ -138,13 +142,6 @@ def _models() -> Path:
     models = helix_home() / "models"
     ensure_default_model(models)
     return models
-
-
-def _load(data: Path, sets: str, corpus_from: Path | None, limit: int | None) -> list[EvaluationSet]:
-    """Every set, read before anything is run: a broken file must not show after an hour."""
-    names = [name.strip() for name in sets.split(",") if name.strip()] or set_names(data)
-    loaded = [load_set(data / name, corpus_from=corpus_from) for name in dict.fromkeys(names)]
-    return [one.sample(limit) for one in loaded]
 
 
 def _print(data: EvaluationSet, figures: dict[str, dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ same model is used again.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from nats.aio.client import Client
@@ -66,11 +68,12 @@ def corpus_key(data: EvaluationSet, model: str) -> str:
     return digest.hexdigest()
 
 
-def code_digest(packages: Iterable[object]) -> str:
-    """One digest over the Python and TOML files of `packages`."""
+@functools.cache
+def code_digest(packages: tuple[ModuleType, ...]) -> str:
+    """One digest over the Python and TOML files of `packages`, taken once: what runs is what was imported."""
     digest = hashlib.blake2b(digest_size=12)
     for package in packages:
-        folder = Path(str(getattr(package, "__file__", ""))).parent
+        folder = Path(str(package.__file__)).parent
         for path in sorted(itertools.chain(folder.rglob("*.py"), folder.rglob("*.toml"))):
             digest.update(str(path.relative_to(folder)).encode())
             digest.update(path.read_bytes())

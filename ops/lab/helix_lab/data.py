@@ -97,6 +97,20 @@ def _sets_in(folder: Path) -> list[str]:
     return sorted(path.parent.name for path in folder.glob("*/queries.jsonl.gz"))
 
 
+def load_sets(
+    folder: Path, names: str, *, corpus_from: Path | None = None, limit: int | None = None
+) -> list[EvaluationSet]:
+    """The sets of a comma-separated list, none meaning all of the folder, each of at most `limit` questions.
+
+    All are read before anything is run: a broken file must not show after an hour.
+
+    Raises: as `set_names` and `load_set`.
+    """
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or set_names(folder)
+    loaded = [load_set(folder / name, corpus_from=corpus_from) for name in dict.fromkeys(chosen)]
+    return [data.sample(limit) for data in loaded]
+
+
 def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
     """Read a set; one without a corpus finds it under `corpus_from`, in the folder of the same name.
 

@@ -24,7 +24,7 @@ import helix_query
 from helix_lab.answers import Answer, Run
 from helix_lab.build import PACKAGES, code_digest, corpus_key
 from helix_lab.data import EvaluationSet, Question
-from helix_lab.direct import build_direct, open_direct
+from helix_lab.direct import DirectCorpus, build_direct, open_direct
 from helix_lab.inventory import take_inventory
 from helix_lab.ranking_profiles import profile_folder
 from helix_lab.runs import RunFile
@@ -65,7 +65,7 @@ class Evaluation:
         for file in files if self.fresh else ():
             file.forget()
         if any(file.missing for file in files):
-            with _progress(console) as progress, self._open(data, progress) as corpus:
+            with progress_bar(console) as progress, self._open(data, progress) as corpus:
                 for name, file in zip(profiles, files, strict=True):
                     self._ask(corpus, name, file, progress)
         return [file.run for file in files]
@@ -73,7 +73,7 @@ class Evaluation:
     def _file(self, data: EvaluationSet, profile: RankingProfile) -> RunFile:
         inputs = (
             corpus_key(data, read_card(default_model(self.models)).checksum),
-            code_digest([helix_query]),
+            code_digest((helix_query,)),
             profile.model_dump_json(),
             f"{self.path} {self.loading} {self.top_k}",
         )
@@ -81,21 +81,19 @@ class Evaluation:
 
     @contextlib.contextmanager
     def _open(self, data: EvaluationSet, progress: Progress) -> Iterator[Corpus]:
-        with profile_folder(self.own_profiles) as folder:
-            if self.path == DIRECT:
-                task = progress.add_task(f"{data.name}: ingest", total=len(data.documents))
-                tick = partial(progress.advance, task)
-                build_direct(data, self.home, self.models, tick=tick)
-                _finish(progress, task)
-                with open_direct(data, self.home, self.models, load_profiles(folder)) as corpus:
-                    yield corpus
-            else:
-                with self._stream(data, folder, progress.console.print) as corpus:
-                    yield corpus
+        if self.path == DIRECT:
+            with opened(data, self, progress) as corpus:
+                yield corpus
+        else:
+            with self._stream(data, progress.console.print) as published:
+                yield published
 
     @contextlib.contextmanager
-    def _stream(self, data: EvaluationSet, folder: Path, say: Callable[[str], None]) -> Iterator[Corpus]:
-        with open_stream(data, self.models, folder, loading=self.loading) as corpus:
+    def _stream(self, data: EvaluationSet, say: Callable[[str], None]) -> Iterator[Corpus]:
+        with (
+            profile_folder(self.own_profiles) as folder,
+            open_stream(data, self.models, folder, loading=self.loading) as corpus,
+        ):
             killed = "; one of each worker and the writer were killed half way" if self.loading.crash else ""
             say(f"{data.name}: {corpus.published} published, recallable after {corpus.seconds:.0f} s{killed}")
             say(f"{data.name}: {take_inventory(data, corpus.client)}")
@@ -128,7 +126,20 @@ def meta(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _progress(console: Console) -> Progress:
+@contextlib.contextmanager
+def opened(data: EvaluationSet, evaluation: Evaluation, progress: Progress) -> Iterator[DirectCorpus]:
+    """The corpus of `data` in this process, built unless it is there."""
+    task = progress.add_task(f"{data.name}: ingest", total=len(data.documents))
+    build_direct(data, evaluation.home, evaluation.models, tick=partial(progress.advance, task))
+    _finish(progress, task)
+    with profile_folder(evaluation.own_profiles) as folder:
+        profiles = load_profiles(folder)
+    with open_direct(data, evaluation.home, evaluation.models, profiles) as corpus:
+        yield corpus
+
+
+def progress_bar(console: Console) -> Progress:
+    """A bar that counts and guesses the time left."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, transient=True)
 

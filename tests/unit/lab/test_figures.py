@@ -162,3 +162,9 @@ def test_a_set_without_answerable_questions_is_refused() -> None:
     """There is no quality to measure, and the reason lies in its judgements."""
     with pytest.raises(InvalidInputError, match="small: no question has a relevant document in qrels"):
         figures_of(RUN, replace(DATA, relevant={}))
+
+
+def test_an_engine_that_packs_nothing_has_no_packed_figures() -> None:
+    """Nought would read as measured."""
+    bare = replace(RUN, answers=tuple(replace(answer, packed=(), packed_tokens=0) for answer in RUN.answers))
+    assert figures_of(bare, DATA)["packed"] is None

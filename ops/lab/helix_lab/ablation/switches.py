@@ -1,0 +1,89 @@
+"""Every part of recall that can be switched off, and the constants that switch it off.
+
+A part is a stage of recall, a channel or field that finds candidates, or a signal that orders them.
+`ablate` asks every question once with and once without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from helix_lab.constants import with_constants
+from helix_query.profile import Boosts, Channel, Edge, FieldWeights, Fuse, RankingProfile
+
+Kind = Literal["stage", "channel", "signal"]
+
+ADDITIVE: Final = "additive"
+QUALITY: Final = ("recency", "salience", "confidence")
+ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
+    "rank.form": "multiplicative",
+    "rank.fused_share": 1.0,
+    "rank.strength": 0.0,
+    "rank.graph_quiet": 0.0,
+    "rank.graph_lead": 0.0,
+    "rank.boosts.*": 0.0,
+    "rank.current_strength": 0.0,
+}
+"""Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One part of recall; `off` are the constants (dotted keys) of a profile that does without it."""
+
+    name: str
+    kind: Kind
+    off: Mapping[str, Any]
+
+    def without(self, profile: RankingProfile) -> RankingProfile:
+        """`profile` with this part off; equal to `profile` where it is off already."""
+        return with_constants(profile, self.off)
+
+
+def switches_of(profile: RankingProfile) -> tuple[Switch, ...]:
+    """All switches, in the order of the stages; the only channel of a profile has none."""
+    return (*_stages(profile), *_channels(profile), *_signals(profile))
+
+
+def _stages(profile: RankingProfile) -> Iterator[Switch]:
+    yield Switch("route", "stage", {"route.enabled": False})
+    for form in get_args(Fuse.model_fields["form"].annotation):
+        if form != profile.fuse.form:
+            yield Switch(f"fuse {profile.fuse.form} (instead: {form})", "stage", {"fuse.form": form})
+    yield Switch("fuse weights by intent", "stage", {"fuse.by_intent": {}})
+    yield Switch("fuse rank bonuses", "stage", {"fuse.rank_bonuses": ()})
+    yield Switch("expand", "stage", {"expand.enabled": False})
+    yield Switch("rank", "stage", ORDER_OF_FUSION)
+    nothing_alike = {"diversify.near_duplicate": 1.01, "diversify.mmr_lambda": 1.0}
+    yield Switch("diversify", "stage", {**nothing_alike, "diversify.session_floor": 1.01})
+
+
+def _channels(profile: RankingProfile) -> Iterator[Switch]:
+    channels = profile.retrieve.channels
+    for channel in get_args(Channel):
+        others = tuple(other for other in channels if other != channel)
+        if others:
+            yield Switch(channel, "channel", {"retrieve.channels": others})
+    for name in FieldWeights.model_fields:
+        if name != "text":
+            yield Switch(f"lexicon {name}", "channel", {f"retrieve.fields.{name}": 0.0})
+    none_new = {"expand.newcomers": 0, "expand.newcomers_quiet": 0}
+    yield Switch("graph newcomers", "channel", none_new)
+
+
+def _signals(profile: RankingProfile) -> Iterator[Switch]:
+    yield Switch("cosine", "signal", {"rank.fused_share": 1.0})
+    for signal in QUALITY:
+        yield Switch(signal, "signal", {f"rank.weights.*.{signal}": 0.0})
+    yield Switch(" + ".join(QUALITY), "signal", {f"rank.weights.*.{signal}": 0.0 for signal in QUALITY})
+    blended = {"rank.graph_quiet": 0.0, "rank.graph_lead": 0.0}
+    summed = {"rank.weights.*.graph": 0.0}
+    yield Switch("graph mass", "signal", summed if profile.rank.form == ADDITIVE else blended)
+    yield Switch("graph named entities", "signal", {"expand.named_share": 0.0})
+    for edge in get_args(Edge):
+        yield Switch(f"graph {edge}", "signal", {f"expand.edges.{edge}": 0.0})
+    for boost in Boosts.model_fields:
+        yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
+    yield Switch("current value", "signal", {"rank.current_strength": 0.0})

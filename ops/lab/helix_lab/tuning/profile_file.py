@@ -1,0 +1,25 @@
+"""Writes a ranking profile as the TOML file the query service reads, with how it was found on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import tomli_w
+
+from helix_query.profile import RankingProfile
+
+
+def write_profile(profile: RankingProfile, folder: Path, *, heading: Sequence[str]) -> Path:
+    """`folder`/NAME.toml with `heading` as comment; readable by `helix_query.profile.load_profiles`.
+
+    Every constant is written, so that the profile stays what it is when a default changes.
+    """
+    values = profile.model_dump(mode="json", exclude_none=True)
+    lines = [f"# {line}".rstrip() for text in heading for line in text.splitlines() or [""]]
+    path = folder / f"{profile.name}.toml"
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_text("\n".join([*lines, tomli_w.dumps(values)]), encoding="utf-8")
+    beside.replace(path)
+    return path

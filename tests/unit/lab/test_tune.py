@@ -1,0 +1,340 @@
+import gzip
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from helix_lab.answers import Answer, Run
+from helix_lab.constants import with_constants
+from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.tune import tune_command
+from helix_lab.tuning.nested import held_out, held_out_overall, judged, tuned
+from helix_lab.tuning.objective import Objective, read_objective
+from helix_lab.tuning.profile_file import write_profile
+from helix_lab.tuning.search import Plan, search
+from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, proposed
+from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
+from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report
+from helix_query.profile import RankingProfile, load_profiles
+from helix_shared.errors import InvalidInputError
+
+HELIX = load_profiles()["helix"]
+STRENGTH = chosen_space("rank.strength,expand.restart")
+MRR = Objective("MRR@10")
+
+
+def made(name: str = "s", *, questions: int = 24, tenants: int = 1) -> EvaluationSet:
+    """Questions q0, q1, ... in turn of the tenants; each has the document d0, d1, ... and one superseded."""
+    asked = [Question(f"q{n}", "?", "", "", f"t{n % tenants}") for n in range(questions)]
+    documents = [Document(f"d{n}", "text", "", "", "", "", "") for n in range(questions + 1)]
+    relevant = {question.id: {f"d{n}": 1.0} for n, question in enumerate(asked)}
+    last = f"d{questions}"
+    return EvaluationSet(name, documents, asked, relevant, {question.id: {last} for question in asked})
+
+
+def steep(profile: RankingProfile, part: EvaluationSet) -> Run:
+    """An engine that finds the document at rank 1 if rank.strength is above .2, else at rank 2."""
+    last = part.documents[-1].id
+
+    def ranking(question: Question) -> tuple[str, ...]:
+        (document,) = part.relevant[question.id]
+        return (document, last) if profile.rank.strength > 0.2 else (last, document)
+
+    answers = tuple(Answer(question.id, ranking(question), 1.0) for question in part.questions)
+    return Run(part.name, profile.name, answers)
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A HELIX_HOME of the test's own with the model that is there already."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(models_dir)
+    monkeypatch.setenv("HELIX_HOME", str(tmp_path / "home"))
+
+
+def plan(**changes: Any) -> Plan:
+    """A small search for rank.strength and a constant nobody feels."""
+    return replace(Plan(STRENGTH, MRR, trials=12, inner=2, seed=1), **changes)
+
+
+def ids(parts: Sequence[EvaluationSet]) -> set[str]:
+    """Questions by set and id."""
+    return {f"{part.name} {question.id}" for part in parts for question in part.questions}
+
+
+def test_every_question_is_held_out_once_and_never_in_its_own_training() -> None:
+    """Of all sets together, whatever their sizes."""
+    sets = [made("a", questions=20), made("b", questions=31)]
+    splits = outer_splits(sets, folds=3, seed=0)
+    for split in splits:
+        assert not ids(split.training) & ids(split.held_out)
+        assert ids(split.training) | ids(split.held_out) == ids(sets)
+    assert sum(len(ids(split.held_out)) for split in splits) == 51
+
+
+def test_a_part_holds_no_judgement_of_other_questions() -> None:
+    """Relevant and superseded documents of what is held out are not in the training part."""
+    for split in outer_splits([made()], folds=3, seed=0):
+        (training,) = split.training
+        asked = {question.id for question in training.questions}
+        assert training.relevant.keys() == asked
+        assert training.stale.keys() == asked
+
+
+def test_questions_of_a_tenant_stay_together() -> None:
+    """They share one conversation; six tenants in three folds: two each."""
+    folds = folds_of(made(tenants=6), folds=3, salt="")
+    tenants = [{question.tenant for question in fold.questions} for fold in folds]
+    assert [len(fold) for fold in tenants] == [2, 2, 2]
+    assert len(set.union(*tenants)) == 6
+
+
+def test_fewer_tenants_than_folds_are_dealt_question_by_question() -> None:
+    """Two tenants cannot fill three folds."""
+    folds = folds_of(made(tenants=2), folds=3, salt="")
+    assert [len(fold.questions) for fold in folds] == [8, 8, 8]
+
+
+def test_folds_do_not_depend_on_the_order_of_the_questions() -> None:
+    """They follow from ids; another salt deals anew."""
+    data = made()
+    turned = replace(data, questions=data.questions[::-1])
+    first, second = folds_of(data, folds=2, salt="x"), folds_of(turned, folds=2, salt="x")
+    assert [ids([fold]) for fold in first] == [ids([fold]) for fold in second]
+    assert ids([first[0]]) not in [ids([fold]) for fold in folds_of(data, folds=2, salt="y")]
+
+
+def test_a_fold_of_too_few_questions_is_refused() -> None:
+    """14 questions make two folds of 7, but not three of 5."""
+    assert len(folds_of(made(questions=14), folds=2, salt="")) == 2
+    with pytest.raises(InvalidInputError, match=rf"s: a fold of 3 would have 4 .* at least {FEWEST}"):
+        folds_of(made(questions=14), folds=3, salt="")
+
+
+def test_too_few_inner_questions_are_refused_before_anything_is_asked() -> None:
+    """15 questions make three outer folds, but the 10 that are left do not make three inner ones."""
+
+    def unasked(profile: RankingProfile, part: EvaluationSet) -> Run:
+        raise AssertionError(f"asked {part.name} with {profile.name}")
+
+    with pytest.raises(InvalidInputError, match="a fold of 3 would have 3 questions"):
+        tuned([made(questions=15)], unasked, HELIX, plan(inner=3), outer=3)
+
+
+def test_the_search_never_asks_a_held_out_question() -> None:
+    """Whoever asks one during the search is stopped; judging asks all of them, once with each profile."""
+    sets = [made("a"), made("b", questions=30, tenants=6)]
+    for split in outer_splits(sets, folds=3, seed=3):
+        planted = ids(split.held_out)
+
+        def guarded(profile: RankingProfile, part: EvaluationSet, planted: set[str] = planted) -> Run:
+            assert not ids([part]) & planted
+            assert not {f"{part.name} {question}" for question in part.relevant} & planted
+            return steep(profile, part)
+
+        assert search(split.training, guarded, HELIX, plan()).constants
+        with pytest.raises(AssertionError):
+            judged(split, guarded, HELIX, plan())
+
+
+def test_held_out_questions_are_asked_only_after_the_search() -> None:
+    """In `judged`: every call with training questions comes before the first with held-out ones."""
+    (split, *_) = outer_splits([made()], folds=3, seed=0)
+    calls: list[bool] = []
+
+    def noted(profile: RankingProfile, part: EvaluationSet) -> Run:
+        calls.append(bool(ids([part]) & ids(split.held_out)))
+        return steep(profile, part)
+
+    judged(split, noted, HELIX, plan())
+    assert calls == sorted(calls)
+    assert calls.count(True) == 2
+
+
+def test_the_search_finds_what_helps_and_leaves_the_rest() -> None:
+    """rank.strength must pass .2; expand.restart does nothing here, so it goes back to the start."""
+    found = search([made()], steep, HELIX, plan())
+    assert found.constants.keys() == {"rank.strength"}
+    assert found.profile.rank.strength > 0.2
+    assert found.profile == with_constants(HELIX, found.constants)
+    assert (found.start_value, found.value) == (0.5, 1.0)
+
+
+def test_the_same_seed_finds_the_same_constants() -> None:
+    """Nothing else decides."""
+    first, second = (search([made()], steep, HELIX, plan()) for _ in range(2))
+    assert first == second
+    assert search([made()], steep, HELIX, plan(seed=2)).constants != first.constants
+
+
+def test_where_nothing_helps_the_start_stays() -> None:
+    """The start is among the candidates."""
+    best = with_constants(HELIX, {"rank.strength": 0.4})
+    found = search([made()], steep, best, plan())
+    assert (found.profile, found.constants) == (best, {})
+
+
+def test_what_a_search_brings_is_told_on_held_out_questions() -> None:
+    """Rank 2 becomes rank 1 for every question: half a point of MRR, in every fold, without doubt."""
+    outcome = tuned([made("a"), made("b")], steep, HELIX, plan(), outer=2)
+    gains = held_out(outcome.folds, MRR)
+    assert {name: (gain.difference, gain.low) for name, gain in gains.items()} == {
+        "a": (0.5, 0.5),
+        "b": (0.5, 0.5),
+    }
+    assert held_out_overall(outcome.folds, MRR) == (0.5, 0.5, 0.5)
+
+
+def test_a_set_that_loses_is_penalised() -> None:
+    """.9 and .3 against .5 and .5: mean .6, a mean loss of .1."""
+    means, start = {"a": 0.9, "b": 0.3}, {"a": 0.5, "b": 0.5}
+    assert Objective(penalty=0.0).value(means, start) == pytest.approx(0.6)
+    assert Objective(penalty=1.0).value(means, start) == pytest.approx(0.5)
+    assert Objective(penalty=3.0).value(means, start) == pytest.approx(0.3)
+    assert Objective(penalty=3.0).value(start, start) == pytest.approx(0.5)
+
+
+def test_a_set_may_have_a_metric_of_its_own() -> None:
+    """One metric for all, exceptions by set."""
+    read = read_objective("MRR@10, locomo=R@10", sets=["locomo", "cosqa"], penalty=2.0)
+    assert (read.metric_of("locomo"), read.metric_of("cosqa"), read.penalty) == ("R@10", "MRR@10", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("nDCG@7", "unknown: 'nDCG@7'; known: R@1"), ("cosqua=R@5", "unknown set: 'cosqua'")]
+)
+def test_an_unknown_objective_is_refused(text: str, said: str) -> None:
+    """The known ones are named."""
+    with pytest.raises(InvalidInputError, match=said):
+        read_objective(text, sets=["cosqa"], penalty=1.0)
+
+
+@pytest.mark.parametrize("knob", SPACE, ids=lambda knob: knob.key)
+def test_both_ends_of_every_knob_are_valid(knob: Knob) -> None:
+    """A constant that was renamed, or bounds wider than the profile's, show here."""
+    for value in knob.choices or (knob.low, knob.high):
+        whole = int(value) if knob.kind in {"int", "log_int"} else value
+        assert with_constants(HELIX, knob.changes(whole))
+
+
+def test_an_unknown_constant_is_refused() -> None:
+    """The known ones are named."""
+    with pytest.raises(InvalidInputError, match=r"space: unknown: fuse\.kk; known: fuse\.form, fuse\.k,"):
+        chosen_space("fuse.k, fuse.kk")
+
+
+def test_the_usual_space_leaves_retrieval_alone() -> None:
+    """A change of it costs a retrieval for every question."""
+    usual = {knob.key for knob in chosen_space("")}
+    assert {"fuse.form", "rank.graph_lead", "diversify.mmr_lambda"} <= usual
+    assert not [key for key in usual if key.startswith("retrieve.")]
+
+
+def test_of_two_weights_the_ratio_is_searched() -> None:
+    """Dense .25 makes lexical .75, and a start of 1 to 3 counts as .25."""
+    (knob,) = chosen_space("fuse.weights.dense")
+    assert knob.changes(0.25) == {"fuse.weights.dense": 0.25, "fuse.weights.lexical": 0.75}
+    start = with_constants(HELIX, {"fuse.weights.dense": 1.0, "fuse.weights.lexical": 3.0})
+    assert own_values([knob], start) == {"fuse.weights.dense": 0.25}
+
+
+def test_a_constant_nobody_reads_is_not_proposed() -> None:
+    """fuse.k is for reciprocal ranks alone; floats have three digits."""
+    space = chosen_space("fuse.k,fuse.form,expand.restart")
+    rrf = {"fuse.form": "rrf", "fuse.k": 10, "expand.restart": 0.123456}
+    assert proposed(optuna.trial.FixedTrial(rrf), space, HELIX) == rrf | {"expand.restart": 0.123}
+    minmax = {"fuse.form": "minmax", "expand.restart": 0.5}
+    assert proposed(optuna.trial.FixedTrial(minmax), space, HELIX) == minmax
+
+
+def test_a_written_profile_is_read_back_the_same(tmp_path: Path) -> None:
+    """By the service's own loader, comment and all."""
+    profile = with_constants(HELIX, {"name": "mine", "fuse.rank_bonuses": (0.1, 0.05), "fuse.k": 7})
+    path = write_profile(profile, tmp_path / "own", heading=["Found so.", "", "And so."])
+    assert path.read_text().startswith("# Found so.\n#\n# And so.\n")
+    assert load_profiles(tmp_path / "own")["mine"] == profile
+
+
+def test_the_report_says_what_was_held_out_and_what_changed() -> None:
+    """24 questions at rank 2 before, at rank 1 after."""
+    sets = [made("a")]
+    outcome = tuned(sets, steep, HELIX, plan(), outer=2)
+    report = tuning_report(outcome, sets, HELIX, plan(), name="mine")
+    row = report["held_out"]["sets"]["a"]
+    assert (row["start"], row["tuned"], row["gain"], row["queries"]) == (50.0, 100.0, 50.0, 24)
+    assert report["before"] == {"rank.strength": 0.03}
+    assert [fold["held_out"]["gain"] for fold in report["folds"]] == [50.0, 50.0]
+    page = tuning_markdown(report)
+    assert "Held out, the search gains +50.00 points [+50.00, +50.00] over helix." in page
+    assert "| `rank.strength` | 0.03 |" in page
+    assert profile_heading(report)[1] == "Sets: a (MRR@10, 24 questions)."
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_command_tunes_a_built_corpus(tmp_path: Path) -> None:
+    """20 notes, 20 questions, real stages: a profile the service reads, and what its search was worth."""
+    written(tmp_path / "sets" / "notes")
+    app = typer.Typer()
+    app.command()(tune_command)
+    options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.strength"
+    places = ["--data", str(tmp_path / "sets"), "--out", str(tmp_path / "own")]
+    done = CliRunner().invoke(app, [*places, *options.split()], catch_exceptions=False)
+    assert done.exit_code == 0
+    profile = load_profiles(tmp_path / "own")["mine"]
+    report = json.loads((tmp_path / "own" / "mine.json").read_text())
+    assert report["held_out"]["sets"]["notes"]["queries"] == 20
+    assert len(report["folds"]) == 2
+    assert with_constants(HELIX, report["constants"]).fuse == profile.fuse
+    assert tomllib.loads((tmp_path / "own" / "mine.toml").read_text())["name"] == "mine"
+    assert "# mine: helix tuned on 1 sets" in (tmp_path / "own" / "mine.md").read_text()
+
+
+def written(folder: Path) -> None:
+    """Notes on twenty birds, and a question about each."""
+    waders = [
+        "heron",
+        "osprey",
+        "plover",
+        "bittern",
+        "dunlin",
+        "avocet",
+        "curlew",
+        "gadwall",
+        "dotterel",
+        "whimbrel",
+    ]
+    others = [
+        "kestrel",
+        "wren",
+        "siskin",
+        "merlin",
+        "pipit",
+        "goshawk",
+        "twite",
+        "redpoll",
+        "nuthatch",
+        "stonechat",
+    ]
+    birds = [*waders, *others]
+    folder.mkdir(parents=True)
+    corpus = [{"id": bird, "text": f"The {bird} was seen near pond {n}."} for n, bird in enumerate(birds)]
+    queries = [{"id": f"q-{bird}", "text": f"Where was the {bird} seen?"} for bird in birds]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        body = "\n".join(map(json.dumps, rows)).encode()
+        (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(body))
+    (folder / "qrels.tsv").write_text("q\td\ts\n" + "".join(f"q-{bird}\t{bird}\t1\n" for bird in birds))
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_command_refuses_a_bad_name_before_it_searches(tmp_path: Path) -> None:
+    """The name of a profile is the name of its file."""
+    written(tmp_path / "sets" / "notes")
+    with pytest.raises(InvalidInputError, match="name: String should match"):
+        tune_command(data=tmp_path / "sets", name="No Name", out=tmp_path)
