@@ -6,6 +6,7 @@ what must not be stemmed.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -40,6 +41,16 @@ def english() -> TextAnalyzer:
     ):
         builder = builder.filter(step)
     return builder.build()
+
+
+def stems(text: str) -> list[str]:
+    """The analysed words of a text, in order."""
+    return list(_shared().analyze(storable(text)))
+
+
+@cache
+def _shared() -> TextAnalyzer:
+    return english()
 
 
 def storable(text: str) -> str:

@@ -7,17 +7,26 @@ a memory share the field `text`, because a question names a speaker or a title a
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from tantivy import Document, Index
+from tantivy import Document, Index, Query, Schema
 
 from helix_shared.artifacts.analysis import ANALYSER, english, storable
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.lexicon_files import link_commit, symlink_farm
-from helix_shared.artifacts.lexicon_query import FieldWeights, filter_value, lexicon_query, lexicon_schema
+from helix_shared.artifacts.lexicon_query import (
+    WORD_FIELDS,
+    FieldWeights,
+    OrdinalSet,
+    covering_query,
+    filter_value,
+    lexicon_query,
+    lexicon_schema,
+)
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -29,7 +38,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["FieldWeights", "LexiconEntry", "LexiconReader", "LexiconWriter", "entries_of", "exact_tokens"]
+__all__ = [
+    "FieldWeights",
+    "LexiconEntry",
+    "LexiconReader",
+    "LexiconWriter",
+    "OrdinalSet",
+    "entries_of",
+    "exact_tokens",
+]
 
 MOST_WORDS: Final = 48
 MOST_EXACT: Final = 16
@@ -59,6 +76,8 @@ class LexiconEntry:
     text: str
     title: str = ""
     speaker: str = ""
+    role: str = ""
+    """Whose turn it is; empty where the text is no turn."""
     context: str = ""
     expansions: tuple[str, ...] = ()
 
@@ -152,6 +171,7 @@ class LexiconReader:
         try:
             self._index = _open_index(self._farm)
             self._schema = self._index.schema
+            _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
         except BaseException:
             self.close()
@@ -187,8 +207,11 @@ class LexiconReader:
         *,
         limit: int,
         weights: FieldWeights = _DEFAULT_WEIGHTS,
+        within: OrdinalSet | None = None,
     ) -> Hits:
         """The `limit` selected memories with the best BM25 score; no hits for a text without words.
+
+        `within` selects among these ordinals alone.
 
         Raises:
             InvalidInputError: a limit out of bounds.
@@ -196,14 +219,44 @@ class LexiconReader:
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
         exact = exact_tokens(storable(query[:QUERY_CHARACTERS]))[:MOST_EXACT]
-        wanted = lexicon_query(self._schema, self.terms(query), exact, selection, weights=weights)
+        wanted = lexicon_query(
+            self._schema, self.terms(query), exact, selection, weights=weights, within=within
+        )
         if wanted is None or not self.count:
             return Hits.none()
+        return self._found(wanted, limit)
+
+    def _found(self, wanted: Query, limit: int, *, scale: float = 1.0) -> Hits:
         # tantivy reserves memory for `limit`, so it never exceeds the documents there are
         hits = self._searcher.search(wanted, limit=min(limit, self.count), count=False).hits
         ordinals = self._searcher.fast_field_values("ordinal", [address for _, address in hits])
-        scores = np.fromiter((score for score, _ in hits), np.float32, len(hits))
+        scores = np.fromiter((score * scale for score, _ in hits), np.float32, len(hits))
         return Hits.ranked(np.asarray(ordinals, dtype=np.int64), scores, limit=limit)
+
+    def covering(
+        self, query: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
+    ) -> Hits:
+        """The `limit` selected memories whose text holds most of the words of `query`; 1 is all of them.
+
+        A word counts by its rarity, inverse document frequency as in BM25 (Robertson, Zaragoza 2009), once,
+        however often it stands there. A word no text holds counts nothing.
+
+        Raises:
+            InvalidInputError: a limit out of bounds.
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        count = self.count
+        frequency = {word: self.document_frequency(word) for word in self.terms(query)}
+        rarity = {
+            word: math.log1p((count - found + 0.5) / (found + 0.5))
+            for word, found in frequency.items()
+            if found
+        }
+        if not rarity:
+            return Hits.none()
+        wanted = covering_query(self._schema, rarity, selection, within=within)
+        return self._found(wanted, limit, scale=1.0 / sum(rarity.values()))
 
     def warm(self) -> None:
         """Touch what the first search would wait for."""
@@ -221,6 +274,16 @@ def _open_index(folder: Path) -> Index:
         raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
 
 
+def _check_fields(schema: Schema, folder: Path) -> None:
+    """Refuse an index of an older layout: a query on a field it lacks would fail one by one."""
+    try:
+        for name in WORD_FIELDS:
+            Query.term_query(schema, name, "", "basic")
+    except ValueError as error:
+        reason = f"lexicon has another layout than this version: {folder}; rebuild from the log"
+        raise CorruptArtifactError(reason) from error
+
+
 def _document(row: LexiconEntry) -> Document:
     document = Document()
     document.add_integer("ordinal", row.ordinal)
@@ -233,7 +296,7 @@ def _document(row: LexiconEntry) -> Document:
 def _texts(row: LexiconEntry) -> Iterator[tuple[str, str]]:
     for field, texts in (
         ("text", (row.speaker, row.title, row.text)),
-        ("context", (row.context,)),
+        ("context" if row.role or row.speaker else "section", (row.context,)),
         ("expansions", row.expansions),
     ):
         yield from ((field, storable(text)) for text in texts if text)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.selection import Selection
 
-WORD_FIELDS: Final = ("text", "context", "expansions")
+WORD_FIELDS: Final = ("text", "context", "section", "expansions")
+"""`context` are the turns around a turn, `section` is what surrounds a piece of a longer text."""
 FILTER_FIELDS: Final = ("tenant", "owner", "audience", "type", "project", "session")
 
 _FIRST: Final = -(2**63)
@@ -33,8 +34,17 @@ class FieldWeights:
 
     text: float = 1.0
     context: float = 0.6
+    section: float = 0.6
     expansions: float = 0.3
     exact: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalSet:
+    """All ordinals below `below`, and those of `also`; the lexicon knows documents by nothing else."""
+
+    below: int
+    also: tuple[int, ...] = ()
 
 
 def lexicon_schema() -> Schema:
@@ -61,11 +71,16 @@ def lexicon_query(
     selection: Selection,
     *,
     weights: FieldWeights,
+    within: OrdinalSet | None = None,
 ) -> Query | None:
-    """Documents the selection admits that hold any of the words or exact tokens; None: nothing asked."""
+    """Documents the selection admits that hold any of the words or exact tokens; None: nothing asked.
+
+    `within` admits these ordinals alone.
+    """
     by_field: Mapping[str, tuple[float, Sequence[str]]] = {
         "text": (weights.text, words),
         "context": (weights.context, words),
+        "section": (weights.section, words),
         "expansions": (weights.expansions, words),
         "exact": (weights.exact, exact),
     }
@@ -75,10 +90,30 @@ def lexicon_query(
         if weight > 0
         for term in terms
     ]
-    if not scored:
-        return None
+    return _admitted(schema, scored, selection, within) if scored else None
+
+
+def covering_query(
+    schema: Schema, weights: Mapping[str, float], selection: Selection, *, within: OrdinalSet | None = None
+) -> Query:
+    """Documents the selection admits, each scored with the sum of the `weights` of the words its text holds.
+
+    How often a word stands there and how long the text is make no difference.
+    """
+    scored = [
+        (Occur.Should, Query.const_score_query(Query.term_query(schema, "text", word, "basic"), weight))
+        for word, weight in weights.items()
+    ]
+    return _admitted(schema, scored, selection, within)
+
+
+def _admitted(
+    schema: Schema, scored: Sequence[tuple[Occur, Query]], selection: Selection, within: OrdinalSet | None
+) -> Query:
     admitted = [(Occur.Must, _silent(clause)) for clause in _clauses(schema, selection)]
-    inner = Query.boolean_query([(Occur.Must, Query.boolean_query(scored)), *admitted])
+    if within is not None:
+        admitted.append((Occur.Must, _silent(_among(schema, within))))
+    inner = Query.boolean_query([(Occur.Must, Query.boolean_query(list(scored))), *admitted])
     tenant = _silent(_any_of(schema, "tenant", (selection.tenant_id,)))
     return Query.boolean_query([(Occur.Must, inner), (Occur.Must, tenant)])
 
@@ -107,6 +142,22 @@ def _between(schema: Schema, after: datetime | None, before: datetime | None) ->
         include_lower=True,
         include_upper=False,
     )
+
+
+def _among(schema: Schema, within: OrdinalSet) -> Query:
+    below = Query.range_query(
+        schema,
+        "ordinal",
+        FieldType.Integer,
+        lower_bound=0,
+        upper_bound=within.below,
+        include_lower=True,
+        include_upper=False,
+    )
+    if not within.also:
+        return below
+    also = Query.term_set_query(schema, "ordinal", list(within.also))
+    return Query.boolean_query([(Occur.Should, below), (Occur.Should, also)])
 
 
 def _any_of(schema: Schema, field: str, values: Iterable[str]) -> Query:

@@ -26,7 +26,9 @@ class Selection:
     """What may be returned; empty tuples and None mean "any".
 
     A row is visible if its owner is empty or `user_id`, and its audience holds `EVERYONE` or one of
-    `principals`. `event_after` is inclusive, `event_before` exclusive; both are aware times.
+    `principals`. `event_after` is inclusive, `event_before` exclusive. With `as_of` only what was created
+    by then is selected, and what was hidden since but for a forget is not left out: `Versions` judges it.
+    All are aware times.
 
     Raises:
         InvalidInputError: no tenant, a value no store can hold, or a time without a zone.
@@ -40,6 +42,7 @@ class Selection:
     session_ids: tuple[str, ...] = ()
     event_after: datetime | None = None
     event_before: datetime | None = None
+    as_of: datetime | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant_id:
@@ -47,7 +50,7 @@ class Selection:
         for name in ("tenant_id", "user_id", "principals", "types", "project_ids", "session_ids"):
             if not _storable("".join(getattr(self, name))):
                 raise InvalidInputError(name, "must be text without NUL and lone surrogates")
-        for name in ("event_after", "event_before"):
+        for name in ("event_after", "event_before", "as_of"):
             moment: datetime | None = getattr(self, name)
             if moment is not None and moment.utcoffset() is None:
                 raise InvalidInputError(name, "must carry a time zone")
@@ -74,6 +77,7 @@ class Selection:
             and (not self.session_ids or row["session_id"] in self.session_ids)
             and (self.event_after is None or event_at >= self.event_after)
             and (self.event_before is None or event_at < self.event_before)
+            and (self.as_of is None or row["created_at"] <= self.as_of)
         )
 
 

@@ -18,9 +18,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def filter_sql(selection: Selection) -> str:
-    """The filter of visible, selected, not hidden rows."""
+    """The filter of visible, selected, not hidden rows; of a past moment also rows hidden since."""
     clauses = [
-        "hidden = false",
+        *_standing(selection.as_of),
         f"owner IN ({_literals(selection.owners)})",
         f"array_has_any(audience, [{_literals(selection.audiences)}])",
     ]
@@ -36,6 +36,13 @@ def filter_sql(selection: Selection) -> str:
     if selection.event_before is not None:
         clauses.append(f"event_at < {_moment(selection.event_before)}")
     return f"({' AND '.join(clauses)}) AND (tenant_id = {_literal(selection.tenant_id)})"
+
+
+def _standing(as_of: datetime | None) -> Iterable[str]:
+    if as_of is None:
+        return ("hidden = false",)
+    # What was forgotten stays forgotten; what was superseded or expired since is judged by `Versions`.
+    return (f"created_at <= {_moment(as_of)}", "(hidden = false OR deleted_at IS NULL)")
 
 
 def ordinals_sql(ordinals: Iterable[int]) -> str:

@@ -27,6 +27,7 @@ from helix_shared.artifacts.vector_table import (
     open_table,
     rows_of_ids,
 )
+from helix_shared.artifacts.versions import Versions
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ class VectorReader:
         self._indexed = has_vector_index(self._table)
         self._row_map: RowMap | None = None
         self._lock = threading.Lock()
+        self._versions: Versions | None = None
+        self._versions_lock = threading.Lock()
 
     @property
     def columns(self) -> list[str]:
@@ -231,10 +234,22 @@ class VectorReader:
         """Rows with these ids, in any order; hidden and foreign ones too, so check the tenant."""
         return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
 
+    @property
+    def versions(self) -> Versions:
+        """Since when what is hidden is superseded; read once, when first asked for."""
+        with self._versions_lock:
+            if self._versions is None:
+                self._versions = Versions.read(self._where)
+            return self._versions
+
     def warm(self) -> None:
         """Load what the first search would wait for."""
         probe = np.ones(self.dimensions, dtype=np.float32)
         self.search(probe, Selection(tenant_id="warm"), limit=1)
+
+    def _where(self, condition: str, columns: Sequence[str]) -> pa.Table:
+        found = self._table.search().where(condition).select(list(columns)).limit(max(self.count, 1))
+        return found.to_arrow()
 
     @property
     def _rows(self) -> RowMap:

@@ -92,6 +92,11 @@ class Encoder:
         """Count the tokens of the whole text: not cut, no prefix, no special tokens."""
         return self._tokens.count(text)
 
+    @property
+    def counts_add_up(self) -> bool:
+        """Whether texts joined by white space have as many tokens as their parts together."""
+        return self._tokens.counts_add_up
+
     def close(self) -> None:
         """Let the lanes finish what they have begun and end them; `embed_many` is over after this."""
         self._lanes.shutdown(wait=True, cancel_futures=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from helix_shared.errors import CorruptArtifactError
 
@@ -57,3 +57,16 @@ class TextTokens:
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
         return len(self._counting.encode(clean_text(text), add_special_tokens=False).ids)
+
+    @property
+    def counts_add_up(self) -> bool:
+        """Whether texts joined by white space have as many tokens as their parts together.
+
+        True of BERT's tokenizers: they split at white space before anything else, and no character
+        changes with its neighbours. Others may do so as well; they are not known to.
+        """
+        return (
+            isinstance(self._counting.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
+            and isinstance(self._counting.normalizer, normalizers.BertNormalizer)
+            and isinstance(self._counting.model, models.WordPiece)
+        )

@@ -41,3 +41,11 @@ LENGTH_BEFORE_IN = frozenset([
     "responded", "scanned", "executed", "once", "twice", "times", "days", "hours", "minutes", "seconds",
     "weeks", "months",
 ])  # fmt: skip
+
+# behind "from" after one of these a date opens a stretch; after other words it tells a source, as of photos
+OPENS_A_STRETCH = frozenset([
+    "starting", "beginning", "effective", "valid", "away", "off", "closed", "open", "free", "out",
+    "busy", "available", "unavailable", "apply", "applies", "applied", "runs", "running", "ran",
+    "lasts", "starts", "begins", "leave", "holiday", "vacation", "scheduled", "planned", "booked",
+    "as", "home", "effect",
+])  # fmt: skip

@@ -12,6 +12,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from helix_shared.timex.cues import OPENS_A_STRETCH
 from helix_shared.timex.expression import EARLIEST, LATEST
 from helix_shared.timex.find import passage_and_readings
 from helix_shared.timex.reading import Passage, Reading, cue_of, words_before
@@ -28,7 +29,7 @@ _SKIPPED = frozenset([
 ])  # fmt: skip
 _OPENERS = {
     "since": "since", "before": "before", "until": "until", "till": "until", "by": "until", "after": "after",
-    "following": "after", "starting": "from",
+    "following": "after", "starting": "from", "beginning": "from", "effective": "from", "onwards": "from",
 }  # fmt: skip
 _ONWARDS = re.compile(r"\s{1,3}(?:onwards?\b|and\s{1,3}later\b|on(?=\s{0,3}(?:[,.;?!]|\Z)))")
 
@@ -72,6 +73,8 @@ def _opener(passage: Passage, reading: Reading, words: list[str]) -> str | None:
     """Return the kind of the opening words in front of a reading."""
     if _ONWARDS.match(passage.folded, reading.span[1]):
         return "from"
+    if words[-1:] == ["from"]:
+        return "from" if OPENS_A_STRETCH.intersection(words[-2:-1]) else None
     return _OPENERS.get(cue_of(words))
 
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from helix_shared.timex.cues import PHRASES
+from helix_shared.timex.cues import OPENS_A_STRETCH, PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +23,28 @@ _SENTENCE_END = re.compile(r"[.!?;\n]")
 _FUTURE = re.compile(
     r"\b(?:will|won't|shall|gonna|going to|about to|upcoming|coming|due(?! to)|deadline|scheduled"
     r"|(?:must|should)(?! have)|needs?"
-    r"|plan(?:s|ning|ned)? (?:to|on|for)|hop(?:e|es|ing) to|wants? to|would like to|looking forward"
+    r"|plan(?:s|ning|ned)? (?:to|on|for|from|until)|hop(?:e|es|ing) to|wants? to"
+    r"|would like to|looking forward"
     r"|remind|expect(?:s|ing)?|let's|see you)\b|'ll\b"
     r"|(?:\b(?:am|are|is)(?: [a-z]{1,15}){0,2}|'(?:m|re|s)) "
     r"(?:going|flying|leaving|meeting|having|visiting|travell?ing|moving"
     r"|starting|seeing|getting|taking|hosting|throwing|launching|releasing|shipping|driving|heading|attending|performing"
     r"|joining|doing|running)\b"
+)
+
+# in front of a date without a year these tell a stretch, whose near end may lie ahead as well as behind
+_STRETCH = frozenset(["from", "until", "till", "starting", "beginning", "through"])
+_TO = re.compile(r"\s{1,3}(?:to|until|till|through)\b|\s?[-\u2013]")
+_PRESENT = re.compile(
+    r"\b(?:am|is|are|isn't|aren't|has|have|do|does|starts?|begins?|opens?|closes?|runs?|applies|apply|works?|lasts?|stays?|"
+    r"takes? effect)\b|\w'(?:m|re|s)\b"
+)
+_PAST = re.compile(
+    r"\b(?:was|were|wasn't|weren't|had|did|didn't|went|came|got|said|saw|took|made|began|ran|left|met"
+    r"|[a-z]{2,20}ed)\b"
+)
+_STATES = re.compile(
+    r"\b(?:closed|planned|scheduled|booked|reserved|fixed|limited|supposed|located|married|retired|blocked)\b"
 )
 
 
@@ -103,11 +119,34 @@ def has_future_cue(passage: Passage, span: tuple[int, int]) -> bool:
     return bool(_FUTURE.search(before) or _FUTURE.search(after))
 
 
-def implied(passage: Passage, span: tuple[int, int]) -> Literal["past", "future"]:
-    """Return which occurrence a date without a year (or a weekday) means; "since" always looks back."""
-    if word_before(passage, span[0]) == "since" or not has_future_cue(passage, span):
+def implied(passage: Passage, span: tuple[int, int]) -> Literal["past", "future", "near"]:
+    """Return which occurrence a date without a year (or a weekday) means; "since" always looks back.
+
+    "near", the closer of the two, where the present tense tells a stretch: "we are closed from 21 December".
+    """
+    cue = word_before(passage, span[0])
+    if cue == "since":
         return "past"
-    return "future"
+    if has_future_cue(passage, span):
+        return "future"
+    return "near" if _tells_stretch(passage, span, cue) and _is_present(passage, span) else "past"
+
+
+def _tells_stretch(passage: Passage, span: tuple[int, int], cue: str) -> bool:
+    """Tell whether a date is an end of a stretch; "photos from 21 December" names where they come from."""
+    if cue != "from":
+        return cue in _STRETCH
+    words = words_before(passage, span[0])
+    return bool(OPENS_A_STRETCH.intersection(words[-2:-1]) or _TO.match(passage.folded, span[1]))
+
+
+def _is_present(passage: Passage, span: tuple[int, int]) -> bool:
+    """Tell whether the sentence around a span is in the present tense."""
+    start, end = span
+    before = _SENTENCE_END.split(passage.folded[max(0, start - _SENTENCE_CHARS) : start])[-1]
+    after = _SENTENCE_END.split(passage.folded[end : end + _SENTENCE_CHARS], maxsplit=1)[0]
+    sentence = _STATES.sub("", f"{before} {after}")
+    return bool(_PRESENT.search(sentence)) and not _PAST.search(sentence)
 
 
 def is_title_case(passage: Passage, span: tuple[int, int]) -> bool:

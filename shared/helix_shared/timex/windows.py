@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Unit = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
-Which = Literal["last", "this", "next", "past", "future"]
+Which = Literal["last", "this", "next", "past", "future", "near"]
 Window = tuple[datetime, datetime]
 
 _STEPS: dict[Unit, timedelta] = {
@@ -153,10 +153,13 @@ def rolling(frame: Frame, unit: Unit, count: int) -> Window:
 
 
 def weekday(day: date, number: int, which: Which) -> date:
-    """Return the date of a weekday (Monday = 0): strictly before `day`, strictly after it, or of its week."""
+    """Return the date of a weekday (Monday = 0): strictly before `day`, strictly after it, or of its week.
+
+    A stretch of days told in the present tense ("near") is the coming one.
+    """
     if which == "this":
         return begin(day, "week") + timedelta(days=number)
-    if which in ("next", "future"):
+    if which in ("next", "future", "near"):
         return day + timedelta(days=(number - day.weekday() - 1) % 7 + 1)
     return day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)
 
@@ -165,12 +168,16 @@ def yearly(frame: Frame, make: Callable[[int], Window], which: Which) -> Window:
     """Return one of the windows that recur every year (a month, a day, a season).
 
     "last" is the latest one wholly before now and "next" the earliest one starting after it; "past" and
-    "future" may also hold now; "this" holds now or belongs to the current year.
+    "future" may also hold now; "near" is the closer of these two; "this" holds now or belongs to the current
+    year.
 
     Raises:
         ValueError: No such window lies within reach (30 February).
     """
     year = frame.today.year
+    if which == "near":
+        behind, ahead = yearly(frame, make, "past"), yearly(frame, make, "future")
+        return behind if frame.now - behind[0] < ahead[0] - frame.now else ahead
     if which == "this":
         before = _made(make, year - 1)
         return before if before and _fits(before, frame.now, "future") else make(year)

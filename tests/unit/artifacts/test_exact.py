@@ -88,9 +88,9 @@ def test_time_follows_length(unit: str) -> None:
         text = (unit * length)[:length]
         best = float("inf")
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.thread_time()
             exact_tokens(text)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.thread_time() - started)
         return best
 
     assert seconds(80_000) < 12 * max(seconds(20_000), 0.002)

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from helix_shared.artifacts.lexicon import FieldWeights, LexiconEntry, LexiconReader, LexiconWriter
+from helix_shared.artifacts.lexicon import (
+    FieldWeights,
+    LexiconEntry,
+    LexiconReader,
+    LexiconWriter,
+    OrdinalSet,
+)
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
@@ -78,7 +84,7 @@ def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWrit
     hits = reader.search("otter", ACME, limit=3)
     assert hits.ordinals.tolist() == [2, 1, 0]
     assert hits.scores.tolist() == pytest.approx([hits.scores[0] * weight for weight in (1, 0.6, 0.3)])
-    assert found(reader, "otter", weights=FieldWeights(text=0, context=0)) == [0]
+    assert found(reader, "otter", weights=FieldWeights(text=0, context=0, section=0)) == [0]
 
 
 def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None:
@@ -91,7 +97,7 @@ def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None
     )
     assert found(reader, "E0308") == [0]
     assert found(reader, "src/auth/login.py")[0] == 0
-    only_exact = FieldWeights(text=0, context=0, expansions=0)
+    only_exact = FieldWeights(text=0, context=0, section=0, expansions=0)
     assert found(reader, "what about auth/login.py", weights=only_exact) == [0]
 
 
@@ -160,6 +166,22 @@ def test_of_too_many_words_the_rarest_known_ones_are_kept(tmp_path: Path, writer
     assert len(terms) == 48
     assert "needl" in terms
     assert "unseen" not in terms
+
+
+def test_a_search_may_be_held_to_some_ordinals(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A range from the first and single ones; what is outside takes no place of what is inside."""
+    reader = read(tmp_path, writer, *(entry(ordinal, text="an otter") for ordinal in range(40)))
+    unheld = reader.search("otter", ACME, limit=40)
+    for within, expected in (
+        (OrdinalSet(3), [0, 1, 2]),
+        (OrdinalSet(2, (30, 7)), [0, 1, 7, 30]),
+        (OrdinalSet(0, (39,)), [39]),
+        (OrdinalSet(0), []),
+        (OrdinalSet(99), list(range(10))),
+    ):
+        hits = reader.search("otter", ACME, limit=10, within=within)
+        assert hits.ordinals.tolist() == expected
+        assert set(hits.scores.tolist()) <= set(unheld.scores.tolist())
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, 2**40])

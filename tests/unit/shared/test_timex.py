@@ -285,6 +285,39 @@ def test_a_question_has_one_window(question: str, start: str | datetime, end: st
     assert expected == resolve_window(question, MONDAY)
 
 
+WINTER = datetime(2023, 12, 18, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        # three days ahead of the reference, and 362 days behind it
+        ("The office is closed from 21 December to 3 January", "2023-12-21", "2024-01-04"),
+        ("I'm off from 21 December until 3 January", "2023-12-21", "2024-01-04"),
+        ("It runs from 21 December to 2 January", "2023-12-21", "2024-01-03"),
+        ("The office is closed from 21 December", "2023-12-21", LATEST),
+        ("are we free from 21 December", "2023-12-21", LATEST),
+        ("what is planned from 21 December?", "2023-12-21", LATEST),
+        ("we will be away from 21 December", "2023-12-21", LATEST),
+        # the past tense looks back, and a source is a day
+        ("we were away from 21 December to 3 January", "2022-12-21", "2023-01-04"),
+        ("prices went up from 21 December", "2022-12-21", "2022-12-22"),
+        ("show the photos I have from 21 December", "2022-12-21", "2022-12-22"),
+        ("what changed, starting from 21 December?", "2022-12-21", LATEST),
+        # a month ago is nearer than eleven months ahead
+        ("we were closed from 10 November to 15 November", "2023-11-10", "2023-11-16"),
+        ("the shop is closed from 10 November to 15 November", "2023-11-10", "2023-11-16"),
+    ],
+)
+def test_a_stretch_in_the_present_tense_is_the_near_one(
+    question: str, start: str, end: str | datetime
+) -> None:
+    """A date without a year lies behind, but what "is closed from" it may as well lie ahead."""
+    expected = (utc(start), utc(end) if isinstance(end, str) else end)
+
+    assert expected == resolve_window(question, WINTER)
+
+
 @pytest.mark.parametrize(
     "question", ["When did Mel adopt the dog?", "How long ago was that?", "who may enter?"]
 )
