@@ -35,5 +35,7 @@ LAST_YEAR: Final = 2_999
 QUERY_CHARACTERS: Final = 4_096
 TOP_K: Final = 200
 TOKEN_BUDGET: Final = 100_000
+ALREADY_SERVED: Final = 1_000
+"""Memories a caller may name as served before."""
 FILTER_VALUES: Final = 64
 """Values in one recall filter (types, projects, sessions, principals)."""

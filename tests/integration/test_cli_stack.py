@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -72,6 +73,39 @@ def test_what_is_published_is_recalled(stack: Stack) -> None:
     assert "Postgres" in reply["memories"][0]["memory"]["text"]
     assert "Postgres" in run(home, "recall", "which database did we choose?")[1]
     assert "Postgres" in run(home, "recall", "which database did we choose?", "--packed")[1]
+
+
+def test_a_recall_waits_for_what_was_just_published_and_knows_what_was_before(stack: Stack) -> None:
+    """Nobody waits in between; the corrected memory is what was known before its correction."""
+    home = stack.home.root
+
+    def publish(*arguments: str) -> int:
+        code, out, err = run(home, "publish", "--json", *arguments)
+        assert code == 0, err
+        sequence: int = json.loads(out)["last_sequence"]
+        return sequence
+
+    def ask(*arguments: str) -> tuple[list[str], dict[str, Any]]:
+        for _ in range(10):
+            code, out, err = run(home, "recall", "which vessel is the flagship?", "--json", *arguments)
+            assert code == 0, err
+            reply = json.loads(out)
+            # a busy machine may need more than one deadline; what is stale says so
+            if not reply.get("stale"):
+                break
+        texts = [found["memory"]["text"] for found in reply["memories"]]
+        return [text for text in texts if "flagship" in text], reply["memories"][0]["memory"]
+
+    first = publish("--kind", "memory", "--text", "The flagship is the Aurora.")
+    texts, memory = ask("--min-seq", str(first))
+    assert texts == ["The flagship is the Aurora."]
+    wrong = f"memory_id={memory['memory_id']}"
+    again = publish("--kind", "correct", "--set", wrong, "--text", "The flagship is the Boreas.")
+    texts, later = ask("--min-seq", str(again))
+    assert texts == ["The flagship is the Boreas."]
+    assert memory["created_at"] < later["created_at"]
+    assert ask("--as-of", memory["created_at"])[0] == ["The flagship is the Aurora."]
+    assert ask("--as-of", later["created_at"])[0] == ["The flagship is the Boreas."]
 
 
 def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:

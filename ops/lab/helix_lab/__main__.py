@@ -15,6 +15,7 @@ from rich.table import Table
 from helix_cli.models import ensure_default_model
 from helix_lab.ablate import ablate_command
 from helix_lab.bench import bench
+from helix_lab.calibrate import calibrate_command
 from helix_lab.data import EvaluationSet, load_sets
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.figures import figures_of
@@ -135,6 +136,7 @@ def peers(
 
 app.command(name="ablate")(ablate_command)
 app.command(name="tune")(tune_command)
+app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
 
 

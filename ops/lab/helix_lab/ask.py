@@ -42,7 +42,8 @@ def answer_of(
 ) -> Answer:
     """The answer in a reply, `names` as of `names_of`.
 
-    How sure it is: the best cosine of the first memories, the one figure that compares across replies.
+    How sure it is: the reply's probability; where a ranking profile gives none, the best cosine of the first
+    memories, the one other figure that compares across replies.
     """
     documents = [names[found.memory.source.event_id] for found in reply.memories]
     by_memory = {found.memory.memory_id: name for found, name in zip(reply.memories, documents, strict=True)}
@@ -55,5 +56,5 @@ def answer_of(
         skipped=reply.route.skipped,
         packed=tuple(dict.fromkeys(by_memory[memory] for memory in reply.context.memory_ids)),
         packed_tokens=reply.context.tokens,
-        confidence=max(cosines, default=-1.0),
+        confidence=reply.relevance if reply.HasField("relevance") else max(cosines, default=-1.0),
     )

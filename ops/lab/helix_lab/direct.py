@@ -21,7 +21,7 @@ from helix_lab.ask import answer_of, names_of, request_of
 from helix_lab.build import Tick, build_corpus, corpus_key
 from helix_lab.data import EvaluationSet, Question
 from helix_lab.vector_store import VectorStore
-from helix_query.pool import DENSE, LEXICAL
+from helix_query.pool import SEARCHED
 from helix_query.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall import recall
 from helix_query.reply import recall_response
@@ -101,5 +101,5 @@ def open_direct(
         held.callback(serving.close)
         serving.refresh()
         served = held.enter_context(serving.lease())
-        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in (DENSE, LEXICAL)}
+        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
         yield DirectCorpus(data, served, profiles, lanes, names_of(data))

@@ -58,12 +58,12 @@ class Rehearsal:
         if way.skip:
             return Answer(question.id, (), 0.0, skipped=True)
         retrieved = self._once(
-            ("retrieve", question.id, profile.retrieve.model_dump_json()),
-            lambda: stages.retrieve(vector, self._corpus.lanes, CHANNEL_SECONDS),
+            ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), way),
+            lambda: stages.retrieve(vector, way, self._corpus.lanes, CHANNEL_SECONDS),
         )
         started = time.perf_counter()
         pool = stages.expand(stages.fuse(retrieved, vector, way), vector, way)
-        ranked = stages.diversify(stages.rank(pool, way), pool, way)
+        ranked = stages.diversify(stages.rerank(stages.rank(pool, way)), pool, way)
         milliseconds = (time.perf_counter() - started) * 1_000
         found = self._documents[pool.ordinals[ranked.positions]].tolist()
         return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli import dlq, graph, importing, models, provision, publish, recall, status, up
+from helix_cli import dlq, graph, importing, models, provision, publish, recall, status, up, why_not
 from helix_cli.failure import EXIT_CODES, HelixGroup
 from helix_shared.telemetry import configure_logging
 
@@ -39,6 +39,7 @@ app.command("up", help=up.HELP)(up.up_command)
 app.command("publish", help=publish.HELP)(publish.publish_command)
 app.command("import", help=importing.HELP)(importing.import_command)
 app.command("recall", help=recall.HELP)(recall.recall_command)
+app.command("why-not", help=why_not.HELP)(why_not.why_not_command)
 app.command("status", help=status.HELP)(status.status_command)
 app.command("graph", help=graph.HELP)(graph.graph_command)
 app.command("provision", help=provision.HELP)(provision.provision_command)

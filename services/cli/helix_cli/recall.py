@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,13 +9,15 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 from rich.table import Table
 
 from helix.recall.v1 import recall_pb2
-from helix_cli import options
+from helix_cli import asking, options
+from helix_cli.explained import print_explanation, print_waterfall
 from helix_cli.failure import EXIT_CODES
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import one_line, plain, printable, stdout
-from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # likewise
 
 SHOWN_CHARACTERS: Final = 280
@@ -31,6 +31,12 @@ HELP: Final = f"""Recall the memories that answer a question.
   helix recall "what failed?" --tenant acme --type code --after 2026-11-01
   helix recall "how do we deploy?" --tenant acme --packed | my-agent
   helix recall "when is the launch?" --tenant acme --top-k 3 --json
+  helix recall "where do we deploy?" --tenant acme --as-of 2026-11-01
+  helix recall "where do we deploy?" --tenant acme --explain
+  helix recall "what did I just say?" --tenant acme --min-seq 42
+
+--min-seq takes the sequence that `helix publish` printed: the answer waits
+for that event as long as it may, and says so if it came too early.
 
 A date without a time zone is UTC. Finding nothing is an answer, too, and ends with 0.
 
@@ -38,57 +44,58 @@ A date without a time zone is UTC. Finding nothing is an answer, too, and ends w
 """
 
 
-class Mode(StrEnum):
-    """Which channels look for candidates."""
-
-    DENSE = "dense"
-    HYBRID = "hybrid"
-    AUTO = "auto"
-
-
 def recall_command(
     question: Annotated[str, typer.Argument(help="The question, in your own words.")],
     *,
     tenant: options.Tenant = "",
-    user: Annotated[str, Option("--user", help="Sees this user's memories, too.")] = "",
-    principal: Annotated[list[str] | None, Option("--principal", help="Group or role of the caller.")] = None,
-    project: Annotated[list[str] | None, Option("--project", help="Only of this project.")] = None,
-    prefer_project: Annotated[str, Option("--prefer-project", help="The project asked from.")] = "",
-    session: Annotated[list[str] | None, Option("--session", help="Only of this session.")] = None,
-    memory_type: Annotated[list[str] | None, Option("--type", help="Only of this memory type.")] = None,
-    after: Annotated[str, Option("--after", help="Happened at or after, e.g. 2026-11-01.")] = "",
-    before: Annotated[str, Option("--before", help="Happened before.")] = "",
-    top_k: Annotated[int | None, Option("--top-k", help="How many memories, 1 to 200.")] = None,
-    budget: Annotated[int | None, Option("--budget", help="Tokens of the packed context.")] = None,
-    profile: Annotated[str, Option("--profile", help="Ranking profile.")] = "",
-    mode: Annotated[Mode, Option("--mode", help="Which channels look.")] = Mode.HYBRID,
-    never_skip: Annotated[bool, Option("--never-skip", help="Look even for small talk.")] = False,
+    user: asking.User = "",
+    principal: asking.Principals = None,
+    project: asking.Projects = None,
+    prefer_project: asking.OwnProject = "",
+    session: asking.Sessions = None,
+    memory_type: asking.Types = None,
+    after: asking.After = "",
+    before: asking.Before = "",
+    top_k: asking.TopK = None,
+    budget: asking.Budget = None,
+    profile: asking.Profile = "",
+    mode: asking.Channels = asking.Mode.HYBRID,
+    min_seq: Annotated[
+        int, Option("--min-seq", min=0, max=2**64 - 1, help="Wait for the event of this sequence.")
+    ] = 0,
+    as_of: asking.AsOf = "",
+    served: asking.Served = None,
+    around: asking.PackedAround = asking.Around.UNSPECIFIED,
+    never_skip: asking.NeverSkip = False,
+    explain: Annotated[bool, Option("--explain", help="Show how every candidate came to its rank.")] = False,
     packed: Annotated[bool, Option("--packed", help="Print the context for a prompt.")] = False,
-    full: Annotated[bool, Option("--full", help="Print whole texts in the table.")] = False,
+    full: Annotated[bool, Option("--full", help="Print whole texts, and every candidate.")] = False,
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Recall; the help text stands in `HELP`."""
-    request = recall_pb2.RecallRequest(
-        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
-        query=question,
-        filter=recall_pb2.Filter(
-            types=memory_type or [],
-            project_ids=project or [],
-            session_ids=session or [],
-            event_after=moment("--after", after),
-            event_before=moment("--before", before),
-        ),
-        top_k=_count("--top-k", top_k),
-        token_budget=_count("--budget", budget),
-        ranking_profile=profile,
-        mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
-        project_id=prefer_project,
+    request = asking.request_of(
+        question,
+        tenant=tenant,
+        user=user,
+        principal=principal,
+        project=project,
+        prefer_project=prefer_project,
+        session=session,
+        memory_type=memory_type,
+        after=after,
+        before=before,
+        top_k=top_k,
+        budget=budget,
+        profile=profile,
+        mode=mode,
+        as_of=as_of,
+        served=served,
+        around=around,
         never_skip=never_skip,
     )
-    if not tenant:
-        raise InvalidInputError("--tenant", "is missing; say whose memory to ask, e.g. --tenant acme")
+    request.min_seq, request.explain = min_seq, explain
     with RecallClient(options.query_address(query, home)) as client:
         reply = client.recall(request)
     if as_json:
@@ -97,21 +104,6 @@ def recall_command(
         _print_packed(reply)
     else:
         _print_table(reply, characters=0 if full else SHOWN_CHARACTERS)
-
-
-def moment(option: str, text: str) -> datetime | None:
-    """The moment an option names; a date is its first moment, and UTC unless it says otherwise.
-
-    Raises:
-        InvalidInputError: it is no ISO date or time.
-    """
-    if not text:
-        return None
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def route_line(route: recall_pb2.Route) -> str:
@@ -128,6 +120,8 @@ def _print_packed(reply: recall_pb2.RecallResponse) -> None:
     console = stdout()
     text = reply.context.text
     typer.echo(printable(text) if console.is_terminal else text)
+    if reply.abstained:
+        typer.echo(f"nothing packed: {reply.abstained_because}", err=True)
 
 
 def _print_table(reply: recall_pb2.RecallResponse, *, characters: int) -> None:
@@ -136,14 +130,21 @@ def _print_table(reply: recall_pb2.RecallResponse, *, characters: int) -> None:
         console.print(_table(reply, characters=characters))
     else:
         console.print("nothing found")
+    if reply.HasField("explanation"):
+        print_explanation(console, reply.explanation, all_of_them=not characters)
+        print_waterfall(console, reply)
     console.print(plain(f"route       {route_line(reply.route)}"))
+    if reply.HasField("relevance"):
+        because = f"; nothing packed: {reply.abstained_because}" if reply.abstained else ""
+        console.print(plain(f"relevance   {reply.relevance:.2f}{because}"))
     times = "  ".join(f"{stage.stage} {stage.milliseconds:.1f}" for stage in reply.stages)
     console.print(plain(f"times (ms)  total {reply.total_milliseconds:.1f}  {times}"))
     degraded = f"; without {', '.join(reply.degraded)}" if reply.degraded else ""
+    stale = f"; stale, wanted sequence {reply.wanted_sequence}" if reply.stale else ""
     console.print(
         plain(
             f"generation  {reply.generation}, applied to sequence {reply.applied_sequence}, "
-            f"ranking profile {reply.ranking_profile}{degraded}"
+            f"ranking profile {reply.ranking_profile}{degraded}{stale}"
         )
     )
 
@@ -168,9 +169,3 @@ def _day(timestamp: Timestamp) -> str:
         return ""
     happened: datetime = timestamp.ToDatetime()
     return happened.date().isoformat()
-
-
-def _count(option: str, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise InvalidInputError(option, f"{value} must be at least 1")
-    return value

@@ -61,6 +61,16 @@ class RecallClient:
         reply: recall_pb2.GetMemoryResponse = self._call(self._stub.GetMemory, request)
         return reply.memory
 
+    def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
+        """Why a memory is not in an answer, and what would bring it in.
+
+        Raises:
+            NotFoundError: it does not exist, or the caller may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.WhyNotResponse = self._call(self._stub.WhyNot, request)
+        return reply
+
     def status(self) -> recall_pb2.GetStatusResponse:
         """What the service serves.
 

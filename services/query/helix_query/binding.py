@@ -6,35 +6,50 @@ The stages know none of the three; `recall` holds their order and calls them thr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from helix_query.channels.dense import dense
-from helix_query.channels.lexical import lexical
-from helix_query.columns import STORED_COLUMNS, completed, traits, visible
-from helix_query.pool import DENSE, LEXICAL, Entry, Packed, Pool, Ranked, Retrieved, Route
+import numpy as np
+
+from helix_query.columns import alive, judged, traits, visible
+from helix_query.lazy import Lazy
+from helix_query.pool import DENSE, LEXICAL, Packed, Pool, Ranked, Retrieved, Route
+from helix_query.probe import probe
 from helix_query.question import RecalledRow
+from helix_query.searches import Searches
+from helix_query.stages.abstain import Belief, abstain, answer_features, rarity
+from helix_query.stages.bridge import bridges
+from helix_query.stages.delta import delta
 from helix_query.stages.diversify import diversify
 from helix_query.stages.embed import embed
 from helix_query.stages.expand import expand
 from helix_query.stages.fuse import fuse
-from helix_query.stages.pack import pack
-from helix_query.stages.rank import rank
+from helix_query.stages.pack import Meter, pack
+from helix_query.stages.rank import best_first, scoring
+from helix_query.stages.rerank import rerank
 from helix_query.stages.retrieve import ClearLead, retrieve
 from helix_query.stages.route import route
-from helix_shared.artifacts.signals import code
+from helix_query.stages.surround import surround
+from helix_query.stages.weigh import dense_share, features
+from helix_query.stored import entry_of, stored_rows
+from helix_query.surroundings import surroundings
+from helix_shared.artifacts.analysis import stems
+from helix_shared.artifacts.exact import exact_tokens
+from helix_shared.artifacts.ranking import Hits
+from helix_shared.artifacts.signals import MEMORY_TYPES, code
 from helix_shared.telemetry import RECALL_DEGRADED, logger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.profile import RankingProfile
     from helix_query.question import Question
+    from helix_query.routing.anchors import Probed
     from helix_query.served import Served
+    from helix_query.stages.scoring import Scoring
 
 _log = logger(__name__)
 
@@ -46,6 +61,13 @@ class Binding:
     question: Question
     served: Served
     profile: RankingProfile
+    already: Lazy[NDArray[np.int64]] = field(init=False)
+    """Ordinals of what the caller has."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "already", Lazy(lambda: self.served.ordinals_of(self.question.already_served))
+        )
 
     def embed(self) -> NDArray[np.float32]:
         """Stage 1."""
@@ -62,44 +84,46 @@ class Binding:
             centroids=self.served.centroids,
             may_skip=not self.question.never_skip,
             centroid_margin=self.profile.route.centroid_margin,
+            probe=self._probe if self.profile.route.anchors else None,
+        )
+
+    def _probe(self, phrase: str) -> Probed:
+        generation = self.served.generation
+        return probe(
+            phrase,
+            self.question.selection,
+            lexicon=generation.lexicon,
+            signals=generation.signals,
+            vectors=generation.vectors,
+            now=self.question.now,
         )
 
     def retrieve(
-        self, vector: NDArray[np.float32], lanes: Mapping[str, Executor], deadline_seconds: float
+        self,
+        vector: NDArray[np.float32],
+        way: Route,
+        lanes: Mapping[str, Executor],
+        deadline_seconds: float,
     ) -> Retrieved:
         """Stage 3, on the channels of the profile, in mode dense on that one; a missing one is counted."""
-        question, generation, constants = self.question, self.served.generation, self.profile.retrieve
-        searches = {
-            DENSE: partial(
-                dense,
-                vector,
-                question.selection,
-                vectors=generation.vectors,
-                signals=generation.signals,
-                limit=constants.dense_limit,
-                now=question.now,
-            ),
-            LEXICAL: partial(
-                lexical,
-                question.query,
-                question.selection,
-                lexicon=generation.lexicon,
-                signals=generation.signals,
-                limit=constants.lexical_limit,
-                weights=self.served.field_weights(constants.fields),
-                now=question.now,
-            ),
-        }
+        question, constants = self.question, self.profile.retrieve
+        if question.selection.as_of is not None:
+            self.served.ready_for_past()
+        searches = Searches(question, self.served, self.profile, vector, way, self.already.value)
+        of_channels = searches.of_channels()
         asked = (DENSE,) if question.mode == "dense" else constants.channels
         lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
         retrieved = retrieve(
-            {channel: searches[channel] for channel in asked},
+            {channel: of_channels[channel] for channel in asked},
+            further=() if question.mode == "dense" else searches.further(),
             lanes=lanes,
             deadline_seconds=deadline_seconds,
-            clear_lead=lead if question.mode == "auto" else None,
+            # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
+            clear_lead=lead if question.mode == "auto" and question.selection.as_of is None else None,
         )
         for channel in retrieved.degraded:
             RECALL_DEGRADED.labels(channel).inc()
+        retrieved = self._as_known(retrieved)
         return retrieved if DENSE in asked else replace(retrieved, lexical_alone=True)
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
@@ -109,21 +133,51 @@ class Binding:
             retrieved,
             cosines=partial(self.served.generation.signals.cosines, vector),
             form=constants.form,
-            weights=constants.weights_for(way.intents),
+            weights=self._weights(retrieved, vector, way),
             k=constants.k,
             rank_bonuses=constants.rank_bonuses,
-            lexical_limit=self.profile.retrieve.lexical_limit,
+            lexical_limit=self.profile.retrieve.limit_of(LEXICAL, self._top_k),
+            rephrased_weight=constants.rephrased_weight,
         )
 
+    def _weights(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Mapping[str, float]:
+        """Weight of each list; an adaptive profile shares anew what dense and lexical have together."""
+        constants, signals = self.profile.fuse, self.served.generation.signals
+        weights = constants.weights_for(way.intents)
+        lexical = retrieved.of(LEXICAL)
+        if constants.adaptive is None or lexical is None or retrieved.of(DENSE) is None:
+            return weights
+        lists = [one.hits.ordinals for one in retrieved.rankings if not one.query]
+        ordinals = np.unique(np.concatenate(lists))
+        if not len(ordinals):
+            return weights
+        seen = features(
+            lexical,
+            ordinals,
+            signals.cosines(vector, ordinals),
+            is_code=signals.type_code[ordinals] == MEMORY_TYPES.index("code"),
+            tokens=signals.token_count[ordinals],
+            words=len(stems(self.question.query)),
+            has_exact_tokens=bool(exact_tokens(self.question.query)),
+            looks_up_exactly="exact_lookup" in way.intents,
+        )
+        share = dense_share(seen, **constants.adaptive.model_dump())
+        whole = weights[DENSE] + weights[LEXICAL]
+        return weights | {DENSE: share * whole, LEXICAL: (1.0 - share) * whole}
+
     def expand(self, pool: Pool, vector: NDArray[np.float32], way: Route) -> Pool:
-        """Stage 5; mode dense and profiles without a graph return the pool as it is."""
+        """Stage 5; only for the questions that the profile walks the graph for."""
         constants, generation = self.profile.expand, self.served.generation
+        quiet = not (constants.newcomers_quiet or self.profile.rank.uses_graph_quietly)
         if not constants.enabled or self.question.mode == "dense":
             return pool
+        if quiet and "multi_hop" not in way.intents:
+            return pool
         selection = self.question.selection
+        named = self.served.named_nodes(selection.tenant_id, way.names)
         return expand(
             pool,
-            self.served.named_nodes(selection.tenant_id, way.names),
+            named,
             graph=self.served.adjacency,
             memories=self.served.memories,
             cosines=partial(generation.signals.cosines, vector),
@@ -136,27 +190,56 @@ class Binding:
             ),
             kind_factors=self.served.kind_factors(constants.edges),
             newcomers=constants.newcomers if "multi_hop" in way.intents else constants.newcomers_quiet,
+            bridge=partial(self._bridge, named) if "multi_hop" in way.intents else None,
             **constants.model_dump(exclude={"enabled", "edges", "newcomers", "newcomers_quiet"}),
         )
 
+    def _bridge(
+        self, named: NDArray[np.int64], evidence: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nodes of the entities that the texts of `evidence` point to, and how strongly."""
+        generation, tenant = self.served.generation, self.question.selection.tenant_id
+        rows = generation.vectors.take(evidence, columns=["ordinal", "title", "text"]).to_pylist()
+        texts = {row["ordinal"]: (row["title"], row["text"]) for row in rows}
+        found = bridges(
+            self.question.query,
+            generation.graph.entity_names(named),
+            [texts[ordinal] for ordinal in evidence.tolist() if ordinal in texts],
+            stems=stems,
+        )
+        nodes = [(int(node), worth) for name, worth in found.items() for node in self._nodes(tenant, name)]
+        return np.array([node for node, _ in nodes], np.int64), np.array([worth for _, worth in nodes])
+
+    def _nodes(self, tenant_id: str, name: str) -> NDArray[np.int64]:
+        return self.served.named_nodes(tenant_id, (name,))
+
     def rank(self, pool: Pool, way: Route) -> Ranked:
         """Stage 6."""
+        return best_first(pool, self.scoring(pool, way))
+
+    def scoring(self, pool: Pool, way: Route) -> Scoring:
+        """What stage 6 ranks by."""
         project = self.question.project_id
-        return rank(
+        return scoring(
             pool,
-            traits(self.served.generation.signals, pool.ordinals),
+            traits(self.served.generation.signals, pool.ordinals, as_of=self.question.selection.as_of),
             way,
             now=self.question.now,
             constants=self.profile.rank,
             type_names=self.served.type_names,
             project_code=code(project) if project else None,
+            seed=code(self.question.query),
         )
 
+    def rerank(self, ranked: Ranked) -> Ranked:
+        """Stage 6b, off in every profile that comes with the service."""
+        constants = self.profile.rerank
+        return rerank(ranked, form=constants.form, candidates=constants.candidates)
+
     def diversify(self, ranked: Ranked, pool: Pool, way: Route) -> Ranked:
-        """Stage 7, over the best candidates."""
+        """Stage 7, over the best candidates; what the caller has comes on top and goes in `delta`."""
         constants, signals = self.profile.diversify, self.served.generation.signals
-        count = self.question.top_k or self.profile.top_k
-        candidates = ranked.first(max(constants.candidates, 2 * count))
+        candidates, count = self.looked_at(ranked, pool)
         covering = "aggregation" in way.intents and constants.session_floor <= 1
         ordinals = pool.ordinals[candidates.positions]
         return diversify(
@@ -168,18 +251,29 @@ class Binding:
             near_duplicate=constants.near_duplicate,
             mmr_lambda=constants.mmr_lambda,
             session_floor=constants.session_floor if covering else None,
+            coverage_lambda=constants.coverage_lambda,
         )
+
+    def looked_at(self, ranked: Ranked, pool: Pool) -> tuple[Ranked, int]:
+        """The best, which alone are looked at for duplicates, and how many of them are chosen."""
+        count = self._top_k + int(np.isin(pool.ordinals, self.already.value).sum())
+        return ranked.first(max(self.profile.diversify.candidates, 2 * count)), count
+
+    def delta(self, ranked: Ranked, pool: Pool) -> tuple[Ranked, int]:
+        """Stage 7b: without what the caller has, and how many that were."""
+        has = np.isin(pool.ordinals[ranked.positions], self.already.value)
+        return delta(ranked, has, count=self._top_k)
 
     def fetch(self, ranked: Ranked, pool: Pool) -> tuple[RecalledRow, ...]:
         """The rows of the chosen, best first; each is checked once more against the caller's scope."""
-        generation = self.served.generation
+        generation, selection = self.served.generation, self.question.selection
         ordinals = pool.ordinals[ranked.positions]
-        stored = generation.vectors.take(ordinals, columns=STORED_COLUMNS).to_pylist()
-        by_ordinal = {row["ordinal"]: row for row in completed(stored, generation.signals)}
+        rows = stored_rows(self.served, ordinals, selection, now=self.question.now)
+        by_ordinal = {row["ordinal"]: row for row in rows}
         fetched = []
         for position, ordinal, score in zip(ranked.positions, ordinals.tolist(), ranked.scores, strict=True):
             row = by_ordinal.get(ordinal)
-            if row is None or row["hidden"] or not self.question.selection.admits(row):
+            if row is None or not selection.admits(row):
                 _log.error("row_withheld", ordinal=ordinal, generation=generation.manifest.generation)
                 continue
             entities = tuple(generation.graph.entities_of(ordinal))
@@ -187,19 +281,62 @@ class Binding:
             fetched.append(RecalledRow(row, entities, float(score), cosine, pool.channels_of(position)))
         return tuple(fetched)
 
-    def pack(self, rows: tuple[RecalledRow, ...]) -> Packed:
-        """Stage 8, counted by the generation's own tokenizer."""
-        return pack(
-            [
-                Entry(row["memory_id"], heading(row), row["text"], row["token_count"])
-                for row in (found.row for found in rows)
+    def abstain(
+        self, rows: tuple[RecalledRow, ...], pool: Pool, retrieved: Retrieved, way: Route
+    ) -> Belief | None:
+        """Stage 7c: how likely the rows answer; None where the profile or the channels do not tell."""
+        constants = self.profile.abstain
+        if constants.memory is None and constants.answer is None:
+            return None
+        lexicon, order = self.served.generation.lexicon, np.argsort(pool.ordinals)
+        ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
+        found = answer_features(
+            pool,
+            order[np.searchsorted(pool.ordinals[order], ordinals)],
+            np.array([found.score for found in rows]),
+            retrieved,
+            rarities=[
+                rarity(lexicon.document_frequency(word), lexicon.count)
+                for word in lexicon.terms(self.question.query)
             ],
-            token_budget=self.question.token_budget or self.profile.token_budget,
-            count_tokens=self.served.encoder.count_tokens,
+            intents=way.intents,
         )
+        return None if found is None else abstain(found, **dict(constants))
 
+    def pack(self, rows: tuple[RecalledRow, ...]) -> Packed:
+        """Stage 8, counted by the generation's own tokenizer; then what stands around, into the rest."""
+        budget, encoder = self.question.token_budget or self.profile.token_budget, self.served.encoder
+        entries = [entry_of(found.row) for found in rows]
+        meter = Meter(encoder.count_tokens, adds_up=encoder.counts_add_up)
+        packed = pack(entries, token_budget=budget, meter=meter)
+        expand_context = self.question.expand_context or self.profile.pack.expand_context
+        if expand_context == "none" or not packed.memory_ids:
+            return packed
+        around = surroundings(
+            [found.row for found in rows],
+            packed,
+            self.question,
+            self.served,
+            whole=expand_context == "session",
+            room=budget - packed.tokens,
+            limit=self.profile.pack.surrounding_limit,
+            already=self.already.value,
+        )
+        return surround(entries, packed, around, token_budget=budget, meter=meter)
 
-def heading(row: Mapping[str, Any]) -> str:
-    """Date, and title or speaker, as they stand behind a citation number."""
-    parts = [f"{row['occurred_at']:%Y-%m-%d}", row["speaker"] or row["role"], row["title"]]
-    return ", ".join(part for part in parts if part)
+    @property
+    def _top_k(self) -> int:
+        return self.question.top_k or self.profile.top_k
+
+    def _as_known(self, retrieved: Retrieved) -> Retrieved:
+        """Without what was not known and valid at `as_of`, whatever a channel made of it."""
+        generation, selection = self.served.generation, self.question.selection
+        if selection.as_of is None:
+            return retrieved
+        moment, past = judged(selection, generation.vectors, self.question.now)
+        kept = []
+        for ranking in retrieved.rankings:
+            hits = ranking.hits
+            living = alive(generation.signals, hits.ordinals, now=moment, past=past)
+            kept.append(replace(ranking, hits=Hits(hits.ordinals[living], hits.scores[living])))
+        return replace(retrieved, rankings=tuple(kept))

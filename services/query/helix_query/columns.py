@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.signals import Signals
     from helix_shared.artifacts.vectors import VectorReader
+    from helix_shared.artifacts.versions import Versions
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_MOMENT: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
@@ -41,6 +42,7 @@ SIGNAL_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", 
 SIGNAL_VALUES: Final = (
     "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
 )  # fmt: skip
+NONE: Final = np.empty(0, np.int64)
 REACH: Final = 4
 """How much deeper a channel is asked when dead memories took places of living ones."""
 
@@ -50,10 +52,19 @@ def microseconds(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def alive(signals: Signals, ordinals: NDArray[np.int64], *, now: datetime) -> NDArray[np.bool_]:
-    """Which memories are recalled at `now`: not hidden, valid already and still, not expired."""
+def alive(
+    signals: Signals, ordinals: NDArray[np.int64], *, now: datetime, past: Versions | None = None
+) -> NDArray[np.bool_]:
+    """Which memories are recalled at `now`: not hidden, valid already and still, not expired.
+
+    With `past` as it was known at `now`: created by then, and what was superseded or expired since was
+    not hidden yet (ops/decisions/0011).
+    """
     moment = microseconds(now)
     living = ~signals.hidden[ordinals]
+    if past is not None:
+        living |= past.current(ordinals, moment)
+        living &= signals.created_at[ordinals] <= moment
     # NO_TIME is the least integer, so a missing start has always begun.
     living &= signals.valid_from[ordinals] <= moment
     for ends in (signals.valid_to[ordinals], signals.expires_at[ordinals]):
@@ -61,14 +72,34 @@ def alive(signals: Signals, ordinals: NDArray[np.int64], *, now: datetime) -> ND
     return living
 
 
-def living_hits(search: Callable[[int], Hits], signals: Signals, *, limit: int, now: datetime) -> Hits:
-    """The `limit` best hits that are alive; asks once more, deeper, when dead ones took their places."""
-    hits = search(limit)
-    living = alive(signals, hits.ordinals, now=now)
-    if len(hits) == limit and not living.all():
-        hits = search(limit * REACH)
-        living = alive(signals, hits.ordinals, now=now)
-    return Hits(hits.ordinals[living][:limit], hits.scores[living][:limit])
+def living_hits(
+    search: Callable[[int], Hits],
+    signals: Signals,
+    *,
+    limit: int,
+    now: datetime,
+    past: Versions | None = None,
+    already: NDArray[np.int64] = NONE,
+) -> Hits:
+    """The `limit` best hits that are alive; asks once more, deeper, when dead ones took their places.
+
+    Those of `already`, which the caller has, stay among the hits but are not counted.
+    """
+    asked = limit + min(len(already), limit)
+    hits = search(asked)
+    living = alive(signals, hits.ordinals, now=now, past=past)
+    counted = living & ~np.isin(hits.ordinals, already)
+    if len(hits) == asked and np.count_nonzero(counted) < limit:
+        hits = search((limit if living.all() else limit * REACH) + len(already))
+        living = alive(signals, hits.ordinals, now=now, past=past)
+        counted = living & ~np.isin(hits.ordinals, already)
+    kept = living & (np.cumsum(counted) - counted < limit)
+    return Hits(hits.ordinals[kept], hits.scores[kept])
+
+
+def judged(selection: Selection, vectors: VectorReader, now: datetime) -> tuple[datetime, Versions | None]:
+    """The moment at which memories are judged, and what `alive` needs to know when that is a past one."""
+    return (now, None) if selection.as_of is None else (selection.as_of, vectors.versions)
 
 
 def visible(
@@ -80,7 +111,8 @@ def visible(
     now: datetime,
 ) -> NDArray[np.bool_]:
     """Which memories are alive and inside the selection; reads owner and audience of those that may be."""
-    allowed = alive(signals, ordinals, now=now) & _selected(signals, ordinals, selection)
+    moment, past = judged(selection, vectors, now)
+    allowed = alive(signals, ordinals, now=moment, past=past) & _selected(signals, ordinals, selection)
     caller = Selection(selection.tenant_id, selection.user_id, selection.principals)
     rows = vectors.take(ordinals[allowed], columns=SCOPE_COLUMNS).to_pylist()
     admitted = [row["ordinal"] for row in rows if caller.admits(row)]
@@ -128,9 +160,12 @@ def _moment(value: np.int64) -> datetime | None:
     return EPOCH + timedelta(microseconds=int(value))
 
 
-def traits(signals: Signals, ordinals: NDArray[np.int64]) -> Traits:
-    """The signals of candidates, raw."""
-    accessed = signals.last_accessed_at[ordinals]
+def traits(signals: Signals, ordinals: NDArray[np.int64], *, as_of: datetime | None = None) -> Traits:
+    """The signals of candidates, raw; what was accessed after `as_of` counts as never accessed."""
+    accessed, counts = signals.last_accessed_at[ordinals], signals.access_count[ordinals]
+    if as_of is not None:
+        later = accessed > microseconds(as_of)
+        accessed, counts = np.where(later, NO_TIME, accessed), np.where(later, 0, counts)
     return Traits(
         type_code=signals.type_code[ordinals],
         touched_at=np.where(accessed == NO_TIME, signals.created_at[ordinals], accessed),
@@ -143,4 +178,5 @@ def traits(signals: Signals, ordinals: NDArray[np.int64]) -> Traits:
         pinned=signals.pinned[ordinals].astype(bool),
         project_code=signals.project_code[ordinals],
         session_code=signals.session_code[ordinals],
+        access_count=counts.astype(np.int64),
     )

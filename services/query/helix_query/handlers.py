@@ -1,8 +1,10 @@
-"""The three calls of RecallService: checked request in, one leased generation, reply out.
+"""The calls of RecallService: checked request in, one leased generation, reply out.
 
 Work runs in a pool, never on the event loop; at most `in_flight` recalls are accepted, counted until
-their thread is really done, so that calls given up by their callers cannot pile up. The guard is the
-outermost frame: whatever is raised, a Rust panic too, becomes a status.
+their thread is really done, so that calls given up by their callers cannot pile up. Recalls that have
+to wait for their event first have as many places of their own and keep them to the end: they take none
+from those that can be answered now, and who has waited is not refused then. The guard is the outermost
+frame: whatever is raised, a Rust panic too, becomes a status.
 """
 
 from __future__ import annotations
@@ -12,19 +14,24 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import grpc
 
 from helix.recall.v1 import recall_pb2
+from helix_query.attempts import Attempts
 from helix_query.memory import get_memory
-from helix_query.pool import DENSE, LEXICAL
+from helix_query.pool import SEARCHED
 from helix_query.question import Question
 from helix_query.recall import recall
 from helix_query.reply import memory_message, recall_response, status_response
-from helix_query.request import MALFORMED, memory_id_of, question_of, scope_of
+from helix_query.request import MALFORMED, memory_id_of, moment_of, question_of, scope_of
 from helix_query.status import status_of
+from helix_query.why_not import why_not
+from helix_query.why_not_reply import why_not_response
 from helix_shared.errors import HelixError, InvalidInputError, OverloadedError, TemporaryError
 from helix_shared.telemetry import RECALL_SECONDS, logger
 
@@ -33,6 +40,10 @@ if TYPE_CHECKING:
     from helix_query.serving import Serving
     from helix_query.settings import QuerySettings
 
+WAIT: Final = "wait"
+"""Name, among the times of the stages, of the time a recall waited for its event."""
+SEARCHING: Final = 0.6
+"""Share of the deadline of a WhyNot in which changes are tried."""
 SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
 
 Answer = TypeVar("Answer")
@@ -52,10 +63,10 @@ class RecallHandlers:
         self._settings = settings
         self._started = time.monotonic()
         self._free = threading.Semaphore(settings.in_flight)
+        self._patient = threading.Semaphore(settings.in_flight)
         self._workers = ThreadPoolExecutor(settings.threads, thread_name_prefix="recall")
         self._lanes = {
-            channel: ThreadPoolExecutor(settings.threads, thread_name_prefix=channel)
-            for channel in (DENSE, LEXICAL)
+            channel: ThreadPoolExecutor(settings.threads, thread_name_prefix=channel) for channel in SEARCHED
         }
 
     def close(self) -> None:
@@ -69,6 +80,7 @@ class RecallHandlers:
             "Recall": (self.recall, recall_pb2.RecallRequest),
             "GetMemory": (self.get_memory, recall_pb2.GetMemoryRequest),
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
+            "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
         }
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
@@ -83,13 +95,17 @@ class RecallHandlers:
     async def recall(self, request: recall_pb2.RecallRequest, context: Any) -> recall_pb2.RecallResponse:
         """The memories that answer a query."""
         question = question_of(request, profiles=self._profiles, clock=datetime.now(UTC))
-        return await self._run(lambda: self._recall(question), context)
+        limit = self._seconds_left(context)
+        if self._serving.progress.has_reached(question.min_sequence):
+            return await self._run(lambda: self._recall(question), limit)
+        return await self._recall_later(question, limit)
 
     async def get_memory(
         self, request: recall_pb2.GetMemoryRequest, context: Any
     ) -> recall_pb2.GetMemoryResponse:
         """One memory by id."""
-        memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope)
+        memory_id = memory_id_of(request.memory_id)
+        scope = scope_of(request.scope, as_of=moment_of(request))
 
         def work() -> recall_pb2.GetMemoryResponse:
             with self._serving.lease() as served:
@@ -98,7 +114,26 @@ class RecallHandlers:
                     memory=memory_message(row, entities), generation=served.number
                 )
 
-        return await self._run(work, context)
+        return await self._run(work, self._seconds_left(context))
+
+    async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
+        """Why a memory is not in an answer; looks for a change as long as there is time to say it."""
+        memory_id, limit = memory_id_of(request.memory_id), self._seconds_left(context)
+        until = time.monotonic() + SEARCHING * limit
+
+        def work() -> recall_pb2.WhyNotResponse:
+            with self._serving.lease() as served:
+                attempts = Attempts(
+                    served,
+                    self._profiles,
+                    self._lanes,
+                    self._settings.channel_deadline_seconds,
+                    clock=datetime.now(UTC),
+                    until=until,
+                )
+                return why_not_response(why_not(request.recall, memory_id, attempts), served)
+
+        return await self._run(work, limit)
 
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any
@@ -111,7 +146,21 @@ class RecallHandlers:
         except TemporaryError:
             return status_response(None, uptime_seconds=uptime)
 
-    def _recall(self, question: Question) -> recall_pb2.RecallResponse:
+    async def _recall_later(self, question: Question, limit: float) -> recall_pb2.RecallResponse:
+        """Answer once the wanted event can be recalled, or when only the time to answer is left."""
+        self._enter(self._patient)
+        started = time.perf_counter()
+        try:
+            answering = min(self._settings.channel_deadline_seconds, limit / 2)
+            await self._serving.progress.reach(question.min_sequence, seconds=limit - answering)
+        except BaseException:
+            self._patient.release()
+            raise
+        waited = time.perf_counter() - started
+        work = partial(self._recall, question, waited_seconds=waited)
+        return await self._submit(work, limit - waited, self._patient)
+
+    def _recall(self, question: Question, *, waited_seconds: float = 0.0) -> recall_pb2.RecallResponse:
         started = time.perf_counter()
         with self._serving.lease() as served:
             answer = recall(
@@ -123,23 +172,33 @@ class RecallHandlers:
             )
             elapsed = time.perf_counter() - started
             RECALL_SECONDS.labels("total").observe(elapsed)
-            return recall_response(answer, question, served, total_seconds=elapsed)
+            if waited_seconds:
+                answer = replace(answer, seconds=((WAIT, waited_seconds), *answer.seconds))
+            return recall_response(answer, question, served, total_seconds=waited_seconds + elapsed)
 
-    async def _run(self, work: Callable[[], Answer], context: Any) -> Answer:
-        """Run `work` in the pool, within the sooner of the caller's deadline and our own."""
-        if not self._free.acquire(blocking=False):
+    async def _run(self, work: Callable[[], Answer], limit: float) -> Answer:
+        """Run `work` in the pool, within `limit` seconds."""
+        self._enter(self._free)
+        return await self._submit(work, limit, self._free)
+
+    def _enter(self, places: threading.Semaphore) -> None:
+        if not places.acquire(blocking=False):
             raise OverloadedError(f"{self._settings.in_flight} calls are in work already; back off")
+
+    async def _submit(self, work: Callable[[], Answer], limit: float, places: threading.Semaphore) -> Answer:
+        """Run `work` on a place of `places` that is taken already and is free again when it is done."""
         try:
             future = self._workers.submit(work)
         except BaseException:
-            self._free.release()
+            places.release()
             raise
-        future.add_done_callback(lambda _: self._free.release())
-        remaining = context.time_remaining()
-        limit = self._settings.deadline_seconds
-        return await asyncio.wait_for(
-            asyncio.wrap_future(future), limit if remaining is None else min(limit, max(remaining, 0.0))
-        )
+        future.add_done_callback(lambda _: places.release())
+        return await asyncio.wait_for(asyncio.wrap_future(future), max(limit, 0.0))
+
+    def _seconds_left(self, context: Any) -> float:
+        """To the sooner of the caller's deadline and our own."""
+        remaining, limit = context.time_remaining(), self._settings.deadline_seconds
+        return limit if remaining is None else min(limit, max(remaining, 0.0))
 
 
 def guarded(call: Call) -> Call:

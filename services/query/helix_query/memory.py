@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from helix_query.columns import STORED_COLUMNS, alive, completed
+from helix_query.stored import stored_rows
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -20,15 +18,13 @@ if TYPE_CHECKING:
 def get_memory(
     memory_id: str, selection: Selection, served: Served, *, now: datetime
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """The row and its entities.
+    """The row and its entities; of a selection with `as_of` as it was known then.
 
     Raises:
         NotFoundError: there is none, or the caller may not see it; which of the two is not told.
     """
-    generation = served.generation
-    stored = generation.vectors.find([memory_id], columns=STORED_COLUMNS).to_pylist()
-    for row in completed(stored, generation.signals):
-        ordinal = np.array([row["ordinal"]], np.int64)
-        if selection.admits(row) and alive(generation.signals, ordinal, now=now)[0]:
-            return row, tuple(generation.graph.entities_of(row["ordinal"]))
+    ordinals = served.ordinals_of([memory_id])
+    for row in stored_rows(served, ordinals, selection, now=now):
+        if selection.admits(row):
+            return row, tuple(served.generation.graph.entities_of(row["ordinal"]))
     raise NotFoundError(f"no memory {memory_id} is visible to this scope")

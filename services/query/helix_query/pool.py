@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.ranking import Hits
 
+ExpandContext = Literal["none", "neighbours", "session"]
+"""What may be packed around a memory."""
+
 DENSE: Final = "dense"
 LEXICAL: Final = "lexical"
 GRAPH: Final = "graph"
-CHANNELS: Final = (DENSE, LEXICAL, GRAPH)
-"""Bit n of `Pool.found_by` is channel n."""
+ENTITY: Final = "entity"
+ASSOCIATIVE: Final = "associative"
+CHANNELS: Final = (DENSE, LEXICAL, GRAPH, ENTITY, ASSOCIATIVE)
+"""Bit n of `Pool.found_by` is channel n. Add at the end only."""
+SEARCHED: Final = (DENSE, LEXICAL, ENTITY, ASSOCIATIVE)
+"""Channels of stage 3; each has a lane of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +46,15 @@ class Route:
     skip: bool = False
     intents: tuple[str, ...] = ()
     window: Window | None = None
+    as_of_moment: datetime | None = None
+    """The latest moment the question asks about, never after it is asked; None: it names no past time."""
     names: tuple[str, ...] = ()
     """Entities the query names, canonical."""
     reason: str = ""
+
+
+COVERING: Final = "all words"
+"""Stands for the query of the list of memories whose text holds most of the words; it is never fused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,8 @@ class Ranking:
 
     channel: str
     hits: Hits
+    query: str = ""
+    """The other words it was asked with; empty: the question itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +75,29 @@ class Retrieved:
     degraded: tuple[str, ...] = ()
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
+
+    def of(self, channel: str) -> Hits | None:
+        """What a channel found for the question itself; None: it is missing, or was not asked."""
+        return next((one.hits for one in self.rankings if one.channel == channel and not one.query), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one list gives to the fused scores; arrays run parallel to its hits.
+
+    rrf: `weight` / (k + rank) + `bonuses`. minmax: `weight` x `normal`, the weights scaled to sum 1.
+    """
+
+    hits: Hits
+    weight: float
+    scores: NDArray[np.float64]
+    least: float = 0.0
+    span: float = 0.0
+    """minmax: most minus least score, 0 where all are equal."""
+    normal: NDArray[np.float64] | None = None
+    bonuses: NDArray[np.float64] | None = None
+    ranking: Ranking | None = None
+    """The list as it was fused, where channel and words are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +113,10 @@ class Pool:
     """Personalized PageRank mass; zero before stage 5."""
     found_by: NDArray[np.uint8]
     """Bit set over `CHANNELS`."""
+    coverage: NDArray[np.float64] | None = None
+    """Share of the question's words, by rarity, that the text holds; None: nobody asked."""
+    given: tuple[Given, ...] = ()
+    """What each list gave to `fused`; known right after stage 4, for an explanation."""
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -104,6 +146,7 @@ class Traits:
     pinned: NDArray[np.bool_]
     project_code: NDArray[np.int64]
     session_code: NDArray[np.int64]
+    access_count: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +176,26 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What may be packed around one memory, in reading order; nothing recalled is in here.
+
+    `before` and `after` are the whole rest of its session if that may be packed, else empty;
+    `previous` and `following` are right beside it.
+    """
+
+    memory_id: str
+    previous: Entry | None = None
+    following: Entry | None = None
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """The context for a prompt; citation [n] is `memory_ids[n - 1]`."""
 
     text: str = ""
     memory_ids: tuple[str, ...] = ()
     tokens: int = 0
+    surrounding_ids: tuple[str, ...] = ()
+    """What stands around them, in the order of the text."""

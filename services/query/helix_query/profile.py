@@ -10,21 +10,28 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from helix_query.abstention import Abstain
+from helix_query.pool import ExpandContext
+from helix_query.recipe import Recipe, Rephrase, Rerank
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
 DEFAULT_PROFILE: Final = "helix"
 
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
-Channel = Literal["dense", "lexical"]
+Channel = Literal["dense", "lexical", "entity", "associative"]
+Feature = Literal[
+    "words", "exact_tokens", "exact_lookup", "lexical_best", "lexical_drop", "cosine_best", "cosine_drop",
+    "agreement", "code", "length",
+]  # fmt: skip
 Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
 Intent = Literal[
     "why", "when", "who", "how", "what", "temporal", "preference", "aggregation", "multi_hop",
@@ -32,8 +39,14 @@ Intent = Literal[
 ]  # fmt: skip
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = ("episodic", "semantic", "procedural", "decision", "code")
 
+MOST_CANDIDATES: Final = 1000
+"""Of one channel."""
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0, le=10)]
+
+
+_Chosen = TypeVar("_Chosen")
 
 
 class _Part(BaseModel):
@@ -49,6 +62,9 @@ class Routing(_Part):
     centroid_margin: Share = Field(
         default=0.1, description="cosine by which an intent's examples must be closer than plain questions"
     )
+    anchors: bool = Field(
+        default=False, description="an event that dates the question, as in 'before the move', is looked up"
+    )
 
 
 class ChannelWeights(_Part):
@@ -56,6 +72,8 @@ class ChannelWeights(_Part):
 
     dense: Factor
     lexical: Factor
+    entity: Factor = 1.0
+    associative: Factor = 1.0
 
     @model_validator(mode="after")
     def _not_both_zero(self) -> Self:
@@ -68,7 +86,8 @@ class FieldWeights(_Part):
     """How much a match in each lexicon field counts."""
 
     text: Factor = 1.0
-    context: Factor = 0.6
+    context: Factor = Field(default=0.6, description="the turns around a turn")
+    section: Factor = Field(default=0.6, description="what surrounds a piece of a longer text")
     expansions: Factor = 0.5
     exact: Factor = 1.0
 
@@ -81,13 +100,58 @@ class Retrieve(_Part):
     )
     dense_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the dense channel")
     lexical_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the lexical channel")
+    entity_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the entity channel")
+    associative_limit: int = Field(
+        default=100, ge=1, le=1000, description="candidates of the associative channel"
+    )
+    per_top_k: dict[Channel, Factor] = Field(
+        default_factory=dict, description="candidates of a channel as a multiple of top_k instead"
+    )
+    entity_hop: Share = Field(default=0.5, description="entity: score one hop from a named entity's memory")
+    associative_beta: float = Field(
+        default=8.0, gt=0, le=100, description="associative: inverse temperature of the softmax"
+    )
+    associative_patterns: int = Field(
+        default=30, ge=1, le=1000, description="associative: stored patterns, the best of the dense channel"
+    )
+    rephrase: Rephrase = Rephrase()
     fields: FieldWeights = FieldWeights()
+    fields_by_intent: dict[Intent, FieldWeights] = Field(
+        default_factory=dict, description="weights instead; the first of the query's intents that has some"
+    )
+    covering_limit: int = Field(
+        default=0, ge=0, le=1000, description="current_value: memories that hold most of the words; 0: off"
+    )
     auto_half_score: float = Field(
         default=5.0, gt=0, le=100, description="BM25 score that normalises to .5: s/(s+h)"
     )
     auto_top: Share = Field(default=0.8, description="mode auto: least normalised score of the best match")
     auto_lead: Share = Field(
         default=0.3, description="mode auto: least lead of the best match over the second"
+    )
+
+    def fields_for(self, intents: Iterable[str]) -> FieldWeights:
+        """Weight by lexicon field for a query of these intents."""
+        return next(_of_intents(self.fields_by_intent, intents), self.fields)
+
+    def limit_of(self, channel: str, top_k: int) -> int:
+        """Candidates asked of a channel when `top_k` memories are to come back."""
+        multiple = {str(name): factor for name, factor in self.per_top_k.items()}.get(channel)
+        limits = {
+            "dense": self.dense_limit,
+            "lexical": self.lexical_limit,
+            "entity": self.entity_limit,
+            "associative": self.associative_limit,
+        }
+        return limits[channel] if multiple is None else min(max(round(multiple * top_k), 1), MOST_CANDIDATES)
+
+
+class Adaptive(_Part):
+    """The dense share of one query: sigmoid(intercept + sum of coefficient x feature), `stages.weigh`."""
+
+    intercept: float = Field(ge=-100, le=100, description="log odds of the share where all features are 0")
+    coefficients: dict[Feature, Annotated[float, Field(ge=-100, le=100)]] = Field(
+        min_length=1, description="by feature; one that is absent is not looked at"
     )
 
 
@@ -100,14 +164,17 @@ class Fuse(_Part):
         default=(), description="rrf: added per list at rank 1, 2, 3, ..."
     )
     weights: ChannelWeights = ChannelWeights(dense=1.0, lexical=1.0)
+    rephrased_weight: Factor = Field(default=1.0, description="weight of a list found in other words")
     by_intent: dict[Intent, ChannelWeights] = Field(
         default_factory=dict, description="weights instead; the first of the query's intents that has some"
+    )
+    adaptive: Adaptive | None = Field(
+        default=None, description="minmax: the share of dense against lexical, for each query anew"
     )
 
     def weights_for(self, intents: Iterable[str]) -> dict[str, float]:
         """Weight by channel for a query of these intents."""
-        found = [weights for intent, weights in self.by_intent.items() if intent in set(intents)]
-        return (found[0] if found else self.weights).model_dump()
+        return next(_of_intents(self.by_intent, intents), self.weights).model_dump()
 
 
 class Expand(_Part):
@@ -132,6 +199,10 @@ class Expand(_Part):
     mass_cap: float = Field(
         default=0.5, gt=0, le=1, description="most of the memories' mass one memory may hold"
     )
+    bridge_share: Share = Field(
+        default=0.0, description="multi_hop: restart share of what the first evidence points to"
+    )
+    bridge_from: int = Field(default=3, ge=1, le=20, description="multi_hop: memories read as first evidence")
 
 
 class TypeWeights(_Part):
@@ -159,9 +230,10 @@ class Rank(_Part):
     `additive`: sum of weight x normalised signal, weights by memory type.
     `multiplicative`: relevance x (1 + strength x quality); relevance blends sim and graph, quality
     blends recency, salience and confidence by the weights of the type.
+    `blend`: share of the fused score, the rest cosine; quality enters by the factors of the recipe.
     """
 
-    form: Literal["additive", "multiplicative"] = "additive"
+    form: Literal["additive", "multiplicative", "blend"] = "additive"
     fused_share: Share = Field(
         default=0.5, description="sim = share x fused + (1 - share) x cosine, normalised each"
     )
@@ -173,12 +245,27 @@ class Rank(_Part):
     graph_quiet: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
     graph_lead: Share = Field(default=0.8, description="multiplicative: the same for multi-hop questions")
     boosts: Boosts = Boosts()
+    recipe: Recipe = Recipe()
     current_similar: Share = Field(
         default=0.8, description="current_value: similar is this share of the best score"
     )
     current_strength: Factor = Field(
         default=0.0, description="current_value: what the latest of the similar gains"
     )
+    current_cover: Share = Field(
+        default=0.8, description="current_value: states the value asked for from this share of the best cover"
+    )
+    current_floor: Share = Field(
+        default=0.5, description="current_value: nobody states it whose text holds less of the words"
+    )
+    later_than_asked: Share = Field(
+        default=1.0, description="factor on what happened after the moment of asking; 1: off"
+    )
+
+    @property
+    def uses_graph_quietly(self) -> bool:
+        """Whether graph mass counts for questions that do not need several hops."""
+        return self.form == "additive" or (self.form == "multiplicative" and self.graph_quiet > 0)
 
     @model_validator(mode="after")
     def _every_type(self) -> Self:
@@ -204,6 +291,21 @@ class Diversify(_Part):
         le=1.01,
         description="aggregation: best of each session first, from this share of the top",
     )
+    coverage_lambda: Share = Field(
+        default=1.0,
+        description="aggregation: the others by MMR with MinHash Jaccard and this lambda; 1: by score",
+    )
+
+
+class Pack(_Part):
+    """Stage 8."""
+
+    expand_context: ExpandContext = Field(
+        default="none", description="packed around a memory where there is room: none, neighbours or session"
+    )
+    surrounding_limit: int = Field(
+        default=100, ge=1, le=500, description="memories read at most to be packed around others"
+    )
 
 
 class RankingProfile(_Part):
@@ -222,7 +324,16 @@ class RankingProfile(_Part):
     fuse: Fuse = Fuse()
     expand: Expand = Expand()
     rank: Rank
+    rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()
+    abstain: Abstain = Abstain()
+    pack: Pack = Pack()
+
+
+def _of_intents(by_intent: Mapping[Intent, _Chosen], intents: Iterable[str]) -> Iterator[_Chosen]:
+    """What is set for any of `intents`, in the order of the profile."""
+    asked = set(intents)
+    return (chosen for intent, chosen in by_intent.items() if intent in asked)
 
 
 def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:

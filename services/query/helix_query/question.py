@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from helix_query.pool import Packed, Route
+from helix_query.pool import ExpandContext, Packed, Route
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from helix_query.explain import Explanation
+    from helix_query.stages.abstain import Belief
     from helix_shared.artifacts.selection import Selection
 
 
@@ -31,6 +33,14 @@ class Question:
     token_budget: int | None = None
     project_id: str = ""
     never_skip: bool = False
+    min_sequence: int = 0
+    """Sequence of HELIX_EVENTS the answering generation should hold; 0: any."""
+    already_served: tuple[str, ...] = ()
+    """Ids of memories the caller has."""
+    expand_context: ExpandContext | None = None
+    """What may stand around the packed; None: what the ranking profile says."""
+    explain: bool = False
+    """Whether the answer tells how it came about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +63,9 @@ class Recalled:
     rows: tuple[RecalledRow, ...] = ()
     packed: Packed = Packed()  # noqa: RUF009 - frozen, so one empty value serves all
     degraded: tuple[str, ...] = ()
+    already_served: int = 0
+    """How many of the question's `already_served` would stand among the rows."""
+    explanation: Explanation | None = None
+    """How it came about, if that was asked."""
+    belief: Belief | None = None
+    """How likely the rows answer, in their order; None: the profile has no model, or a channel is missing."""

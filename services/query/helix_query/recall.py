@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from helix_query.binding import Binding
+from helix_query.explain import Trace, explained
 from helix_query.question import Recalled
 from helix_shared.telemetry import RECALL_SECONDS
 
@@ -66,17 +67,28 @@ def recall(
     if way.skip:
         return Recalled(way, tuple(stage.seconds))
     with stage("retrieve"):
-        retrieved = stages.retrieve(vector, lanes, channel_deadline_seconds)
+        retrieved = stages.retrieve(vector, way, lanes, channel_deadline_seconds)
     with stage("fuse"):
-        pool = stages.fuse(retrieved, vector, way)
+        fused = stages.fuse(retrieved, vector, way)
     with stage("expand"):
-        pool = stages.expand(pool, vector, way)
+        pool = stages.expand(fused, vector, way)
     with stage("rank"):
         ranked = stages.rank(pool, way)
+    with stage("rerank"):
+        ranked = stages.rerank(ranked)
     with stage("diversify"):
-        ranked = stages.diversify(ranked, pool, way)
+        diverse = stages.diversify(ranked, pool, way)
+        chosen, already = stages.delta(diverse, pool)
     with stage("fetch"):
-        rows = stages.fetch(ranked, pool)
+        rows = stages.fetch(chosen, pool)
+    with stage("abstain"):
+        belief = stages.abstain(rows, pool, retrieved, way)
     with stage("pack"):
-        packed = stages.pack(rows)
-    return Recalled(way, tuple(stage.seconds), rows, packed, retrieved.degraded)
+        abstained = belief is not None and belief.abstained
+        packed = stages.pack(() if abstained else rows)
+    explanation = None
+    if question.explain:
+        with stage("explain"):
+            trace = Trace(way, retrieved, fused, pool, ranked, diverse, chosen, abstained)
+            explanation = explained(trace, stages, rows, packed)
+    return Recalled(way, tuple(stage.seconds), rows, packed, retrieved.degraded, already, explanation, belief)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from helix.recall.v1 import recall_pb2
+from helix_query.explain_reply import explanation_message
 
 if TYPE_CHECKING:
     from helix_query.pool import Route
@@ -33,12 +34,19 @@ def recall_response(
     answer: Recalled, question: Question, served: Served, *, total_seconds: float
 ) -> recall_pb2.RecallResponse:
     """The reply to a recall."""
-    packed = set(answer.packed.memory_ids)
+    packed, belief = set(answer.packed.memory_ids), answer.belief
+    relevance = _relevance(answer)
     manifest = served.generation.manifest
     return recall_pb2.RecallResponse(
-        memories=[_recalled(found, rank, packed) for rank, found in enumerate(answer.rows, start=1)],
+        memories=[
+            _recalled(found, rank, packed, likely)
+            for rank, (found, likely) in enumerate(zip(answer.rows, relevance, strict=True), start=1)
+        ],
         context=recall_pb2.PackedContext(
-            text=answer.packed.text, memory_ids=answer.packed.memory_ids, tokens=answer.packed.tokens
+            text=answer.packed.text,
+            memory_ids=answer.packed.memory_ids,
+            tokens=answer.packed.tokens,
+            surrounding_ids=answer.packed.surrounding_ids,
         ),
         route=_route(answer.route),
         stages=[
@@ -50,6 +58,13 @@ def recall_response(
         applied_sequence=manifest.applied_sequence,
         degraded=answer.degraded,
         ranking_profile=question.profile,
+        stale=manifest.applied_sequence < question.min_sequence,
+        wanted_sequence=question.min_sequence,
+        already_served_count=answer.already_served,
+        explanation=None if answer.explanation is None else explanation_message(answer.explanation),
+        relevance=None if belief is None else belief.answer,
+        abstained=belief is not None and belief.abstained,
+        abstained_because="" if belief is None else belief.reason,
     )
 
 
@@ -80,7 +95,18 @@ def status_response(served: Served | None, *, uptime_seconds: float) -> recall_p
     )
 
 
-def _recalled(found: RecalledRow, rank: int, packed: set[str]) -> recall_pb2.RecalledMemory:
+def _relevance(answer: Recalled) -> Sequence[float | None]:
+    """Probability of each row; None where there is none to tell."""
+    belief = answer.belief
+    if belief is None or belief.memories is None:
+        return [None] * len(answer.rows)
+    likely: list[float | None] = belief.memories.tolist()
+    return likely
+
+
+def _recalled(
+    found: RecalledRow, rank: int, packed: set[str], relevance: float | None
+) -> recall_pb2.RecalledMemory:
     return recall_pb2.RecalledMemory(
         memory=memory_message(found.row, found.entities),
         rank=rank,
@@ -88,6 +114,7 @@ def _recalled(found: RecalledRow, rank: int, packed: set[str]) -> recall_pb2.Rec
         cosine=found.cosine,
         channels=found.channels,
         packed=found.row["memory_id"] in packed,
+        relevance=relevance,
     )
 
 

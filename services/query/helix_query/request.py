@@ -7,13 +7,14 @@ What breaks one is refused with the field, the limit and, where it helps, what i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from helix import limits
 from helix.recall.v1 import recall_pb2
 from helix.subjects import is_token
+from helix_query.pool import ExpandContext
 from helix_query.profile import DEFAULT_PROFILE, MEMORY_TYPES
 from helix_query.question import Question
 from helix_shared.artifacts.selection import Selection
@@ -28,6 +29,13 @@ MODES: Final = {
     recall_pb2.MODE_DENSE: "dense",
     recall_pb2.MODE_HYBRID: "hybrid",
     recall_pb2.MODE_AUTO: "auto",
+}
+
+EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
+    recall_pb2.EXPAND_CONTEXT_UNSPECIFIED: None,
+    recall_pb2.EXPAND_CONTEXT_NONE: "none",
+    recall_pb2.EXPAND_CONTEXT_NEIGHBOURS: "neighbours",
+    recall_pb2.EXPAND_CONTEXT_SESSION: "session",
 }
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -48,21 +56,27 @@ def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str],
         raise InvalidInputError("ranking_profile", f"is unknown; known: {', '.join(sorted(profiles))}")
     if request.mode not in MODES:
         raise InvalidInputError("mode", "is unknown; known: 0 to 3")
+    if request.expand_context not in EXPAND_CONTEXTS:
+        raise InvalidInputError("expand_context", "is unknown; known: 0 to 3")
     return Question(
         query=request.query,
         selection=_selection(request),
         profile=profile,
         mode=MODES[request.mode],
-        now=_moment(request, "now") or clock,
+        now=_moment(request, "now") or _moment(request, "as_of") or clock,
         top_k=_bounded(request, "top_k", limits.TOP_K),
         token_budget=_bounded(request, "token_budget", limits.TOKEN_BUDGET),
         project_id=_name("project_id", request.project_id),
         never_skip=request.never_skip,
+        min_sequence=request.min_seq,
+        already_served=_memory_ids("already_served", request.already_served, most=limits.ALREADY_SERVED),
+        expand_context=EXPAND_CONTEXTS[request.expand_context],
+        explain=request.explain,
     )
 
 
-def scope_of(scope: recall_pb2.Scope) -> Selection:
-    """The selection of a caller without a filter.
+def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selection:
+    """The selection of a caller without a filter, now or at a past moment.
 
     Raises:
         InvalidInputError: no tenant, or a part breaks its limit.
@@ -71,7 +85,17 @@ def scope_of(scope: recall_pb2.Scope) -> Selection:
         tenant_id=_tenant(scope.tenant_id),
         user_id=_name("scope.user_id", scope.user_id),
         principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
+        as_of=as_of,
     )
+
+
+def moment_of(request: recall_pb2.GetMemoryRequest) -> datetime | None:
+    """The past moment that is asked for.
+
+    Raises:
+        InvalidInputError: it is no time of a calendar.
+    """
+    return _moment(request, "as_of")
 
 
 def memory_id_of(memory_id: str) -> str:
@@ -80,9 +104,7 @@ def memory_id_of(memory_id: str) -> str:
     Raises:
         InvalidInputError: it cannot.
     """
-    if not MEMORY_ID_PATTERN.fullmatch(memory_id):
-        raise InvalidInputError("memory_id", "must be 32 hexadecimal digits in lower case")
-    return memory_id
+    return _memory_ids("memory_id", [memory_id], most=1)[0]
 
 
 def _selection(request: recall_pb2.RecallRequest) -> Selection:
@@ -99,6 +121,7 @@ def _selection(request: recall_pb2.RecallRequest) -> Selection:
         session_ids=_names("filter.session_ids", narrowed.session_ids),
         event_after=_moment(narrowed, "event_after", prefix="filter."),
         event_before=_moment(narrowed, "event_before", prefix="filter."),
+        as_of=_moment(request, "as_of"),
     )
 
 
@@ -112,6 +135,14 @@ def _names(field: str, values: Sequence[str], *, most: int = limits.FILTER_VALUE
     if len(values) > most:
         raise InvalidInputError(field, f"must have at most {most} entries")
     return tuple(dict.fromkeys(_name(field, value) for value in values))
+
+
+def _memory_ids(field: str, values: Sequence[str], *, most: int) -> tuple[str, ...]:
+    if len(values) > most:
+        raise InvalidInputError(field, f"must have at most {most} entries")
+    if not all(MEMORY_ID_PATTERN.fullmatch(value) for value in values):
+        raise InvalidInputError(field, "must be 32 hexadecimal digits in lower case")
+    return tuple(dict.fromkeys(values))
 
 
 def _name(field: str, value: str) -> str:

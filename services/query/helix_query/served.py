@@ -1,22 +1,29 @@
 """One generation ready to answer: its artifacts, its encoder, and what the stages read of them.
 
-`serving` makes and swaps it; `recall` holds one from start to end. Immutable.
+`serving` makes and swaps it; `recall` holds one from start to end. Immutable, but for what few
+questions need: that is made when the first of them comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.chronology import Chronology
+from helix_query.columns import microseconds
+from helix_query.lazy import Lazy
 from helix_query.pagerank import Adjacency
+from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import MEMORY_TYPES
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from numpy.typing import NDArray
 
     from helix_query import profile
@@ -32,6 +39,18 @@ class Served:
     generation: Generation
     encoder: Encoder
     centroids: Centroids
+    chronology: Lazy[Chronology] = field(init=False)
+    """What was known when; for `as_of`."""
+    reading_order: Lazy[ReadingOrder] = field(init=False)
+    """What stands beside what; for packing surroundings."""
+
+    def __post_init__(self) -> None:
+        signals = self.generation.signals
+        for name, make in (
+            ("chronology", lambda: Chronology.of(signals.created_at)),
+            ("reading_order", lambda: ReadingOrder.of(signals)),
+        ):
+            object.__setattr__(self, name, Lazy(make))
 
     @property
     def number(self) -> int:
@@ -53,6 +72,24 @@ class Served:
     def type_names(self) -> Sequence[str]:
         """Type of each type code."""
         return MEMORY_TYPES
+
+    def ready_for_past(self) -> None:
+        """Read what recalls of a past moment need, so that no channel's deadline pays for it."""
+        _ = self.chronology.value, self.generation.vectors.versions
+
+    def known_sequence(self, moment: datetime) -> int:
+        """The last event sequence of which a memory was known at `moment`, 0 if there was none."""
+        known = self.chronology.value.known_at(microseconds(moment))
+        sequences = self.generation.signals.stream_sequence
+        also = max((int(sequences[ordinal]) for ordinal in known.also), default=0)
+        return max(int(sequences[: known.below].max(initial=0)), also)
+
+    def ordinals_of(self, memory_ids: Sequence[str]) -> NDArray[np.int64]:
+        """Ordinals of those ids that exist, in any order."""
+        if not memory_ids:
+            return np.empty(0, np.int64)
+        found: NDArray[np.int64] = self.generation.vectors.find(memory_ids, ["ordinal"])["ordinal"].to_numpy()
+        return found
 
     def field_weights(self, weights: profile.FieldWeights) -> FieldWeights:
         """The lexicon's field weights of a ranking profile."""

@@ -2,7 +2,8 @@
 
 A request leases one generation from start to end; an old one closes when its last lease ends. A bad
 generation is refused and counted, and the last good one serves on; at the start older ones are
-tried. Neither number nor epoch ever goes back. `server` tells the health service.
+tried. Neither number nor epoch ever goes back. `progress` wakes the recalls that wait for an event,
+`server` tells the health service.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from helix_query.progress import Progress
 from helix_query.warm import warm
 from helix_shared.artifacts import generation as generations
 from helix_shared.artifacts.manifest import Manifest
@@ -66,6 +68,7 @@ class Serving:
         self._profile = profile
         self._encoder_threads = encoder_threads
         self._poll_seconds = poll_seconds
+        self.progress = Progress()
         self._on_serving: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._holder: _Holder | None = None
@@ -203,6 +206,8 @@ class Serving:
             self._refused.clear()
             GENERATION.labels(SERVICE).set(served.number)
             _log.info("generation_served", generation=served.number, memories=served.memories)
+            # After the swap: who is woken leases the new one.
+            self.progress.advance(served.generation.manifest.applied_sequence)
             if old is None:
                 self._on_serving()
 

@@ -7,10 +7,11 @@ last good one still serves.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from helix_query.pool import DENSE, LEXICAL
+from helix_query.pool import SEARCHED
 from helix_query.question import Question
 from helix_query.recall import recall
 from helix_query.routing.centroids import Centroids, load_centroids
@@ -50,14 +51,15 @@ def warm(
     generation.vectors.warm()
     generation.lexicon.warm()
     tenant = _some_tenant(generation)
-    with ThreadPoolExecutor(1) as dense_lane, ThreadPoolExecutor(1) as lexical_lane:
+    with ExitStack() as held:
+        lanes = {channel: held.enter_context(ThreadPoolExecutor(1)) for channel in SEARCHED}
         for query in CANARY_QUERIES:
             question = Question(query, Selection(tenant), now, never_skip=True)
             answer = recall(
                 question,
                 served,
                 profile=profile,
-                lanes={DENSE: dense_lane, LEXICAL: lexical_lane},
+                lanes=lanes,
                 channel_deadline_seconds=CANARY_SECONDS,
             )
             if answer.degraded:

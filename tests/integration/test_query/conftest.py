@@ -236,6 +236,24 @@ def corpus(tmp_path: Path, encoder: Encoder) -> Iterator[Corpus]:
     made.live.close()
 
 
+@pytest.fixture(scope="session")
+def corpus_type() -> type[Corpus]:
+    """For a corpus that outlives one test."""
+    return Corpus
+
+
+@pytest.fixture(scope="session")
+def serve(models_dir: Path) -> Callable[[Path], Service]:
+    """Starts a service that outlives one test, on `data` in a folder; whoever starts it stops it."""
+
+    def begin(folder: Path) -> Service:
+        service = start_service(folder / "data", models_dir, folder / "query.log")
+        service.wait_for(serving)
+        return service
+
+    return begin
+
+
 @pytest.fixture
 def start(tmp_path: Path, models_dir: Path) -> Iterator[Start]:
     """Starts services; all of them are stopped afterwards."""

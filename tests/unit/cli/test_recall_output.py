@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
-from helix_cli.recall import moment, route_line
+from helix_cli.asking import moment
+from helix_cli.recall import route_line
 from helix_cli.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError, TemporaryError
 
@@ -189,3 +190,55 @@ def test_the_route_line_names_skip_and_window() -> None:
     window = recall_pb2.Route(intents=["when"])
     window.window_start.FromDatetime(datetime(2026, 11, 1, tzinfo=UTC))
     assert route_line(window) == "when; from 2026-11-01 to …"
+
+
+def test_the_ends_of_a_recall_are_asked_for(served: tuple[Answers, str]) -> None:
+    """Each option is its field; without them the fields are absent."""
+    answers, address = served
+    plain = ("--min-seq", "42", "--as-of", "2026-11-01", "--served", "a" * 32, "--served", "b" * 32)
+    assert ask(address, *plain, "--around", "session")[0] == 0
+    asked = answers.asked
+    assert (asked.min_seq, asked.as_of.ToDatetime().isoformat()) == (42, "2026-11-01T00:00:00")
+    assert list(asked.already_served) == ["a" * 32, "b" * 32]
+    assert asked.expand_context == recall_pb2.EXPAND_CONTEXT_SESSION
+    assert ask(address)[0] == 0
+    assert (answers.asked.min_seq, answers.asked.HasField("as_of")) == (0, False)
+    assert answers.asked.expand_context == recall_pb2.EXPAND_CONTEXT_UNSPECIFIED
+
+
+def test_a_stale_answer_says_so(served: tuple[Answers, str]) -> None:
+    """With the sequence it has, and the one that was wanted."""
+    answers, address = served
+    answers.reply = some_reply()
+    assert "stale" not in ask(address)[1]
+    answers.reply.stale, answers.reply.wanted_sequence = True, 50
+    assert "applied to sequence 42" in ask(address)[1]
+    assert "stale, wanted sequence 50" in " ".join(ask(address)[1].split())
+
+
+def test_how_likely_the_answer_is_stands_below_it(served: tuple[Answers, str]) -> None:
+    """Nothing where the server tells nothing; when it abstained, why."""
+    answers, address = served
+    answers.reply = some_reply()
+    assert "relevance" not in ask(address)[1]
+    answers.reply.relevance = 0.874
+    assert "relevance   0.87\n" in ask(address)[1]
+    answers.reply.abstained, answers.reply.abstained_because = True, "no memory was found"
+    assert "relevance   0.87; nothing packed: no memory was found" in ask(address)[1]
+
+
+def test_a_packed_answer_that_abstained_says_so_beside_it(served: tuple[Answers, str]) -> None:
+    """A prompt gets nothing of it: the reason goes to the error output."""
+    answers, address = served
+    answers.reply = some_reply()
+    answers.reply.context.text = ""
+    answers.reply.abstained, answers.reply.abstained_because = True, "no memory was found"
+    code, out, err = ask(address, "--packed")
+    assert (code, out.strip(), err.strip()) == (0, "", "nothing packed: no memory was found")
+
+
+def test_a_sequence_that_cannot_be_is_refused_by_the_command(served: tuple[Answers, str]) -> None:
+    """Below nought, or beyond 64 bits."""
+    _, address = served
+    for wrong in ("-1", str(2**64), "soon"):
+        assert ask(address, "--min-seq", wrong)[0] == 2

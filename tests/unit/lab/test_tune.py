@@ -25,7 +25,7 @@ from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_re
 from helix_query.profile import RankingProfile, load_profiles
 from helix_shared.errors import InvalidInputError
 
-HELIX = load_profiles()["helix"]
+HELIX = with_constants(load_profiles()["helix"], {"rank.strength": 0.03})
 STRENGTH = chosen_space("rank.strength,expand.restart")
 MRR = Objective("MRR@10")
 

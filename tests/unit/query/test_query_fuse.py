@@ -114,3 +114,25 @@ def test_nothing_found_is_an_empty_pool() -> None:
         weights={DENSE: 1.0, LEXICAL: 0.0},
     )
     assert len(pool) == 0
+
+
+def test_lists_in_other_words_weigh_their_own_in_score_fusion() -> None:
+    """Dense .9, .5 -> 1, 0; BM25 4 alone -> 1; other words on dense .8, .6 -> 1, 0; weights 2, 2, 1 of 5."""
+    exact = {1: 0.9, 2: 0.5}
+    pool = fuse(
+        Retrieved(
+            (
+                Ranking(DENSE, hits([(1, 0.9), (2, 0.5)])),
+                Ranking(LEXICAL, hits([(2, 4.0)])),
+                Ranking(DENSE, hits([(2, 0.8), (1, 0.6)]), "I use"),
+            )
+        ),
+        cosines=lambda ordinals: np.array([exact[ordinal] for ordinal in ordinals.tolist()], np.float32),
+        form="minmax",
+        weights={DENSE: 2.0, LEXICAL: 2.0},
+        lexical_limit=1,
+        rephrased_weight=1.0,
+    )
+    assert dict(zip(pool.ordinals.tolist(), pool.fused.tolist(), strict=True)) == pytest.approx(
+        {1: 0.4, 2: 0.6}
+    )

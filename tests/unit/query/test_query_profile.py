@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import ChannelWeights, Fuse, RankingProfile, load_profiles
 from helix_shared.errors import InvalidInputError
+
+CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)
 
 
 def written(folder: Path, text: str, *, name: str = "mine") -> Path:
@@ -20,10 +22,10 @@ def mine(extra: str = "", *, name: str = "mine") -> str:
     return f'name = "{name}"\ndescription = "test"\n{extra}\n[rank.weights]\n{table}\n'
 
 
-def test_both_profiles_come_with_the_service() -> None:
-    """`helix` serves by default, `helix-reference` has the published constants."""
+def test_four_profiles_come_with_the_service() -> None:
+    """`helix` serves by default, the other three have published constants."""
     profiles = load_profiles()
-    assert set(profiles) == {"helix", "helix-reference"}
+    assert set(profiles) == {"helix", "helix-reference", "cems", "engram"}
     assert (profiles["helix"].top_k, profiles["helix"].token_budget) == (10, 2000)
 
 
@@ -31,7 +33,7 @@ def test_reference_constants_are_pinned() -> None:
     """RRF k=60 with equal weights and no bonuses, top 100 a channel, MMR .5, 2,000 tokens."""
     reference = load_profiles()["helix-reference"]
     assert (reference.fuse.form, reference.fuse.k, reference.fuse.rank_bonuses) == ("rrf", 60, ())
-    assert reference.fuse.weights_for(()) == {"dense": 1.0, "lexical": 1.0}
+    assert reference.fuse.weights_for(()) == CHANNELS_ALIKE
     assert (reference.retrieve.dense_limit, reference.retrieve.lexical_limit) == (100, 100)
     assert (reference.diversify.mmr_lambda, reference.diversify.near_duplicate) == (0.5, 0.8)
     assert (reference.rank.form, reference.rank.recency_per_hour) == ("additive", 0.995)
@@ -54,9 +56,18 @@ def test_reference_weights_are_the_specifications_table() -> None:
 
 def test_an_intent_may_have_its_own_weights() -> None:
     """The first listed intent that the query has decides; without one the plain weights hold."""
-    fuse = load_profiles()["helix"].fuse
-    assert fuse.weights_for(("what",)) == {"dense": 0.3, "lexical": 0.7}
-    assert fuse.weights_for(("what", "exact_lookup")) == {"dense": 0.2, "lexical": 0.8}
+    rare = ChannelWeights(dense=0.2, lexical=0.8)
+    fuse = Fuse(weights=ChannelWeights(dense=0.3, lexical=0.7), by_intent={"exact_lookup": rare})
+    assert fuse.weights_for(("what",)) == CHANNELS_ALIKE | {"dense": 0.3, "lexical": 0.7}
+    exact = fuse.weights_for(("what", "exact_lookup"))
+    assert exact == CHANNELS_ALIKE | {"dense": 0.2, "lexical": 0.8}
+
+
+def test_an_intent_may_have_its_own_field_weights() -> None:
+    """Who looks up a symbol does not want what surrounds it."""
+    retrieve = load_profiles()["helix"].retrieve
+    assert retrieve.fields_for(("what",)) == retrieve.fields
+    assert retrieve.fields_for(("what", "exact_lookup")).context < retrieve.fields.context
 
 
 def test_a_profile_of_the_operator_is_loaded_beside_the_built_in_ones(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from helix_query.pool import Pool, Route, Traits, Window
 from helix_query.profile import Boosts, Rank, load_profiles
+from helix_query.stages.normal import normalise
 from helix_query.stages.rank import (
     additive,
     boosts,
     inside,
     later_first,
     multiplicative,
-    normalise,
     rank,
     recency,
 )
@@ -41,6 +41,7 @@ def traits_of(count: int, **columns: Any) -> Traits:
         "pinned": np.zeros(count, bool),
         "project_code": np.zeros(count, np.int64),
         "session_code": np.zeros(count, np.int64),
+        "access_count": np.zeros(count, np.int64),
     }
     return Traits(**defaults | {name: np.array(value) for name, value in columns.items()})
 
@@ -207,7 +208,8 @@ def test_current_value_prefers_the_later_of_two_like_statements() -> None:
     """Old port slightly more similar, new port later: asked for the current value the new one leads."""
     pool = pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0, 0.0, 0.0])
     traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
-    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
+    preferring = PROFILES["helix"].rank.model_copy(update={"current_strength": 0.4})
+    common: dict[str, Any] = {"now": NOW, "constants": preferring, "type_names": MEMORY_TYPES}
     assert rank(pool, traits, Route(), **common).positions.tolist() == [0, 1, 2]
     assert rank(pool, traits, Route(intents=("current_value",)), **common).positions.tolist() == [1, 0, 2]
 

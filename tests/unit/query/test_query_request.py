@@ -67,6 +67,10 @@ def test_absent_fields_mean_defaults() -> None:
         ({"project_id": "p" * 257}, "project_id"),
         ({"now": {"seconds": 10**12}}, "now"),
         ({"filter": {"event_after": {"seconds": 0, "nanos": -1}}}, "filter.event_after"),
+        ({"as_of": {"seconds": 10**12}}, "as_of"),
+        ({"already_served": ["0" * 32] * 1001}, "already_served"),
+        ({"already_served": ["0" * 31]}, "already_served"),
+        ({"expand_context": 4}, "expand_context"),
     ],
 )
 def test_what_breaks_a_limit_is_refused_by_name(fields: dict[str, Any], field: str) -> None:
@@ -78,6 +82,28 @@ def test_limits_are_inclusive() -> None:
     """What the limit names is still allowed."""
     asked = question(query="x" * 4096, top_k=200, token_budget=100_000)
     assert (asked.top_k, asked.token_budget) == (200, 100_000)
+
+
+def test_the_ends_of_a_recall_have_neutral_defaults() -> None:
+    """No wait, no past moment, nothing served, and the surroundings of the profile."""
+    asked = question()
+    assert (asked.min_sequence, asked.selection.as_of, asked.already_served) == (0, None, ())
+    assert asked.expand_context is None
+    assert question(expand_context=1).expand_context == "none"
+    assert question(min_seq=2**64 - 1).min_sequence == 2**64 - 1
+
+
+def test_now_follows_the_past_moment_unless_it_is_given() -> None:
+    """Last week, asked of a moment in 2025, is a week of 2025."""
+    moment = datetime(2025, 6, 1, tzinfo=UTC)
+    assert question(as_of=moment).now == moment
+    assert question(as_of=moment).selection.as_of == moment
+    assert question(as_of=moment, now=CLOCK).now == CLOCK
+
+
+def test_served_ids_count_once() -> None:
+    """A thousand are the most; repeated ones are one."""
+    assert question(already_served=["a" * 32] * 1000).already_served == ("a" * 32,)
 
 
 def test_unknown_names_come_with_the_known_ones() -> None:

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from helix_query.pool import DENSE, LEXICAL
-from helix_query.stages.retrieve import ClearLead, retrieve
+from helix_query.pool import ASSOCIATIVE, DENSE, ENTITY, LEXICAL, SEARCHED
+from helix_query.stages.retrieve import ClearLead, Further, retrieve
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.errors import TemporaryError
 
@@ -26,7 +26,7 @@ def hits(*scores: float) -> Hits:
 @pytest.fixture
 def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
     """One pool a channel."""
-    pools = {name: ThreadPoolExecutor(2) for name in (DENSE, LEXICAL)}
+    pools = {name: ThreadPoolExecutor(2) for name in SEARCHED}
     yield pools
     for pool in pools.values():
         pool.shutdown()
@@ -107,3 +107,76 @@ def test_auto_answers_from_a_clear_lexical_match_alone(lanes: dict[str, ThreadPo
     found = retrieve(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
     assert not found.lexical_alone
     assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]
+
+
+def test_other_words_are_lists_of_their_own_behind_the_question(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """Each with what was asked; the question's own lists come first."""
+    found = retrieve(
+        {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0)},
+        further=[Further(LEXICAL, "I use", lambda: hits(3.0)), Further(DENSE, "I use", lambda: hits(4.0))],
+        lanes=lanes,
+        deadline_seconds=5,
+    )
+    asked = [(ranking.channel, ranking.query, float(ranking.hits.scores[0])) for ranking in found.rankings]
+    assert asked == [(DENSE, "", 1.0), (LEXICAL, "", 2.0), (LEXICAL, "I use", 3.0), (DENSE, "I use", 4.0)]
+
+
+@pytest.mark.parametrize("channel", [ENTITY, ASSOCIATIVE])
+def test_a_failing_entity_or_associative_channel_is_named_and_the_others_answer(
+    lanes: dict[str, ThreadPoolExecutor], channel: str
+) -> None:
+    """One that raises, and one that is late."""
+    release = threading.Event()
+
+    def fails() -> Hits:
+        raise RustPanicError
+
+    def late() -> Hits:
+        release.wait(10)
+        return hits(1.0)
+
+    for broken in (fails, late):
+        found = retrieve(
+            {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0), channel: broken},
+            lanes=lanes,
+            deadline_seconds=0.1,
+        )
+        assert found.degraded == (channel,)
+        assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]
+    release.set()
+
+
+def test_a_search_in_other_words_that_fails_degrades_its_channel_once(
+    lanes: dict[str, ThreadPoolExecutor],
+) -> None:
+    """Two of them fail; the question's own list is still there."""
+
+    def fails() -> Hits:
+        raise RustPanicError
+
+    found = retrieve(
+        {LEXICAL: lambda: hits(2.0)},
+        further=[Further(LEXICAL, "one", fails), Further(LEXICAL, "two", fails)],
+        lanes=lanes,
+        deadline_seconds=5,
+    )
+    assert found.degraded == (LEXICAL,)
+    assert [ranking.query for ranking in found.rankings] == [""]
+
+
+def test_a_clear_lexical_lead_needs_no_other_words(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """Mode auto stops before everything else."""
+    asked: list[str] = []
+
+    def other() -> Hits:
+        asked.append("other")
+        return hits(1.0)
+
+    found = retrieve(
+        {DENSE: other, LEXICAL: lambda: hits(30.0, 2.0)},
+        further=[Further(LEXICAL, "I use", other)],
+        lanes=lanes,
+        deadline_seconds=5,
+        clear_lead=LEAD,
+    )
+    assert (found.lexical_alone, asked) == (True, [])

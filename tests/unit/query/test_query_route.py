@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from helix_query.pool import Window
+from helix_query.routing.anchors import Dated, Probed
 from helix_query.routing.centroids import Centroids, load_centroids
 from helix_query.routing.rules import intents_by_rule
 from helix_query.stages.route import names_in, route
+from helix_shared.timex import EARLIEST
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)  # a Wednesday
 NOWHERE = Centroids(("preference",), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32))
@@ -118,6 +120,27 @@ def test_the_caller_may_forbid_skipping() -> None:
         ("Which film has the director born later, Red Dust or Blue Night?", {"what", "multi_hop"}),
         ("What position was held by the woman who portrayed Anna Gray?", {"what", "multi_hop"}),
         ("Are North River and South River in the same country?", {"multi_hop"}),
+        ("The bridge that Ada Lund designed crosses which river?", {"multi_hop"}),
+        ("Who was born first, Ada Lund or Karl Brandt?", {"multi_hop"}),
+        ("What do Ada Lund and Karl Brandt have in common?", {"multi_hop"}),
+        ("In which city is the school located where the painter Ada Lund taught?", {"multi_hop"}),
+        ("Which library does the author of the parser maintain?", {"multi_hop"}),
+        ("Which version of the linter did the backend use in May 2023?", {"current_value"}),
+        ("Which version of the linter does the backend use?", {"current_value"}),
+        ("What limit did we put on uploads in early 2022?", {"current_value"}),
+        ("How many open tickets does my board have?", {"current_value", "aggregation"}),
+        ("When is my call with the bank scheduled?", {"current_value", "when"}),
+        ("definition of parse_header", {"exact_lookup"}),
+        ("register", {"exact_lookup"}),
+        ("show me the code of flush()", {"exact_lookup"}),
+        ('what raises "ValueError: bad magic number"?', {"exact_lookup"}),
+        (
+            "ValueError: bad magic number in the header of the third archive that was read today",
+            {"exact_lookup"},
+        ),
+        ("In what order did we visit the cities?", {"temporal"}),
+        ("Can you give me a summary of how the project has developed?", {"aggregation"}),
+        ("How would you suggest I plan my week?", {"preference"}),
     ],
 )
 def test_intents_are_read_off_the_words(query: str, intents: set[str]) -> None:
@@ -139,6 +162,28 @@ def test_intents_are_read_off_the_words(query: str, intents: set[str]) -> None:
 def test_a_plain_question_does_not_let_the_graph_lead(query: str) -> None:
     """Graph mass leads only where several hops are asked for; on chat it would hurt."""
     assert "multi_hop" not in intents_by_rule(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "intent"),
+    [
+        ("The parser now keeps the latest token.", "current_value"),
+        ("What was the name of the dog?", "current_value"),
+        ("Which version did she like?", "current_value"),
+        ("How many weeks passed between the two trips?", "current_value"),
+        (
+            "Fixed a crash of `flush()` when a session that was restored from an old snapshot ends early",
+            "exact_lookup",
+        ),
+        ("CD28 is expressed on T cells.", "exact_lookup"),
+        ("What kind of music does Mira like?", "exact_lookup"),
+        ("Which book that Mira liked did Tom read?", "exact_lookup"),
+        ("Can you list the order in which I brought up the topics?", "multi_hop"),
+    ],
+)
+def test_what_only_sounds_like_an_intent_has_it_not(query: str, intent: str) -> None:
+    """Statements ask nothing, a past without a date has no moment, a mention in passing is no look-up."""
+    assert intent not in intents_by_rule(query)
 
 
 def test_an_intent_by_example_needs_a_margin_over_plain_questions() -> None:
@@ -166,6 +211,62 @@ def test_a_time_expression_becomes_a_window() -> None:
     """Last week, asked on Wednesday 4 March 2026, is Monday 23 February to Monday 2 March."""
     way = route("what did we discuss last week", PLAIN, now=NOW, centroids=NOWHERE)
     assert way.window == Window(datetime(2026, 2, 23, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("query", "moment"),
+    [
+        # the end of the month, not after the moment of asking, none for what lies ahead or names no time
+        ("Which version did the gateway use in December 2020?", datetime(2021, 1, 1, tzinfo=UTC)),
+        ("Which version did the gateway use this month?", NOW),
+        ("What was the limit before May 2024?", datetime(2024, 5, 1, tzinfo=UTC)),
+        ("What has changed since May 2024?", NOW),
+        ("What is planned for next month?", None),
+        ("Which version does the gateway use?", None),
+    ],
+)
+def test_a_question_about_a_past_time_has_a_latest_moment(query: str, moment: datetime | None) -> None:
+    """The end of the time it speaks of, at most now."""
+    assert moment == route(query, PLAIN, now=NOW, centroids=NOWHERE).as_of_moment
+
+
+def test_an_event_is_looked_up_only_where_one_dates_the_question() -> None:
+    """One look-up for "before the migration"; none for a date, a statement or a plain question."""
+    asked = []
+
+    def probe(phrase: str) -> Probed:
+        asked.append(phrase)
+        start = datetime(2026, 1, 10, tzinfo=UTC)
+        return Probed(
+            {"migrat": 5.0}, [Dated(frozenset(["migrat"]), start, datetime(2026, 1, 11, tzinfo=UTC))]
+        )
+
+    way = route("What did we use before the migration?", PLAIN, now=NOW, centroids=NOWHERE, probe=probe)
+    assert way.window == Window(EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))
+    assert way.as_of_moment == datetime(2026, 1, 11, tzinfo=UTC)
+    assert "before 'the migration'" in way.reason
+    for query in ("What did we use before May?", "Restart workers before the migration.", "Who is on call?"):
+        route(query, PLAIN, now=NOW, centroids=NOWHERE, probe=probe)
+    assert asked == ["the migration"]
+
+
+def test_an_event_that_no_memory_dates_leaves_no_window() -> None:
+    """The reason says what was looked for."""
+    way = route("what broke after the move?", PLAIN, now=NOW, centroids=NOWHERE, probe=lambda _: Probed({}))
+    assert way.window is None
+    assert "no memory dates it: after 'the move'" in way.reason
+
+
+def test_examples_do_not_overrule_the_words() -> None:
+    """A statement has no intent by example, and talk about one first name is no multi-hop question."""
+    near = Centroids(("multi_hop",), np.array([[1.0, 0.0]], np.float32), PLAIN)
+    vector = np.array([1.0, 0.0], np.float32)
+    for query in ("Misunderstandings lead to mistakes.", "When did Anna say she likes the garden?"):
+        assert "multi_hop" not in route(query, vector, now=NOW, centroids=near).intents
+    assert (
+        "multi_hop"
+        in route("Which library does the date module need?", vector, now=NOW, centroids=near).intents
+    )
 
 
 def test_names_of_the_query_are_canonical() -> None:

@@ -24,6 +24,7 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.graph_quiet": 0.0,
     "rank.graph_lead": 0.0,
     "rank.boosts.*": 0.0,
+    "rank.recipe": {},
     "rank.current_strength": 0.0,
 }
 """Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
@@ -53,6 +54,8 @@ def _stages(profile: RankingProfile) -> Iterator[Switch]:
         if form != profile.fuse.form:
             yield Switch(f"fuse {profile.fuse.form} (instead: {form})", "stage", {"fuse.form": form})
     yield Switch("fuse weights by intent", "stage", {"fuse.by_intent": {}})
+    yield Switch("fuse weights by query", "stage", {"fuse.adaptive": None})
+    yield Switch("route anchors", "stage", {"route.anchors": False})
     yield Switch("fuse rank bonuses", "stage", {"fuse.rank_bonuses": ()})
     yield Switch("expand", "stage", {"expand.enabled": False})
     yield Switch("rank", "stage", ORDER_OF_FUSION)
@@ -66,9 +69,13 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
         others = tuple(other for other in channels if other != channel)
         if others:
             yield Switch(channel, "channel", {"retrieve.channels": others})
+    yield Switch("rephrase", "channel", {"retrieve.rephrase.intents": ()})
     for name in FieldWeights.model_fields:
         if name != "text":
             yield Switch(f"lexicon {name}", "channel", {f"retrieve.fields.{name}": 0.0})
+    yield Switch("lexicon fields by intent", "channel", {"retrieve.fields_by_intent": {}})
+    yield Switch("covering", "channel", {"retrieve.covering_limit": 0})
+    yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
     none_new = {"expand.newcomers": 0, "expand.newcomers_quiet": 0}
     yield Switch("graph newcomers", "channel", none_new)
 
@@ -86,4 +93,5 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
         yield Switch(f"graph {edge}", "signal", {f"expand.edges.{edge}": 0.0})
     for boost in Boosts.model_fields:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
+    yield Switch("recipe factors", "signal", {"rank.recipe": {}})
     yield Switch("current value", "signal", {"rank.current_strength": 0.0})

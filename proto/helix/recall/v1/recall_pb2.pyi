@@ -52,6 +52,92 @@ MODE_AUTO: Mode.ValueType  # 3
 """Lexical alone where its best match is strong and clear, else hybrid."""
 Global___Mode: _TypeAlias = Mode  # noqa: Y015
 
+class _ExpandContext:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ExpandContextEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ExpandContext.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    EXPAND_CONTEXT_UNSPECIFIED: _ExpandContext.ValueType  # 0
+    """What the ranking profile says."""
+    EXPAND_CONTEXT_NONE: _ExpandContext.ValueType  # 1
+    """Nothing."""
+    EXPAND_CONTEXT_NEIGHBOURS: _ExpandContext.ValueType  # 2
+    """The turn, or piece, before and the one after."""
+    EXPAND_CONTEXT_SESSION: _ExpandContext.ValueType  # 3
+    """The whole session where all of it fits, else the neighbours."""
+
+class ExpandContext(_ExpandContext, metaclass=_ExpandContextEnumTypeWrapper):
+    """What is packed around a memory: other memories of its session, or of its document if it has no session,
+    that the caller may see and the filter does not exclude by project, session or event time.
+    """
+
+EXPAND_CONTEXT_UNSPECIFIED: ExpandContext.ValueType  # 0
+"""What the ranking profile says."""
+EXPAND_CONTEXT_NONE: ExpandContext.ValueType  # 1
+"""Nothing."""
+EXPAND_CONTEXT_NEIGHBOURS: ExpandContext.ValueType  # 2
+"""The turn, or piece, before and the one after."""
+EXPAND_CONTEXT_SESSION: ExpandContext.ValueType  # 3
+"""The whole session where all of it fits, else the neighbours."""
+Global___ExpandContext: _TypeAlias = ExpandContext  # noqa: Y015
+
+class _Loss:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LOSS_NONE: _Loss.ValueType  # 0
+    """Nowhere: it is among the memories and in the packed context."""
+    LOSS_FILTER: _Loss.ValueType  # 1
+    """The request's own filter excludes it."""
+    LOSS_SKIPPED: _Loss.ValueType  # 2
+    """The router found that the query needs no memory, so nothing was looked for."""
+    LOSS_NOT_RETRIEVED: _Loss.ValueType  # 3
+    """No channel found it, and neither did the graph."""
+    LOSS_THRESHOLD: _Loss.ValueType  # 4
+    """Its score, or relevance, is below the threshold of the ranking profile."""
+    LOSS_NOT_AMONG_BEST: _Loss.ValueType  # 5
+    """Its score is not among the best, which alone are looked at for duplicates."""
+    LOSS_NEAR_DUPLICATE: _Loss.ValueType  # 6
+    """It says nearly the same as a better one."""
+    LOSS_TOP_K: _Loss.ValueType  # 7
+    """top_k others came first, by score or by what they add."""
+    LOSS_ALREADY_SERVED: _Loss.ValueType  # 8
+    """The caller said that it has it already."""
+    LOSS_TOKEN_BUDGET: _Loss.ValueType  # 9
+    """Among the memories, but there was no room for it in the packed context."""
+    LOSS_ABSTAINED: _Loss.ValueType  # 10
+    """Among the memories, but nothing was packed: the answer is not likely enough to hold anything relevant."""
+
+class Loss(_Loss, metaclass=_LossEnumTypeWrapper):
+    """Where a memory was lost on its way into the answer."""
+
+LOSS_NONE: Loss.ValueType  # 0
+"""Nowhere: it is among the memories and in the packed context."""
+LOSS_FILTER: Loss.ValueType  # 1
+"""The request's own filter excludes it."""
+LOSS_SKIPPED: Loss.ValueType  # 2
+"""The router found that the query needs no memory, so nothing was looked for."""
+LOSS_NOT_RETRIEVED: Loss.ValueType  # 3
+"""No channel found it, and neither did the graph."""
+LOSS_THRESHOLD: Loss.ValueType  # 4
+"""Its score, or relevance, is below the threshold of the ranking profile."""
+LOSS_NOT_AMONG_BEST: Loss.ValueType  # 5
+"""Its score is not among the best, which alone are looked at for duplicates."""
+LOSS_NEAR_DUPLICATE: Loss.ValueType  # 6
+"""It says nearly the same as a better one."""
+LOSS_TOP_K: Loss.ValueType  # 7
+"""top_k others came first, by score or by what they add."""
+LOSS_ALREADY_SERVED: Loss.ValueType  # 8
+"""The caller said that it has it already."""
+LOSS_TOKEN_BUDGET: Loss.ValueType  # 9
+"""Among the memories, but there was no room for it in the packed context."""
+LOSS_ABSTAINED: Loss.ValueType  # 10
+"""Among the memories, but nothing was packed: the answer is not likely enough to hold anything relevant."""
+Global___Loss: _TypeAlias = Loss  # noqa: Y015
+
 @_typing.final
 class Scope(_message.Message):
     """Who asks. A memory of a user is visible to that user alone unless it is shared; a memory with
@@ -148,6 +234,11 @@ class RecallRequest(_message.Message):
     NOW_FIELD_NUMBER: _builtins.int
     PROJECT_ID_FIELD_NUMBER: _builtins.int
     NEVER_SKIP_FIELD_NUMBER: _builtins.int
+    EXPLAIN_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
+    ALREADY_SERVED_FIELD_NUMBER: _builtins.int
+    EXPAND_CONTEXT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The question, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -155,13 +246,24 @@ class RecallRequest(_message.Message):
     token_budget: _builtins.int
     """Tokens of the packed context, 1 to 100,000; absent: what the ranking profile says (2,000)."""
     ranking_profile: _builtins.str
-    """Ranking profile: helix (default) or helix-reference."""
+    """Ranking profile: helix (default), helix-reference, cems, engram, or one of the server's own."""
     mode: Global___Mode.ValueType
     """Which channels look for candidates."""
     project_id: _builtins.str
     """The caller's project, 0 to 256 characters: a preference of some ranking profiles, never a filter."""
     never_skip: _builtins.bool
     """Look even when the router finds that the query needs no memory."""
+    explain: _builtins.bool
+    """Tell with the answer how it came about: everything of every candidate, also of those that were dropped.
+    About one kilobyte a candidate, and the time to write it.
+    """
+    min_seq: _builtins.int
+    """Read your writes: answer from a generation that holds every event up to this sequence of
+    HELIX_EVENTS, and wait for it as long as the deadline allows; what comes too late is answered all
+    the same, marked stale. 0: whatever is served.
+    """
+    expand_context: Global___ExpandContext.ValueType
+    """What may stand around the packed memories where the token budget leaves room."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """Who asks. Required."""
@@ -173,6 +275,18 @@ class RecallRequest(_message.Message):
     @_builtins.property
     def now(self) -> _timestamp_pb2.Timestamp:
         """The moment the question is asked, for "last week" and for recency; absent: the server's clock."""
+
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """Answer with what was known and valid at this moment: nothing created later, nothing superseded or
+        expired by then. Absent: what is known and valid now. `now` is then this moment unless it is given.
+        """
+
+    @_builtins.property
+    def already_served(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Memories the caller has already, 0 to 1,000 ids of 32 hexadecimal digits: left out of memories and
+        context, and not counted against top_k.
+        """
 
     def __init__(
         self,
@@ -187,10 +301,15 @@ class RecallRequest(_message.Message):
         now: _timestamp_pb2.Timestamp | None = ...,
         project_id: _builtins.str = ...,
         never_skip: _builtins.bool = ...,
+        explain: _builtins.bool = ...,
+        min_seq: _builtins.int = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
+        already_served: _abc.Iterable[_builtins.str] | None = ...,
+        expand_context: Global___ExpandContext.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "filter", b"filter", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
@@ -411,6 +530,7 @@ class RecalledMemory(_message.Message):
     COSINE_FIELD_NUMBER: _builtins.int
     CHANNELS_FIELD_NUMBER: _builtins.int
     PACKED_FIELD_NUMBER: _builtins.int
+    RELEVANCE_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """Rank, 1 is best."""
     score: _builtins.float
@@ -419,13 +539,17 @@ class RecalledMemory(_message.Message):
     """Cosine of query and memory, -1 to 1."""
     packed: _builtins.bool
     """Whether it is part of the packed context."""
+    relevance: _builtins.float
+    """Calibrated probability that it is relevant to the query, 0 to 1, never above that of the response;
+    absent where the ranking profile has no model for it, or the dense or the lexical channel is missing.
+    """
     @_builtins.property
     def memory(self) -> Global___Memory:
         """The memory."""
 
     @_builtins.property
     def channels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Channels that found it: dense, lexical, graph."""
+        """Channels that found it: dense, lexical, graph, entity, associative."""
 
     def __init__(
         self,
@@ -436,24 +560,30 @@ class RecalledMemory(_message.Message):
         cosine: _builtins.float = ...,
         channels: _abc.Iterable[_builtins.str] | None = ...,
         packed: _builtins.bool = ...,
+        relevance: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "memory", b"memory", "relevance", b"relevance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["channels", b"channels", "cosine", b"cosine", "memory", b"memory", "packed", b"packed", "rank", b"rank", "score", b"score"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "channels", b"channels", "cosine", b"cosine", "memory", b"memory", "packed", b"packed", "rank", b"rank", "relevance", b"relevance", "score", b"score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__relevance: _TypeAlias = _typing.Literal["relevance"]  # noqa: Y015
+    _WhichOneofArgType__relevance: _TypeAlias = _typing.Literal["_relevance", b"_relevance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__relevance) -> _WhichOneofReturnType__relevance | None: ...
 
 Global___RecalledMemory: _TypeAlias = RecalledMemory  # noqa: Y015
 
 @_typing.final
 class PackedContext(_message.Message):
-    """The memories laid out for a prompt: best first, second last, third after the first, and so on."""
+    """The memories laid out for a prompt: best first, second last, third after the first, and so on. What
+    surrounds memory [n] stands right before it, marked [n-], and right after it, marked [n+].
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: _builtins.int
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     TOKENS_FIELD_NUMBER: _builtins.int
+    SURROUNDING_IDS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     """The text for the prompt; every memory is whole and headed by its citation, [1] and up."""
     tokens: _builtins.int
@@ -462,16 +592,21 @@ class PackedContext(_message.Message):
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids in the order of the text; citation [n] is the n-th."""
 
+    @_builtins.property
+    def surrounding_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the surrounding memories in the order of the text; none of them is among the memories."""
+
     def __init__(
         self,
         *,
         text: _builtins.str = ...,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         tokens: _builtins.int = ...,
+        surrounding_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "surrounding_ids", b"surrounding_ids", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -484,7 +619,9 @@ class StageTime(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
-    """embed, route, retrieve, fuse, expand, rank, diversify, pack; fetch for reading the texts."""
+    """embed, route, retrieve, fuse, expand, rank, rerank, diversify, abstain, pack; fetch for reading the texts;
+    explain where that was asked; wait, first, where the recall had to wait for its min_seq.
+    """
     milliseconds: _builtins.float
     """Milliseconds, 0 and up."""
     def __init__(
@@ -558,6 +695,13 @@ class RecallResponse(_message.Message):
     APPLIED_SEQUENCE_FIELD_NUMBER: _builtins.int
     DEGRADED_FIELD_NUMBER: _builtins.int
     RANKING_PROFILE_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    WANTED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    ALREADY_SERVED_COUNT_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    RELEVANCE_FIELD_NUMBER: _builtins.int
+    ABSTAINED_FIELD_NUMBER: _builtins.int
+    ABSTAINED_BECAUSE_FIELD_NUMBER: _builtins.int
     total_milliseconds: _builtins.float
     """Time of the whole recall in the server, milliseconds, above 0."""
     generation: _builtins.int
@@ -566,6 +710,20 @@ class RecallResponse(_message.Message):
     """Every event up to this sequence of HELIX_EVENTS is in the generation, 0 and up."""
     ranking_profile: _builtins.str
     """Ranking profile that was used."""
+    stale: _builtins.bool
+    """Whether applied_sequence is below the min_seq of the request: the deadline came first."""
+    wanted_sequence: _builtins.int
+    """min_seq of the request, 0 where there was none."""
+    already_served_count: _builtins.int
+    """How many of already_served would stand among these memories and were left out, 0 to 1,000."""
+    relevance: _builtins.float
+    """Calibrated probability that at least one of the memories is relevant to the query, 0 to 1; absent where
+    the ranking profile has no model for it, dense or lexical is missing, or the router skipped.
+    """
+    abstained: _builtins.bool
+    """Whether relevance is below the threshold of the ranking profile: the memories come back, nothing is packed."""
+    abstained_because: _builtins.str
+    """Why it abstained; empty where it did not."""
     @_builtins.property
     def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecalledMemory]:
         """Best first."""
@@ -586,6 +744,10 @@ class RecallResponse(_message.Message):
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Channels that failed or passed their deadline; the others answered."""
 
+    @_builtins.property
+    def explanation(self) -> Global___Explanation:
+        """How the answer came about, where the request asked for it and the router did not skip."""
+
     def __init__(
         self,
         *,
@@ -598,14 +760,616 @@ class RecallResponse(_message.Message):
         applied_sequence: _builtins.int = ...,
         degraded: _abc.Iterable[_builtins.str] | None = ...,
         ranking_profile: _builtins.str = ...,
+        stale: _builtins.bool = ...,
+        wanted_sequence: _builtins.int = ...,
+        already_served_count: _builtins.int = ...,
+        explanation: Global___Explanation | None = ...,
+        relevance: _builtins.float | None = ...,
+        abstained: _builtins.bool = ...,
+        abstained_because: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "route", b"route"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "context", b"context", "explanation", b"explanation", "relevance", b"relevance", "route", b"route"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "context", b"context", "degraded", b"degraded", "generation", b"generation", "memories", b"memories", "ranking_profile", b"ranking_profile", "route", b"route", "stages", b"stages", "total_milliseconds", b"total_milliseconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "abstained", b"abstained", "abstained_because", b"abstained_because", "already_served_count", b"already_served_count", "applied_sequence", b"applied_sequence", "context", b"context", "degraded", b"degraded", "explanation", b"explanation", "generation", b"generation", "memories", b"memories", "ranking_profile", b"ranking_profile", "relevance", b"relevance", "route", b"route", "stages", b"stages", "stale", b"stale", "total_milliseconds", b"total_milliseconds", "wanted_sequence", b"wanted_sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__relevance: _TypeAlias = _typing.Literal["relevance"]  # noqa: Y015
+    _WhichOneofArgType__relevance: _TypeAlias = _typing.Literal["_relevance", b"_relevance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__relevance) -> _WhichOneofReturnType__relevance | None: ...
+
+Global___RecallResponse: _TypeAlias = RecallResponse  # noqa: Y015
+
+@_typing.final
+class ChannelHit(_message.Message):
+    """One list in which a channel found a memory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANNEL_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    channel: _builtins.str
+    """dense, lexical, entity or associative."""
+    query: _builtins.str
+    """The other words the channel was asked with; empty: the question itself; "all words": the list of
+    memories whose text holds most of the words, which is never fused.
+    """
+    rank: _builtins.int
+    """Rank in that list, 1 is best."""
+    score: _builtins.float
+    """Score in that list: cosine, BM25, strength of the link or share of the words; compares inside it only."""
+    def __init__(
+        self,
+        *,
+        channel: _builtins.str = ...,
+        query: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        score: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["channel", b"channel", "query", b"query", "rank", b"rank", "score", b"score"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___RecallResponse: _TypeAlias = RecallResponse  # noqa: Y015
+Global___ChannelHit: _TypeAlias = ChannelHit  # noqa: Y015
+
+@_typing.final
+class FusionTerm(_message.Message):
+    """What one list gives to the fused score of a memory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANNEL_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    LEAST_FIELD_NUMBER: _builtins.int
+    SPAN_FIELD_NUMBER: _builtins.int
+    NORMALISED_FIELD_NUMBER: _builtins.int
+    BONUS_FIELD_NUMBER: _builtins.int
+    CONTRIBUTION_FIELD_NUMBER: _builtins.int
+    channel: _builtins.str
+    """Channel of the list."""
+    query: _builtins.str
+    """Its other words; empty: the question itself."""
+    rank: _builtins.int
+    """Rank in the list as it was fused, 1 is best. minmax completes the dense list by the exact cosines of all."""
+    score: _builtins.float
+    """Score in that list."""
+    weight: _builtins.float
+    """Weight of the list, 0 and up; minmax: scaled so that all weights sum to 1."""
+    least: _builtins.float
+    """minmax: score that normalises to 0."""
+    span: _builtins.float
+    """minmax: greatest score minus least; 0: all are equal, and normalise to 1."""
+    normalised: _builtins.float
+    """minmax: (score - least) / span. rrf: 1 / (k + rank)."""
+    bonus: _builtins.float
+    """rrf: added for a top rank."""
+    contribution: _builtins.float
+    """minmax: weight x normalised. rrf: weight / (k + rank) + bonus."""
+    def __init__(
+        self,
+        *,
+        channel: _builtins.str = ...,
+        query: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        score: _builtins.float = ...,
+        weight: _builtins.float = ...,
+        least: _builtins.float = ...,
+        span: _builtins.float = ...,
+        normalised: _builtins.float = ...,
+        bonus: _builtins.float = ...,
+        contribution: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bonus", b"bonus", "channel", b"channel", "contribution", b"contribution", "least", b"least", "normalised", b"normalised", "query", b"query", "rank", b"rank", "score", b"score", "span", b"span", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FusionTerm: _TypeAlias = FusionTerm  # noqa: Y015
+
+@_typing.final
+class Fusion(_message.Message):
+    """The fused score of one memory: its contributions summed in this order, rounded to a 32-bit float."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORM_FIELD_NUMBER: _builtins.int
+    K_FIELD_NUMBER: _builtins.int
+    TERMS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    ASSIGNED_FIELD_NUMBER: _builtins.int
+    form: _builtins.str
+    """rrf or minmax."""
+    k: _builtins.int
+    """rrf: k."""
+    score: _builtins.float
+    """The fused score."""
+    assigned: _builtins.bool
+    """No fused list holds it: the graph found it and it got the least score of all, or only the list of all
+    words has it and it got 0.
+    """
+    @_builtins.property
+    def terms(self) -> _containers.RepeatedCompositeFieldContainer[Global___FusionTerm]:
+        """One a list that holds it."""
+
+    def __init__(
+        self,
+        *,
+        form: _builtins.str = ...,
+        k: _builtins.int = ...,
+        terms: _abc.Iterable[Global___FusionTerm] | None = ...,
+        score: _builtins.float = ...,
+        assigned: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned", b"assigned", "form", b"form", "k", b"k", "score", b"score", "terms", b"terms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Fusion: _TypeAlias = Fusion  # noqa: Y015
+
+@_typing.final
+class Signal(_message.Message):
+    """One signal of one memory: (raw - least) / span."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    RAW_FIELD_NUMBER: _builtins.int
+    LEAST_FIELD_NUMBER: _builtins.int
+    SPAN_FIELD_NUMBER: _builtins.int
+    NORMALISED_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """fused, cosine, sim, recency, salience, confidence, graph."""
+    raw: _builtins.float
+    """As it was, in the unit of its source; recency is a share, graph mass too."""
+    least: _builtins.float
+    """Raw value that normalises to 0."""
+    span: _builtins.float
+    """Greatest raw value of the pool minus least; 0: all are alike, so normalised says nothing."""
+    normalised: _builtins.float
+    """0 to 1."""
+    weight: _builtins.float
+    """fused and cosine: their share in sim. The others: their weight for the memory's type, 0 where the form
+    does not weigh them; form multiplicative: sim and graph by their share in relevance.
+    """
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        raw: _builtins.float = ...,
+        least: _builtins.float = ...,
+        span: _builtins.float = ...,
+        normalised: _builtins.float = ...,
+        weight: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["least", b"least", "name", b"name", "normalised", b"normalised", "raw", b"raw", "span", b"span", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Signal: _TypeAlias = Signal  # noqa: Y015
+
+@_typing.final
+class Factor(_message.Message):
+    """A boost of the ranking profile: pinned, priority, window or project."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    value: _builtins.float
+    """1 and up."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Factor: _TypeAlias = Factor  # noqa: Y015
+
+@_typing.final
+class Step(_message.Message):
+    """One change of the score, in its order: factors of the recipe (access_decay, project, importance,
+    episodic_decay, accesses), later_than_asked, later_first, latest_statement, scale, noise.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    ADDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
+    value: _builtins.float
+    """What is added to the score so far, or what it is multiplied by."""
+    adds: _builtins.bool
+    """Added rather than multiplied."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.float = ...,
+        adds: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adds", b"adds", "name", b"name", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Step: _TypeAlias = Step  # noqa: Y015
+
+@_typing.final
+class Candidate(_message.Message):
+    """Everything that made the score of one memory; `helix.explanation.recompute` repeats it to the last bit.
+
+    sim = fused_share x fused + (1 - fused_share) x cosine, normalised each. Relevance is by form, blend: sim;
+    additive: sum of weight x normalised of sim, recency, salience, confidence, graph; multiplicative:
+    (graph_share x graph + (1 - graph_share) x sim) x (1 + strength x quality), quality the mean of recency,
+    salience and confidence by weight. Score: relevance x (product of the boosts), then the steps in order.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    EXCERPT_FIELD_NUMBER: _builtins.int
+    HITS_FIELD_NUMBER: _builtins.int
+    FUSION_FIELD_NUMBER: _builtins.int
+    COSINE_FIELD_NUMBER: _builtins.int
+    GRAPH_MASS_FIELD_NUMBER: _builtins.int
+    COVERAGE_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
+    FORM_FIELD_NUMBER: _builtins.int
+    FUSED_SHARE_FIELD_NUMBER: _builtins.int
+    GRAPH_SHARE_FIELD_NUMBER: _builtins.int
+    STRENGTH_FIELD_NUMBER: _builtins.int
+    RELEVANCE_FIELD_NUMBER: _builtins.int
+    BOOSTS_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
+    DROPPED_BY_FIELD_NUMBER: _builtins.int
+    DUPLICATE_OF_FIELD_NUMBER: _builtins.int
+    LIKENESS_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    PACKED_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """32 hexadecimal digits."""
+    excerpt: _builtins.str
+    """Beginning of the text, at most 160 characters."""
+    cosine: _builtins.float
+    """Exact cosine of query and memory, -1 to 1."""
+    graph_mass: _builtins.float
+    """Its share of the Personalized PageRank mass, 0 to 1."""
+    coverage: _builtins.float
+    """Share of the question's words by rarity that the text holds, where that was looked at."""
+    form: _builtins.str
+    """additive, multiplicative or blend."""
+    fused_share: _builtins.float
+    """Share of the fused score in sim, 0 to 1."""
+    graph_share: _builtins.float
+    """Form multiplicative: share of the graph in relevance, 0 to 1."""
+    strength: _builtins.float
+    """Form multiplicative: what quality may add, 0 and up."""
+    relevance: _builtins.float
+    """Before boosts and steps."""
+    score: _builtins.float
+    """Final score, 0 and up."""
+    place: _builtins.int
+    """Place by final score in the pool, 1 is best; 0: it misses the threshold."""
+    loss: Global___Loss.ValueType
+    """Where it was lost."""
+    dropped_by: _builtins.str
+    """Stage that dropped it: rank, diversify, abstain, pack; empty where it is in."""
+    duplicate_of: _builtins.str
+    """LOSS_NEAR_DUPLICATE: of which memory."""
+    likeness: _builtins.float
+    """LOSS_NEAR_DUPLICATE: Jaccard coefficient of the two texts by MinHash, 0 to 1."""
+    rank: _builtins.int
+    """Rank in the answer, 1 is best; 0: it is not in."""
+    packed: _builtins.bool
+    """Whether it is part of the packed context."""
+    @_builtins.property
+    def hits(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChannelHit]:
+        """Where channels found it; empty where the graph alone did."""
+
+    @_builtins.property
+    def fusion(self) -> Global___Fusion:
+        """The fusion arithmetic."""
+
+    @_builtins.property
+    def signals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Signal]:
+        """Every signal."""
+
+    @_builtins.property
+    def boosts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Factor]:
+        """Boosts that are on and apply."""
+
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]:
+        """What happened to the score then."""
+
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.str = ...,
+        excerpt: _builtins.str = ...,
+        hits: _abc.Iterable[Global___ChannelHit] | None = ...,
+        fusion: Global___Fusion | None = ...,
+        cosine: _builtins.float = ...,
+        graph_mass: _builtins.float = ...,
+        coverage: _builtins.float | None = ...,
+        signals: _abc.Iterable[Global___Signal] | None = ...,
+        form: _builtins.str = ...,
+        fused_share: _builtins.float = ...,
+        graph_share: _builtins.float = ...,
+        strength: _builtins.float = ...,
+        relevance: _builtins.float = ...,
+        boosts: _abc.Iterable[Global___Factor] | None = ...,
+        steps: _abc.Iterable[Global___Step] | None = ...,
+        score: _builtins.float = ...,
+        place: _builtins.int = ...,
+        loss: Global___Loss.ValueType = ...,
+        dropped_by: _builtins.str = ...,
+        duplicate_of: _builtins.str = ...,
+        likeness: _builtins.float = ...,
+        rank: _builtins.int = ...,
+        packed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "coverage", b"coverage", "fusion", b"fusion"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "form", b"form", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_share", b"graph_share", "hits", b"hits", "likeness", b"likeness", "loss", b"loss", "memory_id", b"memory_id", "packed", b"packed", "place", b"place", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "steps", b"steps", "strength", b"strength"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__coverage: _TypeAlias = _typing.Literal["coverage"]  # noqa: Y015
+    _WhichOneofArgType__coverage: _TypeAlias = _typing.Literal["_coverage", b"_coverage"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__coverage) -> _WhichOneofReturnType__coverage | None: ...
+
+Global___Candidate: _TypeAlias = Candidate  # noqa: Y015
+
+@_typing.final
+class Explanation(_message.Message):
+    """How an answer came about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    DENSE_SHARE_FIELD_NUMBER: _builtins.int
+    THRESHOLD_FIELD_NUMBER: _builtins.int
+    THRESHOLD_ON_RELEVANCE_FIELD_NUMBER: _builtins.int
+    WITHHELD_FIELD_NUMBER: _builtins.int
+    dense_share: _builtins.float
+    """What the dense list counts among dense and lexical for this question, 0 to 1; absent: one is missing."""
+    threshold: _builtins.float
+    """Threshold of the ranking profile, 0: none."""
+    threshold_on_relevance: _builtins.bool
+    """Whether the threshold is held to relevance rather than to the final score."""
+    withheld: _builtins.int
+    """Candidates that the last check against the caller's scope withheld; nothing is told of them. Above 0
+    only where a store is damaged.
+    """
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Candidate]:
+        """The whole pool, best score first; those below the threshold at the end."""
+
+    def __init__(
+        self,
+        *,
+        candidates: _abc.Iterable[Global___Candidate] | None = ...,
+        dense_share: _builtins.float | None = ...,
+        threshold: _builtins.float = ...,
+        threshold_on_relevance: _builtins.bool = ...,
+        withheld: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "dense_share", b"dense_share"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dense_share: _TypeAlias = _typing.Literal["dense_share"]  # noqa: Y015
+    _WhichOneofArgType__dense_share: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dense_share) -> _WhichOneofReturnType__dense_share | None: ...
+
+Global___Explanation: _TypeAlias = Explanation  # noqa: Y015
+
+@_typing.final
+class WhyNotRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECALL_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """The memory that is missed, 32 hexadecimal digits."""
+    @_builtins.property
+    def recall(self) -> Global___RecallRequest:
+        """The question as it was asked; its scope says who asks. `explain` and `min_seq` are not read."""
+
+    def __init__(
+        self,
+        *,
+        recall: Global___RecallRequest | None = ...,
+        memory_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["recall", b"recall"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "recall", b"recall"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyNotRequest: _TypeAlias = WhyNotRequest  # noqa: Y015
+
+@_typing.final
+class Change(_message.Message):
+    """One change of a question, for `helix.changes.changed` or by hand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_FIELD_NUMBER: _builtins.int
+    PROFILE_KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    WAS_FIELD_NUMBER: _builtins.int
+    request_field: _builtins.str
+    """Field of RecallRequest by dotted path: filter.types, top_k, already_served; empty: a constant."""
+    profile_key: _builtins.str
+    """Constant of the ranking profile by dotted path: retrieve.dense_limit; empty: a field."""
+    value: _builtins.str
+    """Its new value as JSON (a field: as protobuf spells it in JSON); null: cleared."""
+    was: _builtins.str
+    """Its value so far as JSON; null: not set."""
+    def __init__(
+        self,
+        *,
+        request_field: _builtins.str = ...,
+        profile_key: _builtins.str = ...,
+        value: _builtins.str = ...,
+        was: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["profile_key", b"profile_key", "request_field", b"request_field", "value", b"value", "was", b"was"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Change: _TypeAlias = Change  # noqa: Y015
+
+@_typing.final
+class Depth(_message.Message):
+    """How far down a channel a memory stands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANNEL_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    SEARCHED_FIELD_NUMBER: _builtins.int
+    LEAST_SCORE_FIELD_NUMBER: _builtins.int
+    channel: _builtins.str
+    """dense or lexical."""
+    rank: _builtins.int
+    """Its rank in a deeper search, 1 is best; 0: not among `searched`."""
+    score: _builtins.float
+    """Score: cosine or BM25; 0 where a lexical search does not find it."""
+    limit: _builtins.int
+    """How many the channel was asked for."""
+    searched: _builtins.int
+    """How many the deeper search looked at."""
+    least_score: _builtins.float
+    """Score of the last that was within the limit; absent: there were fewer."""
+    def __init__(
+        self,
+        *,
+        channel: _builtins.str = ...,
+        rank: _builtins.int = ...,
+        score: _builtins.float = ...,
+        limit: _builtins.int = ...,
+        searched: _builtins.int = ...,
+        least_score: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_least_score", b"_least_score", "least_score", b"least_score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_least_score", b"_least_score", "channel", b"channel", "least_score", b"least_score", "limit", b"limit", "rank", b"rank", "score", b"score", "searched", b"searched"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__least_score: _TypeAlias = _typing.Literal["least_score"]  # noqa: Y015
+    _WhichOneofArgType__least_score: _TypeAlias = _typing.Literal["_least_score", b"_least_score"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__least_score) -> _WhichOneofReturnType__least_score | None: ...
+
+Global___Depth: _TypeAlias = Depth  # noqa: Y015
+
+@_typing.final
+class WhyNotResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOSS_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    FILTER_FIELDS_FIELD_NUMBER: _builtins.int
+    DEPTHS_FIELD_NUMBER: _builtins.int
+    CANDIDATE_FIELD_NUMBER: _builtins.int
+    NEEDED_SCORE_FIELD_NUMBER: _builtins.int
+    NEEDED_TOKENS_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    REPLAYS_FIELD_NUMBER: _builtins.int
+    ADVICE_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    loss: Global___Loss.ValueType
+    """Where it was lost first."""
+    stage: _builtins.str
+    """Stage of a recall that lost it: route, retrieve, rank, diversify, abstain, pack; empty where it is in."""
+    verdict: _builtins.str
+    """Why and by how much, a sentence or two in English."""
+    needed_score: _builtins.float
+    """LOSS_THRESHOLD, LOSS_NOT_AMONG_BEST, LOSS_TOP_K: score that would have been enough; held to relevance
+    where the threshold is.
+    """
+    needed_tokens: _builtins.int
+    """LOSS_TOKEN_BUDGET: budget with which it would be packed."""
+    replays: _builtins.int
+    """How often the question was asked anew, 0 and up."""
+    advice: _builtins.str
+    """The changes in a sentence."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def filter_fields(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """LOSS_FILTER: fields of the filter that exclude it."""
+
+    @_builtins.property
+    def depths(self) -> _containers.RepeatedCompositeFieldContainer[Global___Depth]:
+        """LOSS_NOT_RETRIEVED: how deep it stands in the channels."""
+
+    @_builtins.property
+    def candidate(self) -> Global___Candidate:
+        """Its explanation, where it was a candidate."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Change]:
+        """A smallest change that brings the memory into the answer and its packed context: the question was asked
+        anew with it, and none of its parts can be left out, as far as there was time to try. Empty: it is in,
+        or nothing was found in the time and the limits of a request.
+        """
+
+    def __init__(
+        self,
+        *,
+        loss: Global___Loss.ValueType = ...,
+        stage: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+        filter_fields: _abc.Iterable[_builtins.str] | None = ...,
+        depths: _abc.Iterable[Global___Depth] | None = ...,
+        candidate: Global___Candidate | None = ...,
+        needed_score: _builtins.float | None = ...,
+        needed_tokens: _builtins.int = ...,
+        changes: _abc.Iterable[Global___Change] | None = ...,
+        replays: _builtins.int = ...,
+        advice: _builtins.str = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "candidate", b"candidate", "needed_score", b"needed_score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "advice", b"advice", "candidate", b"candidate", "changes", b"changes", "depths", b"depths", "filter_fields", b"filter_fields", "generation", b"generation", "loss", b"loss", "needed_score", b"needed_score", "needed_tokens", b"needed_tokens", "replays", b"replays", "stage", b"stage", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__needed_score: _TypeAlias = _typing.Literal["needed_score"]  # noqa: Y015
+    _WhichOneofArgType__needed_score: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__needed_score) -> _WhichOneofReturnType__needed_score | None: ...
+
+Global___WhyNotResponse: _TypeAlias = WhyNotResponse  # noqa: Y015
 
 @_typing.final
 class GetMemoryRequest(_message.Message):
@@ -613,21 +1377,27 @@ class GetMemoryRequest(_message.Message):
 
     SCOPE_FIELD_NUMBER: _builtins.int
     MEMORY_ID_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """Who asks. Required."""
 
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """The memory as it was known and valid at this moment; absent: now."""
+
     def __init__(
         self,
         *,
         scope: Global___Scope | None = ...,
         memory_id: _builtins.str = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "memory_id", b"memory_id", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,6 +49,11 @@ class RecallServiceStub:
                 request_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusRequest.SerializeToString,
                 response_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusResponse.FromString,
                 _registered_method=True)
+        self.WhyNot = channel.unary_unary(
+                '/helix.recall.v1.RecallService/WhyNot',
+                request_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.SerializeToString,
+                response_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -70,7 +75,14 @@ class RecallServiceServicer:
 
     def GetStatus(self, request, context):
         """What the server serves: generation, model, counts.
-        Explain and WhyNot come here.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WhyNot(self, request, context):
+        """Why a memory is not in the answer to a question, and what would bring it in; NOT_FOUND if it is hidden
+        from the caller's scope. Asks the question several times: for people, not for the reasoning loop.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -93,6 +105,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.GetStatus,
                     request_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusRequest.FromString,
                     response_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusResponse.SerializeToString,
+            ),
+            'WhyNot': grpc.unary_unary_rpc_method_handler(
+                    servicer.WhyNot,
+                    request_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.FromString,
+                    response_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -176,6 +193,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/GetStatus',
             helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusRequest.SerializeToString,
             helix_dot_recall_dot_v1_dot_recall__pb2.GetStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WhyNot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/WhyNot',
+            helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.SerializeToString,
+            helix_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -40,8 +40,10 @@ class RecallServiceStub:
     GetMemory: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]
     """One memory by id, whatever its rank; NOT_FOUND if it is hidden from the caller's scope."""
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
-    """What the server serves: generation, model, counts.
-    Explain and WhyNot come here.
+    """What the server serves: generation, model, counts."""
+    WhyNot: _grpc.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]
+    """Why a memory is not in the answer to a question, and what would bring it in; NOT_FOUND if it is hidden
+    from the caller's scope. Asks the question several times: for people, not for the reasoning loop.
     """
 
 @_typing.type_check_only
@@ -52,8 +54,10 @@ class RecallServiceAsyncStub(RecallServiceStub):
     GetMemory: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]  # type: ignore[assignment]
     """One memory by id, whatever its rank; NOT_FOUND if it is hidden from the caller's scope."""
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
-    """What the server serves: generation, model, counts.
-    Explain and WhyNot come here.
+    """What the server serves: generation, model, counts."""
+    WhyNot: _aio.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]  # type: ignore[assignment]
+    """Why a memory is not in the answer to a question, and what would bring it in; NOT_FOUND if it is hidden
+    from the caller's scope. Asks the question several times: for people, not for the reasoning loop.
     """
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -79,8 +83,16 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.GetStatusRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.GetStatusResponse, _abc.Awaitable[_recall_pb2.GetStatusResponse]]:
-        """What the server serves: generation, model, counts.
-        Explain and WhyNot come here.
+        """What the server serves: generation, model, counts."""
+
+    @_abc_1.abstractmethod
+    def WhyNot(
+        self,
+        request: _recall_pb2.WhyNotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.WhyNotResponse, _abc.Awaitable[_recall_pb2.WhyNotResponse]]:
+        """Why a memory is not in the answer to a question, and what would bring it in; NOT_FOUND if it is hidden
+        from the caller's scope. Asks the question several times: for people, not for the reasoning loop.
         """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_query.columns import living_hits
+from helix_query.columns import NONE, judged, living_hits
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,8 +26,18 @@ def dense(
     signals: Signals,
     limit: int,
     now: datetime,
+    already: NDArray[np.int64] = NONE,
 ) -> Hits:
-    """Up to `limit` memories of the selection, best first; the score is the exact cosine."""
+    """Up to `limit` memories of the selection, best first; the score is the exact cosine.
+
+    Those of `already` come on top of the limit.
+    """
+    moment, past = judged(selection, vectors, now)
     return living_hits(
-        lambda count: vectors.search(vector, selection, limit=count), signals, limit=limit, now=now
+        lambda count: vectors.search(vector, selection, limit=count),
+        signals,
+        limit=limit,
+        now=moment,
+        past=past,
+        already=already,
     )

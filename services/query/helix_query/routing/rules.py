@@ -9,6 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_query.routing.exact import looks_up_exactly
+from helix_query.routing.hops import ASKING, NEEDS_HOPS, log_odds
+from helix_query.routing.values import asks_for_value, says_now
+
+DOUBTFUL_HOPS: Final = -2.0
+"""Log odds below which the words say that a question needs no second hop."""
 LOOKED_AT: Final = 600
 """Characters; a question that is longer carries its kind in its beginning."""
 
@@ -29,65 +35,55 @@ _PHRASES: Final = {
     "temporal": (
         r"before", r"after", r"since", r"until", r"during", r"ago", r"recently", r"lately", r"yesterday",
         r"today", r"tomorrow", r"earlier", r"later", r"first", r"last time", r"most recent", r"how long",
-        r"in what order", r"timeline", r"chronological",
+        r"(?:in )?(?:what|which) order", r"(?:the )?order in which", r"in (?:chronological )?order",
+        r"sequence of",
+        r"timeline", r"chronolog\w+", r"how (?:many|much) (?:days?|weeks?|months?|years?|hours?|time)",
+        r"passed between",
+        r"(?:last|next|this|past) (?:week|weekend|month|year|night|summer|winter|spring|autumn|fall|quarter)",
+        r"(?:in|on|of) (?:january|february|march|april|may|june|july|august|september|october|november)",
+        r"(?:in|on|of) december",
     ),
     "preference": (
-        r"prefer\w*", r"favou?rites?", r"recommend\w*", r"suggest\w*", r"ideas? for", r"my taste",
-        r"would (?:i|we|he|she|they) (?:like|enjoy|want)",
-        r"(?:do|does|did) \w+ (?:like|love|enjoy|hate|dislike)",
-        r"should i (?:get|buy|watch|read|try|cook|visit)",
+        r"prefer\w*", r"favou?rites?", r"(?<!you )recommend(?:ations?|s|ed)?",
+        r"(?<!you )suggest(?:ions?|s)?",
+        r"would you (?:suggest|recommend|advise)", r"do you (?:think|recommend|suggest|advise)",
+        r"(?:ideas?|tips|advice) (?:for|on|about)",
+        r"my taste", r"would (?:i|we|he|she|they|[a-z]+) (?:like|enjoy|want|prefer|love|be interested)",
+        r"(?:do|does|did) \w+ (?:like|love|enjoy|hate|dislike)", r"(?:should|shall) (?:i|we) (?!have|be)\w+",
+        r"(?:can|could|would) you (?:please )?help me", r"help me (?:plan|choose|pick|decide|find)",
     ),
     "aggregation": (
-        r"how (?:many|often)", r"how much (?:in total|altogether)",
-        r"(?:list|name|show|give me) (?:all|every)",
-        r"summari[sz]e (?:all|every|each)\w*", r"in total", r"altogether", r"total (?:number|amount|cost)",
-        r"all (?:of )?(?:the|my|our)", r"every time", r"each of", r"overall", r"count of", r"number of",
-        r"what (?:are|were) all",
-    ),
-    "current_value": (
-        r"current(?:ly)?", r"latest", r"now(?:adays)?", r"at the moment", r"these days", r"up[- ]to[- ]date",
-        r"still", r"as of (?:now|today)", r"most recent", r"newest", r"today's", r"present(?:ly)?",
-        r"any ?more", r"any longer",
-        r"(?:which|what) [\w -]{1,40} (?:do|does) (?:we|i|they|it|he|she|you) (?:use|run|have|need|want)",
-        r"how (?:long|big|large|high|far|often) (?:is|are|do|does) (?:an? |the |our |my )?[\w -]{1,40}",
+        r"how (?:many|often)", r"how much (?:in total|altogether)", r"how much progress",
+        r"(?:list|name|show|give me|enumerate) (?:all|every|each|the (?:names|different))",
+        r"summari[sz]e\w*",
+        r"(?:complete|full|clear|brief|comprehensive|detailed|quick|short) (?:summary|overview|recap)",
+        r"(?:summary|overview|recap|history) of", r"in total", r"altogether",
+        r"total (?:number|amount|cost|hours|time|\w+)",
+        r"all (?:of )?(?:the|my|our|his|her|their)", r"every time", r"each of", r"overall", r"count of",
+        r"number of",
+        r"what (?:are|were) (?:all|some|the (?:names|different|various))",
+        r"across (?:all|my|our|the|both)", r"throughout (?:our|my|all|the)",
+        r"(?:what|which) different",
+        r"how (?:has|have|did) .{1,80}(?:develop|evolve|progress|change|grow)(?:ed|s)?", r"over time",
+        r"(?:what|which) (?:[a-z-]+ ){0,2}[a-z]+s (?:has|have) [a-z' ]{1,40}(?:ed|en|ne|ad|ght|de|ld|ung|en)",
+        r"in how many",
     ),
 }  # fmt: skip
+_OF_ANY_TEXT: Final = frozenset(["how", "temporal"])
+"""Read off notes and statements too: "how to restart", "incidents since May"."""
 _PATTERNS: Final = {
     intent: re.compile(rf"\b(?:{'|'.join(phrases)})\b") for intent, phrases in _PHRASES.items()
 }
 
-_VALUE_NOUNS = (
-    "ports?|urls?|address|number|version|limits?|timeouts?|passwords?|branch|schedule|budget|deadline|price|job|"
-    "phone|email|size|rate|thresholds?|interval|default|setting|value|name|host|region|plan|status|count"
-)
-_VALUE: Final = re.compile(
-    rf"^(?:what(?:'s| is| are)|which) (?:my |our |the |his |her |their )?"
-    rf"[\w' -]{{0,40}}?\b(?:{_VALUE_NOUNS})\b"
-)
-"""Asks for one value, of which the latest holds."""
-
-_IDENTIFIER_SIGNS = (
-    r"\w/\w", r"(?:^|\s)[~.]?/\w",
-    r"\w\.(?:py|rs|go|tsx?|js|java|md|toml|ya?ml|json|sh|sql|cfg|ini|txt|proto|lock)\b",
-    r"[A-Za-z0-9]_[A-Za-z0-9]", r"\b[a-z]+[A-Z]", r"\w::\w", r"\w\(\)", r"`[^`]+`",
-    r"\b[A-Z]{1,6}-?\d{2,}\b", r"\bE[A-Z]{4,}\b", r"\b0x[0-9a-fA-F]+\b", r"#\d",
-    r"\bv?\d+\.\d+\.\d+\b", r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b",
-    r"\b[A-Z]\w+(?:Error|Exception)\b", r"(?:^|\s)--\w",
-)  # fmt: skip
-_EXACT: Final = re.compile("|".join(_IDENTIFIER_SIGNS))
-"""Case matters."""
-
-_WORD = r"[\w'.-]{1,40}"
-_NAME = rf"[A-Z]{_WORD}(?: (?:(?:of|the|and|de|von|van|in|on|for|to|a) )?[A-Z0-9]{_WORD}){{0,7}}"
 _RELATION = (
     "father|mother|parent|son|daughter|child|brother|sister|sibling|spouse|wife|husband|grandfather|"
     "grandmother|uncle|aunt|(?:father|mother)-in-law|step(?:mother|father)|director|author|writer|composer|"
-    "performer|singer|producer|founder|owner|creator|editor|actor|actress|star|birthplace|nationality|capital|"
+    "performer|singer|producer|founder|owner|creator|editor|actor|actress|star|birthplace|nationality|"
+    "capital|"
     "headquarters|country|city|manager|boss|lead|maintainer|team|company|employer|band|album|film|movie|book|"
     "song|university|school"
 )
-_COMPARED = "same|both|older|younger|earlier|later|first|more|longer|larger|born"
-_MULTI_HOP: Final = (
+_OF_RELATIONS: Final = (
     # a relation of a relation: "the mother of the director of X", "the director's wife"
     re.compile(rf"(?i:\b(?:{_RELATION})s? of (?:the |a )?(?:[\w-]{{1,40}} )?(?:{_RELATION})s?\b)"),
     re.compile(rf"(?i:\b(?:{_RELATION})'s (?:[\w-]{{1,40}} )?(?:{_RELATION})\b)"),
@@ -96,30 +92,57 @@ _MULTI_HOP: Final = (
         rf"(?i:\b(?:which|what|whose) (?:{_RELATION})s?\b[^?]{{0,60}}?"
         rf"\bthe (?:{_RELATION})s? (?:of|behind)\b)"
     ),
-    # a thing told by a clause about a name: "the woman who portrayed X", "the film that Y directed"
-    re.compile(
-        rf"\b(?:the|an?) {_WORD}(?: {_WORD})? (?:who|that|which|whose|where|in which) [\w' -]{{0,60}}\b[A-Z]"
-    ),
-    # the same relation of two names: "which film has the director born later, X or Y"
-    re.compile(rf"\b(?:{_COMPARED})\b[^?]{{0,80}}?\b{_NAME},? (?:or|and) [A-Z]"),
-    re.compile(rf"^(?:Are|Were|Do|Did|Does|Is|Was) (?:both )?{_NAME} and [A-Z].{{0,120}}\b(?:same|both)\b"),
     # a property of a relation of a name: "where was the director of X born"
     re.compile(
         rf"^(?i:who|what|where|when|which|why)\b.{{0,80}}?\b(?:{_RELATION})s? of "
         rf"(?:(?:the |a )?(?:film|movie|song|album|book|novel) )?[A-Z]"
     ),
 )
+"""Relations of relations: several hops in any spelling, of public things as of teams and services."""
+
+
+_REQUEST: Final = re.compile(
+    rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|(?:list|name|show|tell|give|recommend|"
+    rf"suggest|summari[sz]e|"
+    r"plan|help|pick|find|count|describe|explain|remind|compare|walk|based on|according to|in (?:which|"
+    r"what))\b)",
+    re.IGNORECASE,
+)
+
+
+def is_question(text: str) -> bool:
+    """Whether a query asks or requests; a statement shows no intent by its mood."""
+    return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
+
+
+def may_add(intent: str, query: str) -> bool:
+    """Whether a query that resembles an intent's examples may have it: the words must not speak against it.
+
+    A statement has no intent, and talk about people the caller knows is no multi-hop question.
+    """
+    text = _read(query)
+    return is_question(text) and (intent != "multi_hop" or log_odds(text) > DOUBTFUL_HOPS)
 
 
 def intents_by_rule(query: str) -> tuple[str, ...]:
     """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters."""
-    text = " ".join(query[:LOOKED_AT].replace("\u2019", "'").split())
-    folded = text.lower()
-    found = [intent for intent, pattern in _PATTERNS.items() if pattern.search(folded)]
-    if "current_value" not in found and _VALUE.search(folded):
+    text = _read(query)
+    folded, asks = text.lower(), is_question(text)
+    found = [
+        intent
+        for intent, pattern in _PATTERNS.items()
+        if (asks or intent in _OF_ANY_TEXT) and pattern.search(folded)
+    ]
+    hops = asks and (log_odds(text) > NEEDS_HOPS or any(form.search(text) for form in _OF_RELATIONS))
+    # A question through other things asks what is so in the world, not for the latest statement.
+    if asks_for_value(folded, is_question=asks) and (not hops or says_now(folded)):
         found.append("current_value")
-    if any(pattern.search(text) for pattern in _MULTI_HOP):
+    if hops:
         found.append("multi_hop")
-    if _EXACT.search(text):
+    if looks_up_exactly(text):
         found.append("exact_lookup")
     return tuple(found)
+
+
+def _read(query: str) -> str:
+    return " ".join(query[:LOOKED_AT].replace("\u2019", "'").split())

@@ -1,8 +1,8 @@
-"""Which queries need no memory: a short list of forms, each of which must fire as a whole.
+"""Which queries need no memory: a few closed forms, each of which must hold the query as a whole.
 
-Looking is cheap and a wrongly skipped question is costly, so everything here is closed: a rule names
-the whole query, and nothing is skipped that speaks of a person's past, names anything, holds a path
-or code, or mentions a time.
+Looking is cheap and a wrongly skipped question is costly, so nothing is skipped that speaks of the
+caller's own things or past, names anything, holds a path or code, or mentions a time. The forms
+stand in `sums`, `chat` and `given`; here they are asked in turn, and given text is guarded.
 """
 
 from __future__ import annotations
@@ -11,89 +11,34 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-_CALL = r"(?:(?:please|hey|ok|okay|can you|could you|would you|just)[,]? )*"
+from helix_query.routing.chat import is_small_talk, play_reason
+from helix_query.routing.given import GivenText, asks_about_a_word, given_text
+from helix_query.routing.sums import is_conversion, is_sum
 
-_NUMBER = r"\d[\d,]*(?:\.\d+)?"
-_SIGN = (
-    r"(?:[+*^\u00d7\u00f7%]| ?\*\* ?| - | / | [xX] | plus | minus | times | mod "
-    r"| divided by | multiplied by )"
-)
-_ARITHMETIC = re.compile(
-    rf"{_CALL}(?:what(?:'s| is| are)|calculate|compute|evaluate|solve|how much is)? ?"
-    rf"(?P<sum>[(\s]*{_NUMBER}[)\s]*(?:\s*{_SIGN}\s*[(\s]*-?{_NUMBER}[)\s]*)+)(?:= ?\??)?[?.!\s]*",
-    re.IGNORECASE,
-)
-_FUNCTION = re.compile(
-    rf"{_CALL}(?:what(?:'s| is)|calculate|compute) (?:the )?"
-    rf"(?:(?:square|cube) root of {_NUMBER}|{_NUMBER}(?: squared| cubed| factorial)|"
-    rf"{_NUMBER} ?(?:%|percent) of {_NUMBER})"
-    r"[?.!\s]*",
-    re.IGNORECASE,
-)
-_UNITS = (
-    "km|kilometers?|kilometres?|m|meters?|metres?|cm|mm|miles?|feet|foot|ft|inch(?:es)?|yards?|kg|kilograms?|g|grams?|"
-    "lbs?|pounds?|oz|ounces?|celsius|fahrenheit|kelvin|liters?|litres?|gallons?|mb|gb|tb|kb|bytes?|seconds?|hours?"
-)
-_CONVERSION = re.compile(
-    rf"{_CALL}(?:convert|what(?:'s| is)|how much is) {_NUMBER} ?(?:degrees )?(?:{_UNITS}) "
-    rf"(?:in|to|into) (?:{_UNITS})[?.!\s]*",
-    re.IGNORECASE,
-)
-_SMALL_TALK = re.compile(
-    r"(?:(?:hi|hello|hey|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day|night)|"
-    r"thanks|thank you|thx|ty|many thanks|cheers|bye|goodbye|see you|ok|okay|cool|great|nice|perfect|awesome|"
-    r"got it|sounds good|never ?mind|you're welcome|no problem|well done|good job|lol|haha)"
-    r"(?: (?:there|again|all|everyone|so much|very much|a lot|a bunch|for the help|for your help|helix|"
-    r"assistant))?"
-    r"[\s,.!]*)+",
-    re.IGNORECASE,
-)
-_FORM = (
-    r"json|yaml|xml|csv|tsv|toml|html|markdown|a (?:markdown )?table|a (?:bulleted |numbered )?list|"
-    r"bullet points|title case|upper ?case|lower ?case|snake case|camel case|one line|a sentence"
-)
-_FORMAT = re.compile(
-    rf"{_CALL}(?:re)?(?:format|convert|turn|put|rewrite|write|pretty-?print|render) "
-    rf"(?:this|the following|these)(?: (?:text|words?|lines?|values?|numbers?|items?|data))? "
-    rf"(?:as|into|to|in) (?:{_FORM})\s*:\s*(?P<material>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LANGUAGE = (
-    "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|hindi|"
-    "chinese|mandarin|japanese|korean|swedish|norwegian|danish|finnish|greek|latin|czech|english"
-)
-_QUOTED = "\"[^\"]+\"|'[^']+'|\u201c[^\u201d]+\u201d|`[^`]+`"
-_TRANSLATE = re.compile(
-    rf"{_CALL}translate (?P<quoted>{_QUOTED}) (?:in)?to (?:{_LANGUAGE})[.!?\s]*|"
-    rf"{_CALL}translate (?:this|the following)(?: (?:text|sentence|word|phrase))? "
-    rf"(?:in)?to (?:{_LANGUAGE})\s*:\s*"
-    r"(?P<material>\S.*)|"
-    rf"{_CALL}(?:how do you say|what(?:'s| is)) (?P<said>{_QUOTED}) in (?:{_LANGUAGE})[.!?\s]*",
-    re.IGNORECASE | re.DOTALL,
-)
+LONGEST: Final = 1_000
+"""A longer query carries more than one of these forms."""
+LONGEST_CLOSED: Final = 160
+"""The same for forms that carry no text."""
 
-_OWN_PAST = re.compile(
-    r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|we're|we've|us|our|ours|he|she|they|his|her|their|did|was|were|had|"
-    r"remember|recall|remind|again|last|previous|earlier|before|usual)\b|'s\b",
+_REFERS: Final = re.compile(
+    r"\b(?:remember|recall|remind(?:er)?|last|previous(?:ly)?|earlier|before|again|usual|decided|agreed|"
+    r"discussed|mentioned|"
+    r"talked|told|said|saved|stored|ours?|we (?:had|did|were|have|use|used|chose|made)|"
+    r"(?:what|where|when|how) (?:did|does|was|were|i|we|he|she|they)|who (?:did|was|were)|did (?:i|we|he|"
+    r"she|they|you))\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(
+"""Given text that points at something to be looked up."""
+_OWN: Final = re.compile(r"\b(?:my|mine|his|her|their|our)\b", re.IGNORECASE)
+_CODE: Final = re.compile(
     r"[\w-]+/[\w./-]+|\w_\w|\w\(\)|[a-z][A-Z]|::|\b\w+\.[a-z]{1,5}\b|#\d|[A-Z]{2,}-?\d|\bv\d|`|\\"
 )
-
-CLOSED: Final = (
-    ("arithmetic", _ARITHMETIC),
-    ("arithmetic", _FUNCTION),
-    ("unit conversion", _CONVERSION),
-    ("small talk", _SMALL_TALK),
+_PATH: Final = re.compile(
+    r"\b[\w-]+/[\w-]+[./]\w|\b\w+\.(?:py|rs|go|ts|js|java|md|toml|ya?ml|json|sh|sql)\b|\b[A-Z]{2,}[-_]\d"
 )
-"""Forms that leave no room for anything else."""
-
-WITH_MATERIAL: Final = (("reformatting of given text", _FORMAT), ("translation of given text", _TRANSLATE))
-"""Forms that carry free text, which must pass the guard."""
-
-LONGEST = 1_000
-"""A longer query carries more than one of these forms."""
+_CODE_WORDS: Final = re.compile(
+    r"\b(?:python|numpy|pandas|django|javascript|java|react|sql|bash|linux)\b", re.IGNORECASE
+)
 
 
 def skip_reason(query: str, *, has_names: Callable[[str], bool], has_time: Callable[[str], bool]) -> str:
@@ -101,22 +46,39 @@ def skip_reason(query: str, *, has_names: Callable[[str], bool], has_time: Calla
 
     `has_names` and `has_time` tell whether a text names anything or mentions a time.
     """
-    text = " ".join(query.split())
+    text = query.replace("\u2019", "'").strip()
     if len(text) > LONGEST:
         return ""
-    for reason, form in CLOSED:
-        if form.fullmatch(text):
+    if len(text) <= LONGEST_CLOSED:
+        reason = _closed_reason(" ".join(text.split()))
+        if reason:
             return reason
-    for reason, form in WITH_MATERIAL:
-        found = form.fullmatch(text)
-        if found is not None:
-            material = next(part for part in found.groups() if part)
-            return "" if _may_concern_memory(material, has_names, has_time) else reason
-    return ""
+    given = given_text(text)
+    if given is None or _may_concern_memory(given, has_names, has_time):
+        return ""
+    return f"given text, {given.kind}"
+
+
+def _closed_reason(text: str) -> str:
+    folded = text.lower()
+    bare = folded.rstrip("?.! ")
+    if is_sum(folded):
+        return "arithmetic"
+    if is_conversion(folded):
+        return "conversion"
+    if is_small_talk(folded):
+        return "small talk"
+    if asks_about_a_word(text.rstrip("?.! ")) and not _CODE_WORDS.search(folded):
+        return "about a word"
+    return play_reason(bare)
 
 
 def _may_concern_memory(
-    material: str, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
+    given: GivenText, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
 ) -> bool:
-    inner = material.strip("\"'`\u201c\u201d ")
-    return bool(_OWN_PAST.search(inner) or _CODE.search(inner) or has_names(inner) or has_time(inner))
+    """Whether given text names, points at or dates anything; code counts unless it is to be laid out."""
+    text = given.material.strip("\"'`\u201c\u201d ")
+    if _REFERS.search(text) or (given.kind == "data" and _OWN.search(text)):
+        return True
+    code = _PATH if given.kind == "code" else _CODE
+    return bool(code.search(text) or has_names(text) or has_time(text))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helix_query.pool import Ranked
-from helix_query.stages.rank import normalise
+from helix_query.stages.coverage import cover_then_mmr, session_leads
+from helix_query.stages.normal import normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,17 +28,22 @@ def diversify(
     near_duplicate: float = 0.8,
     mmr_lambda: float = 0.5,
     session_floor: float | None = None,
+    coverage_lambda: float = 1.0,
 ) -> Ranked:
     """The `count` to return, in their order, each with its score.
 
     `minhashes`, `vectors` (unit) and `sessions` run parallel to `ranked`. With `session_floor` the best
-    of each session comes first, as far as it reaches that share of the best score.
+    of each session comes first, as far as it reaches that share of the best score, and with a
+    `coverage_lambda` below 1 the others follow by maximal marginal relevance.
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
     kept = distinct(minhashes, threshold=near_duplicate, enough=enough)
     scores = ranked.scores[kept]
-    if session_floor is not None:
+    if session_floor is not None and coverage_lambda < 1.0:
+        leads = session_leads(scores, sessions[kept], floor=session_floor)
+        order = cover_then_mmr(normalise(scores), minhashes[kept], leads, weight=coverage_lambda, count=count)
+    elif session_floor is not None:
         order = cover_sessions(scores, sessions[kept], floor=session_floor)[:count]
     else:
         order = mmr(normalise(scores), vectors[kept], weight=mmr_lambda, count=count)
@@ -90,10 +96,6 @@ def cover_sessions(
 
     Session 0 is none: each of its rows stands for itself.
     """
-    if not len(scores):
-        return np.empty(0, np.int64)
-    alone = -1 - np.arange(len(scores))
-    _, firsts = np.unique(np.where(sessions == 0, alone, sessions), return_index=True)
-    leads = np.sort(firsts[scores[firsts] >= floor * scores[0]])
+    leads = session_leads(scores, sessions, floor=floor)
     rest = np.setdiff1d(np.arange(len(scores)), leads)
     return np.concatenate([leads, rest]).astype(np.int64)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from helix_query.stages.fuse import Cosines
 
+Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
 CHECKS = 3
@@ -43,29 +44,47 @@ def expand(
     named_share: float = 0.5,
     newcomers: int = 30,
     mass_cap: float = 0.5,
+    bridge: Bridge | None = None,
+    bridge_share: float = 0.0,
+    bridge_from: int = 3,
 ) -> Pool:
     """The pool with PageRank mass, and up to `newcomers` visible memories that the mass reached.
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
     is a memory's share of the mass of all touched memories, at most `mass_cap`. A newcomer gets the
     least fused score of the pool and its true cosine.
+
+    `bridge` makes it a walk of two: it tells from the `bridge_from` memories with the most mass which nodes
+    they point to and how strongly, and `bridge_share` of the second walk's restart is theirs.
     """
     seeds, shares = _seeds(pool, named, sharpness=sharpness, named_share=named_share)
     if not len(seeds):
         return pool
-    mass = personalized_pagerank(
-        graph,
-        seeds,
-        shares,
-        restart=restart,
-        epsilon=epsilon,
-        max_rounds=max_rounds,
-        hub_cap=hub_cap,
-        kind_factors=kind_factors,
-    )
-    mass = _of_memories(mass, memories=memories, cap=mass_cap)
-    found = _newcomers(pool, mass, visible=visible, count=newcomers)
-    return _joined(pool, found, mass, cosines=cosines)
+
+    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64]) -> Pool:
+        mass = personalized_pagerank(
+            graph,
+            seeds,
+            shares,
+            restart=restart,
+            epsilon=epsilon,
+            max_rounds=max_rounds,
+            hub_cap=hub_cap,
+            kind_factors=kind_factors,
+        )
+        mass = _of_memories(mass, memories=memories, cap=mass_cap)
+        found = _newcomers(pool, mass, visible=visible, count=newcomers)
+        return _joined(pool, found, mass, cosines=cosines)
+
+    first = walked(seeds, shares)
+    if bridge is None or not bridge_share:
+        return first
+    # only what the caller may see is read on: the pool and its newcomers
+    evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_from]]
+    nodes, weights = bridge(evidence)
+    if not len(nodes):
+        return first
+    return walked(*_with_bridges(seeds, shares, nodes, weights, share=bridge_share))
 
 
 def _seeds(
@@ -77,6 +96,22 @@ def _seeds(
         sharp = sharp / sharp.sum() * ((1.0 - named_share) if len(named) else 1.0)
     entities = np.full(len(named), (named_share if len(pool) else 1.0) / max(len(named), 1))
     return np.concatenate([pool.ordinals, named]), np.concatenate([sharp, entities])
+
+
+def _with_bridges(
+    seeds: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    nodes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    *,
+    share: float,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Seeds of the second walk: the first ones, and `share` on the nodes, by the square of their weights."""
+    sharp = weights**2
+    together = np.concatenate([shares / shares.sum() * (1.0 - share), sharp / sharp.sum() * share])
+    union, places = np.unique(np.concatenate([seeds, nodes]), return_inverse=True)
+    summed = np.bincount(places, weights=together, minlength=len(union)).astype(np.float64)
+    return union.astype(np.int64), summed
 
 
 def _of_memories(mass: Mass, *, memories: int, cap: float) -> Mass:
@@ -110,4 +145,5 @@ def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosine
         cosine=np.concatenate([pool.cosine, true_cosines]),
         mass=shares,
         found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
+        coverage=None if pool.coverage is None else np.append(pool.coverage, np.zeros(len(found))),
     )

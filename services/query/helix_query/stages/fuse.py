@@ -7,17 +7,30 @@ index never enter: cosines come from the stored vectors. Stage 5 expands the poo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from helix_query.pool import CHANNELS, DENSE, LEXICAL, Pool, Ranking, Retrieved
+from helix.arithmetic import normalised, reciprocal
+from helix_query.pool import CHANNELS, COVERING, DENSE, LEXICAL, Given, Pool, Ranking, Retrieved
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """The fusion before it becomes a pool: what every list gives, and the cosines of all in any."""
+
+    given: tuple[Given, ...]
+    union: NDArray[np.int64]
+    exact: NDArray[np.float32]
+    covering: Hits | None
+    rankings: tuple[Ranking, ...]
 
 
 def fuse(
@@ -29,6 +42,7 @@ def fuse(
     k: int = 60,
     rank_bonuses: Sequence[float] = (),
     lexical_limit: int = 100,
+    rephrased_weight: float = 1.0,
 ) -> Pool:
     """One pool out of all lists, best first.
 
@@ -37,26 +51,57 @@ def fuse(
     `lexical_limit` holds every match; the next memory has BM25 score 0, so its scale starts there.
     Without that, of two like matches the second would be worth nothing.
     """
+    found = fusion(
+        retrieved,
+        cosines=cosines,
+        form=form,
+        weights=weights,
+        k=k,
+        rank_bonuses=rank_bonuses,
+        lexical_limit=lexical_limit,
+        rephrased_weight=rephrased_weight,
+    )
+    fused = _sum(found.given)
+    pool = Pool(
+        ordinals=fused.ordinals,
+        fused=fused.scores.astype(np.float64),
+        cosine=found.exact[np.searchsorted(found.union, fused.ordinals)].astype(np.float64),
+        mass=np.zeros(len(fused), np.float64),
+        found_by=_found_by(found.rankings, fused.ordinals),
+        given=found.given,
+    )
+    return pool if found.covering is None else _covered(pool, found.covering, cosines)
+
+
+def fusion(
+    retrieved: Retrieved,
+    *,
+    cosines: Cosines,
+    form: Literal["rrf", "minmax"],
+    weights: Mapping[str, float],
+    k: int = 60,
+    rank_bonuses: Sequence[float] = (),
+    lexical_limit: int = 100,
+    rephrased_weight: float = 1.0,
+) -> Fused:
+    """What each list gives to the fused score, list by list; arguments as of `fuse`."""
+    covering, retrieved = _apart(retrieved)
     union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
     exact = cosines(union).astype(np.float32) if len(union) else np.empty(0, np.float32)
     if form == "rrf":
-        lists, shares = _split(retrieved.rankings, weights)
-        fused = rrf(lists, shares, k=k, bonuses=rank_bonuses)
+        rankings = retrieved.rankings
+        lists, shares = _split(rankings, weights, rephrased_weight)
+        given = _reciprocal(lists, shares, k=k, bonuses=rank_bonuses)
     else:
         rankings = _with_exact_dense(retrieved, union, exact)
-        lists, shares = _split(rankings, weights)
+        lists, shares = _split(rankings, weights, rephrased_weight)
         floors = [
             0.0 if ranking.channel == LEXICAL and len(ranking.hits) < lexical_limit else None
             for ranking in rankings
         ]
-        fused = minmax(lists, shares, floors=floors)
-    return Pool(
-        ordinals=fused.ordinals,
-        fused=fused.scores.astype(np.float64),
-        cosine=exact[np.searchsorted(union, fused.ordinals)].astype(np.float64),
-        mass=np.zeros(len(fused), np.float64),
-        found_by=_found_by(retrieved.rankings, fused.ordinals),
-    )
+        given = _scaled(lists, shares, floors=floors)
+    named = tuple(replace(one, ranking=ranking) for one, ranking in zip(given, rankings, strict=True))
+    return Fused(named, union, exact, covering, retrieved.rankings)
 
 
 def rrf(
@@ -66,13 +111,20 @@ def rrf(
 
     `bonuses[i]` is added once for every list that has the candidate at rank i + 1.
     """
-    scored = []
+    return _sum(_reciprocal(lists, weights, k=k, bonuses=bonuses))
+
+
+def _reciprocal(
+    lists: Sequence[Hits], weights: Sequence[float], *, k: int, bonuses: Sequence[float]
+) -> list[Given]:
+    given = []
     for hits, weight in zip(lists, weights, strict=True):
-        scores = weight / (k + np.arange(1, len(hits) + 1, dtype=np.float64))
+        added = np.zeros(len(hits))
         count = min(len(bonuses), len(hits))
-        scores[:count] += np.asarray(bonuses[:count], dtype=np.float64)
-        scored.append((hits.ordinals, scores))
-    return _sum(scored)
+        added[:count] = bonuses[:count]
+        scores = reciprocal(weight, k, np.arange(1, len(hits) + 1, dtype=np.float64), added)
+        given.append(Given(hits, weight, scores, bonuses=added))
+    return given
 
 
 def minmax(
@@ -83,20 +135,27 @@ def minmax(
     `floors` gives the least of a list where it is known; None means the least score in the list. A list
     whose scores are all equal gives all of its own a 1; who is not in a list gets 0 from it.
     """
+    return _sum(_scaled(lists, weights, floors=floors or [None] * len(lists)))
+
+
+def _scaled(
+    lists: Sequence[Hits], weights: Sequence[float], *, floors: Sequence[float | None]
+) -> list[Given]:
     total = float(sum(weights)) or 1.0
-    scored = []
-    for hits, weight, floor in zip(lists, weights, floors or [None] * len(lists), strict=True):
+    given = []
+    for hits, weight, floor in zip(lists, weights, floors, strict=True):
         scores = hits.scores.astype(np.float64)
         least = float(scores.min(initial=np.inf)) if floor is None else floor
-        span = float(scores.max(initial=-np.inf)) - least
-        normal = (scores - least) / span if span > 0 else np.ones_like(scores)
-        scored.append((hits.ordinals, weight / total * normal))
-    return _sum(scored)
+        span = max(float(scores.max(initial=-np.inf)) - least, 0.0)
+        normal = normalised(scores, least, span) if span > 0 else np.ones_like(scores)
+        share = weight / total
+        given.append(Given(hits, share, share * normal, least=least, span=span, normal=normal))
+    return given
 
 
-def _sum(scored: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> Hits:
-    ordinals = np.concatenate([part for part, _ in scored] or [np.empty(0, np.int64)])
-    scores = np.concatenate([part for _, part in scored] or [np.empty(0, np.float64)])
+def _sum(given: Sequence[Given]) -> Hits:
+    ordinals = np.concatenate([one.hits.ordinals for one in given] or [np.empty(0, np.int64)])
+    scores = np.concatenate([one.scores for one in given] or [np.empty(0, np.float64)])
     union, inverse = np.unique(ordinals, return_inverse=True)
     summed = np.bincount(inverse, weights=scores, minlength=len(union)).astype(np.float32)
     return Hits.ranked(union, summed, limit=len(union))
@@ -107,13 +166,48 @@ def _with_exact_dense(
 ) -> tuple[Ranking, ...]:
     if retrieved.lexical_alone:
         return retrieved.rankings
-    others = tuple(ranking for ranking in retrieved.rankings if ranking.channel != DENSE)
+    others = tuple(ranking for ranking in retrieved.rankings if ranking.channel != DENSE or ranking.query)
     dense = Ranking(DENSE, Hits.ranked(union, exact, limit=len(union)))
     return (dense, *others)
 
 
-def _split(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> tuple[list[Hits], list[float]]:
-    return [ranking.hits for ranking in rankings], [weights[ranking.channel] for ranking in rankings]
+def _split(
+    rankings: Sequence[Ranking], weights: Mapping[str, float], rephrased_weight: float
+) -> tuple[list[Hits], list[float]]:
+    shares = [rephrased_weight if ranking.query else weights[ranking.channel] for ranking in rankings]
+    return [ranking.hits for ranking in rankings], shares
+
+
+def _apart(retrieved: Retrieved) -> tuple[Hits | None, Retrieved]:
+    """The list of who holds most of the words, and all others: its scores have another meaning."""
+    lists = tuple(ranking for ranking in retrieved.rankings if ranking.query != COVERING)
+    if len(lists) in {0, len(retrieved.rankings)}:
+        return None, retrieved
+    covering = next(one.hits for one in retrieved.rankings if one.query == COVERING)
+    return covering, replace(retrieved, rankings=lists)
+
+
+def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
+    """The pool with everyone's coverage, and those that only this list found at its end."""
+    fresh = ~np.isin(covering.ordinals, pool.ordinals)
+    found = covering.ordinals[fresh]
+    ordinals = np.concatenate([pool.ordinals, found])
+    order = np.argsort(covering.ordinals)
+    places = np.searchsorted(covering.ordinals[order], ordinals)
+    places = order[np.minimum(places, len(order) - 1)] if len(order) else places
+    known = covering.ordinals[places] == ordinals if len(order) else np.zeros(len(ordinals), bool)
+    coverage = np.where(known, covering.scores[places], 0.0) if len(order) else np.zeros(len(ordinals))
+    bit = np.uint8(1 << CHANNELS.index(LEXICAL))
+    true_cosines = cosines(found).astype(np.float64) if len(found) else np.empty(0)
+    return Pool(
+        ordinals=ordinals,
+        fused=np.concatenate([pool.fused, np.zeros(len(found))]),
+        cosine=np.concatenate([pool.cosine, true_cosines]),
+        mass=np.zeros(len(ordinals)),
+        found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
+        coverage=coverage.astype(np.float64),
+        given=pool.given,
+    )
 
 
 def _found_by(rankings: Sequence[Ranking], ordinals: NDArray[np.int64]) -> NDArray[np.uint8]:

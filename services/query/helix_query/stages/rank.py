@@ -10,19 +10,29 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix.arithmetic import blend, lifted, product, weighted
 from helix_query.pool import Pool, Ranked, Route, Traits, Window
+from helix_query.stages.current import later_first, latest_statement
+from helix_query.stages.normal import Signal, signal
+from helix_query.stages.recipe_factors import blended_signals, noise, passing, recipe_factors, scale
+from helix_query.stages.scoring import Relevance, Running, Scoring, boosted
 from helix_shared.artifacts.signals import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from helix_query.profile import Boosts, Rank
+    from helix_query.recipe import Recipe
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 MICROSECONDS: Final = 1_000_000
+
+WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
+"""Signals that have a weight by memory type."""
+QUALITY: Final = ("recency", "salience", "confidence")
 
 
 def rank(
@@ -34,52 +44,137 @@ def rank(
     constants: Rank,
     type_names: Sequence[str],
     project_code: int | None = None,
+    seed: int = 0,
 ) -> Ranked:
-    """The whole pool, best first; equal scores by ordinal.
+    """The pool best first, without who misses the recipe's threshold; equal scores by ordinal.
 
-    `type_names[code]` is the type of a `Traits.type_code`; `project_code` is the caller's project.
+    `type_names[code]` is the type of a `Traits.type_code`; `project_code` is the caller's project; `seed`
+    is that of the recipe's noise.
     """
-    signals = {
-        "sim": _blend(
-            normalise(pool.fused, flat=1.0), normalise(pool.cosine, flat=1.0), constants.fused_share
-        ),
-        "recency": normalise(
+    scored = scoring(
+        pool,
+        traits,
+        route,
+        now=now,
+        constants=constants,
+        type_names=type_names,
+        project_code=project_code,
+        seed=seed,
+    )
+    return best_first(pool, scored)
+
+
+def best_first(pool: Pool, scored: Scoring) -> Ranked:
+    """The order of these scores; equal ones by ordinal, and nobody who misses the threshold."""
+    order = np.lexsort((pool.ordinals, -scored.scores))
+    order = order[scored.reached[order]]
+    return Ranked(order.astype(np.int64), scored.scores[order])
+
+
+def scoring(
+    pool: Pool,
+    traits: Traits,
+    route: Route,
+    *,
+    now: datetime,
+    constants: Rank,
+    type_names: Sequence[str],
+    project_code: int | None = None,
+    seed: int = 0,
+) -> Scoring:
+    """The scores of the pool and what they are made of; arguments as of `rank`."""
+    signals = _signals(pool, traits, now=now, constants=constants)
+    relevance = _relevance(
+        signals, _weights(traits.type_code, constants, type_names), route, constants=constants
+    )
+    boosting = boost_factors(traits, constants.boosts, window=route.window, project_code=project_code)
+    running = boosted(relevance.values, boosting)
+    for name, factor in recipe_factors(
+        traits, constants=constants.recipe, now=now, type_names=type_names, project_code=project_code
+    ).items():
+        running.times(name, factor)
+    if constants.later_than_asked != 1.0:
+        later = traits.occurred_at > _microseconds(now)
+        running.times("later_than_asked", np.where(later, constants.later_than_asked, 1.0))
+    if "current_value" in route.intents:
+        _prefer_current(running, pool, traits, constants)
+    _finish(running, pool, constants.recipe, seed)
+    reached = passing(relevance.values, running.scores, constants=constants.recipe)
+    return Scoring(
+        signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
+    )
+
+
+def _signals(pool: Pool, traits: Traits, *, now: datetime, constants: Rank) -> dict[str, Signal]:
+    if constants.form == "blend":
+        fused, cosine = blended_signals(pool, constants=constants.recipe)
+    else:
+        fused, cosine = signal(pool.fused, flat=1.0), signal(pool.cosine, flat=1.0)
+    sim = blend(fused.normal, cosine.normal, constants.fused_share)
+    return {
+        "fused": fused,
+        "cosine": cosine,
+        "sim": Signal(sim, sim),
+        "recency": signal(
             recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour),
             # what is less than an hour apart is equally recent: a bulk import has no order of its own
             least_span=1.0 - constants.recency_per_hour,
         ),
-        "salience": normalise(traits.salience),
-        "confidence": normalise(traits.confidence),
-        "graph": normalise(pool.mass),
+        "salience": signal(traits.salience),
+        "confidence": signal(traits.confidence),
+        "graph": signal(pool.mass),
     }
-    weights = _weights(traits.type_code, constants, type_names)
+
+
+def _relevance(
+    signals: Mapping[str, Signal],
+    weights: dict[str, NDArray[np.float64]],
+    route: Route,
+    *,
+    constants: Rank,
+) -> Relevance:
+    values = {name: signals[name].normal for name in WEIGHED}
     if constants.form == "additive":
-        scores = additive(signals, weights)
-    else:
-        lead = constants.graph_lead if "multi_hop" in route.intents else constants.graph_quiet
-        # A graph that was not walked, or tells nobody apart, must not lead.
-        lead = lead if signals["graph"].any() else 0.0
-        scores = multiplicative(signals, weights, graph_share=lead, strength=constants.strength)
-    scores = scores * boosts(traits, constants.boosts, window=route.window, project_code=project_code)
-    if "current_value" in route.intents:
-        scores = scores * later_first(
-            scores, traits.occurred_at, similar=constants.current_similar, strength=constants.current_strength
+        return Relevance("additive", additive(values, weights), weights)
+    if constants.form == "blend":
+        return Relevance("blend", values["sim"], {})
+    lead = constants.graph_lead if "multi_hop" in route.intents else constants.graph_quiet
+    # A graph that was not walked, or tells nobody apart, must not lead.
+    lead = lead if values["graph"].any() else 0.0
+    scores = multiplicative(values, weights, graph_share=lead, strength=constants.strength)
+    quality = {name: weights[name] for name in QUALITY}
+    return Relevance("multiplicative", scores, quality, graph_share=lead, strength=constants.strength)
+
+
+def _prefer_current(running: Running, pool: Pool, traits: Traits, constants: Rank) -> None:
+    running.times(
+        "later_first",
+        later_first(
+            running.scores,
+            traits.occurred_at,
+            similar=constants.current_similar,
+            strength=constants.current_strength,
+        ),
+    )
+    if pool.coverage is not None:
+        gains = latest_statement(
+            running.scores,
+            pool.coverage,
+            traits.occurred_at,
+            cover=constants.current_cover,
+            floor=constants.current_floor,
         )
-    order = np.lexsort((pool.ordinals, -scores))
-    return Ranked(order.astype(np.int64), scores[order])
+        running.plus("latest_statement", gains)
 
 
-def normalise(
-    values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0
-) -> NDArray[np.float64]:
-    """Min-max over the pool, 0 to 1.
-
-    A signal that differs by no more than `least_span` is the same for all and becomes `flat` (0: it says
-    nothing).
-    """
-    exact = values.astype(np.float64)
-    span = float(np.ptp(exact)) if len(exact) else 0.0
-    return (exact - exact.min()) / span if span > least_span else np.full(len(exact), flat)
+def _finish(running: Running, pool: Pool, constants: Recipe, seed: int) -> None:
+    scaled = scale(running.scores, constants=constants)
+    if scaled != 1.0:
+        running.times("scale", np.full(len(pool), scaled))
+    if constants.noise:
+        drawn = noise(pool.ordinals, seed=seed, constants=constants)
+        # a score never falls below 0
+        running.plus("noise", np.maximum(drawn, -running.scores))
 
 
 def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
@@ -93,7 +188,7 @@ def additive(
     signals: dict[str, NDArray[np.float64]], weights: dict[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Sum of weight x signal; both by name, weights by candidate."""
-    total: NDArray[np.float64] = np.sum([weights[name] * values for name, values in signals.items()], axis=0)
+    total: NDArray[np.float64] = weighted((weights[name], values) for name, values in signals.items())
     return total
 
 
@@ -105,12 +200,12 @@ def multiplicative(
     strength: float,
 ) -> NDArray[np.float64]:
     """Relevance x (1 + strength x quality): quality reorders neighbours, it never lifts junk."""
-    relevance = _blend(signals["graph"], signals["sim"], graph_share)
-    names = ("recency", "salience", "confidence")
-    whole = np.sum([weights[name] for name in names], axis=0)
-    quality = np.sum([weights[name] * signals[name] for name in names], axis=0)
-    quality = np.divide(quality, whole, out=np.zeros_like(quality), where=whole > 0)
-    scores: NDArray[np.float64] = relevance * (1.0 + strength * quality)
+    relevance = blend(signals["graph"], signals["sim"], graph_share)
+    whole = weighted((1.0, weights[name]) for name in QUALITY)
+    # weights of 0 make a quality of 0
+    whole = np.where(whole > 0, whole, 1.0)
+    quality = weighted((weights[name], signals[name]) for name in QUALITY) / whole
+    scores: NDArray[np.float64] = lifted(relevance, quality, strength)
     return scores
 
 
@@ -118,13 +213,26 @@ def boosts(
     traits: Traits, factors: Boosts, *, window: Window | None, project_code: int | None
 ) -> NDArray[np.float64]:
     """Product of the profile's boosts, by candidate."""
-    product: NDArray[np.float64] = 1.0 + factors.pinned * traits.pinned.astype(np.float64)
-    product = product * (1.0 + factors.priority * np.maximum(traits.priority - 1.0, 0.0))
-    if window is not None:
-        product = product * (1.0 + factors.window * inside(traits, window))
-    if project_code is not None:
-        product = product * (1.0 + factors.project * (traits.project_code == project_code))
-    return product
+    every = boost_factors(traits, factors, window=window, project_code=project_code)
+    multiplied: NDArray[np.float64] = product(every.values()) * np.ones(len(traits.pinned))
+    return multiplied
+
+
+def boost_factors(
+    traits: Traits, factors: Boosts, *, window: Window | None, project_code: int | None
+) -> dict[str, NDArray[np.float64]]:
+    """The profile's boosts that are on and apply, by name, in the order in which they are multiplied."""
+    found: dict[str, NDArray[np.float64]] = {}
+    if factors.pinned:
+        found["pinned"] = 1.0 + factors.pinned * traits.pinned.astype(np.float64)
+    if factors.priority:
+        found["priority"] = 1.0 + factors.priority * np.maximum(traits.priority - 1.0, 0.0)
+    if factors.window and window is not None:
+        found["window"] = 1.0 + factors.window * inside(traits, window).astype(np.float64)
+    if factors.project and project_code is not None:
+        own = (traits.project_code == project_code).astype(np.float64)
+        found["project"] = 1.0 + factors.project * own
+    return found
 
 
 def inside(traits: Traits, window: Window) -> NDArray[np.bool_]:
@@ -135,27 +243,6 @@ def inside(traits: Traits, window: Window) -> NDArray[np.bool_]:
     spoken_of = (traits.event_start != NO_TIME) & (traits.event_start < end) & (last >= start)
     touching: NDArray[np.bool_] = occurred | spoken_of
     return touching
-
-
-def later_first(
-    scores: NDArray[np.float64], occurred_at: NDArray[np.int64], *, similar: float, strength: float
-) -> NDArray[np.float64]:
-    """Factor 1 to 1 + `strength` by time among those within `similar` of the best score, else 1.
-
-    The question is for what holds now: of statements about as relevant the latest wins.
-    """
-    factors = np.ones(len(scores))
-    if not len(scores):
-        return factors
-    alike = np.flatnonzero(scores >= similar * scores.max())
-    times, places = np.unique(occurred_at[alike], return_inverse=True)
-    if len(times) > 1:
-        factors[alike] += strength * places / (len(times) - 1)
-    return factors
-
-
-def _blend(first: NDArray[np.float64], second: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    return share * first + (1.0 - share) * second
 
 
 def _weights(

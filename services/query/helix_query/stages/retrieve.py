@@ -7,7 +7,7 @@ themselves stand in `helix_query.channels`; stage 4 fuses what they found.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,41 +44,65 @@ class ClearLead:
         return normalised >= self.top and normalised - second / (second + self.half_score) >= self.lead
 
 
+@dataclass(frozen=True, slots=True)
+class Further:
+    """A further search of a channel, in other words than the question's: a list of its own."""
+
+    channel: str
+    query: str
+    search: Search
+
+
 def retrieve(
     searches: Mapping[str, Search],
     *,
+    further: Sequence[Further] = (),
     lanes: Mapping[str, Executor],
     deadline_seconds: float,
     clear_lead: ClearLead | None = None,
 ) -> Retrieved:
-    """What the channels find, in the order of `searches`; at most `deadline_seconds` for each.
+    """What the channels find, in the order of `searches`, then of `further`.
 
-    With `clear_lead` the lexical channel goes first and may make the others unnecessary.
+    At most `deadline_seconds` for each. With `clear_lead` the lexical channel goes first and may make
+    the others unnecessary.
 
     Raises:
         TemporaryError: no channel answered.
     """
     if clear_lead is not None and LEXICAL in searches:
-        first = _ask({LEXICAL: searches[LEXICAL]}, lanes=lanes, deadline_seconds=deadline_seconds)
-        lexical = first.get(LEXICAL)
+        first = _ask(_jobs({LEXICAL: searches[LEXICAL]}), lanes=lanes, deadline_seconds=deadline_seconds)
+        lexical = first[LEXICAL, ""]
         if lexical is not None and clear_lead.holds(lexical):
             return Retrieved((Ranking(LEXICAL, lexical),), lexical_alone=True)
         others = {name: search for name, search in searches.items() if name != LEXICAL}
-        found = first | _ask(others, lanes=lanes, deadline_seconds=deadline_seconds)
+        found = first | _ask(_jobs(others, further), lanes=lanes, deadline_seconds=deadline_seconds)
     else:
-        found = _ask(searches, lanes=lanes, deadline_seconds=deadline_seconds)
-    rankings = tuple(Ranking(name, hits) for name in searches if (hits := found[name]) is not None)
+        found = _ask(_jobs(searches, further), lanes=lanes, deadline_seconds=deadline_seconds)
+    order = list(_jobs(searches, further))
+    rankings = tuple(
+        Ranking(channel, hits, query)
+        for channel, query in order
+        if (hits := found[channel, query]) is not None
+    )
     if not rankings:
         raise TemporaryError(f"no channel answered in {deadline_seconds} seconds; try again")
-    return Retrieved(rankings, degraded=tuple(name for name in searches if found[name] is None))
+    missing = dict.fromkeys(channel for channel, query in order if found[channel, query] is None)
+    return Retrieved(rankings, degraded=tuple(missing))
+
+
+def _jobs(searches: Mapping[str, Search], further: Sequence[Further] = ()) -> dict[tuple[str, str], Search]:
+    """Searches by channel and other words; the question itself first, so that it never waits for those."""
+    return {(name, ""): search for name, search in searches.items()} | {
+        (one.channel, one.query): one.search for one in further
+    }
 
 
 def _ask(
-    searches: Mapping[str, Search], *, lanes: Mapping[str, Executor], deadline_seconds: float
-) -> dict[str, Hits | None]:
+    jobs: Mapping[tuple[str, str], Search], *, lanes: Mapping[str, Executor], deadline_seconds: float
+) -> dict[tuple[str, str], Hits | None]:
     deadline = time.monotonic() + deadline_seconds
-    started = {name: lanes[name].submit(search) for name, search in searches.items()}
-    return {name: _await(name, future, deadline=deadline) for name, future in started.items()}
+    started = {job: lanes[job[0]].submit(search) for job, search in jobs.items()}
+    return {job: _await(job[0], future, deadline=deadline) for job, future in started.items()}
 
 
 def _await(name: str, future: Future[Hits], *, deadline: float) -> Hits | None:

@@ -6,10 +6,11 @@ cheap to look and costly to miss. The time window is a preference of stage 6, ne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_query.pool import Route, Window
-from helix_query.routing.rules import intents_by_rule
+from helix_query.routing.anchors import anchor_of, anchored_window
+from helix_query.routing.rules import intents_by_rule, is_question, may_add
 from helix_query.routing.skip import skip_reason
 from helix_shared.naming import find_names, title_candidates
 from helix_shared.timex import find_time_expressions, resolve_window
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.routing.anchors import Probe
     from helix_query.routing.centroids import Centroids
+
+    Bounds = tuple[datetime, datetime]
+
+TITLE_CHARACTERS: Final = 240
+"""Of a query: every stretch of words is a candidate, which is most of what this stage costs."""
 
 
 def route(
@@ -31,21 +38,29 @@ def route(
     centroids: Centroids,
     may_skip: bool = True,
     centroid_margin: float = 0.1,
+    probe: Probe | None = None,
 ) -> Route:
-    """Read the query; `now` is the moment it is asked, for "last week"."""
+    """Read the query; `now` is the moment it is asked, for "last week".
+
+    `probe` looks up an event the query dates itself by ("before the migration"); without one such words
+    make no window.
+    """
     reason = _skip(query, now) if may_skip else ""
     if reason:
         return Route(skip=True, reason=reason)
     by_rule = intents_by_rule(query)
     by_example = tuple(
-        intent for intent in centroids.near(vector, margin=centroid_margin) if intent not in by_rule
+        intent
+        for intent in centroids.near(vector, margin=centroid_margin)
+        if intent not in by_rule and may_add(intent, query)
     )
-    bounds = resolve_window(query, now)
+    bounds, told = _window(query, now, probe)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds),
+        as_of_moment=_latest(bounds, now),
         names=names_in(query),
-        reason=_explained(by_rule, by_example, timed=bounds is not None),
+        reason=_explained(by_rule, by_example, told),
     )
 
 
@@ -56,7 +71,7 @@ def names_in(query: str) -> tuple[str, ...]:
     titles such as "Director" or "First" would otherwise draw half of every question to themselves.
     """
     found = [name.name for name in find_names(query)]
-    titles = title_candidates(query)
+    titles = title_candidates(query[:TITLE_CHARACTERS])
     if query != query.lower():
         titles = [title for title in titles if " " in title]
     return tuple(dict.fromkeys([*found, *titles]))
@@ -70,8 +85,26 @@ def _skip(query: str, now: datetime) -> str:
     )
 
 
-def _explained(by_rule: tuple[str, ...], by_example: tuple[str, ...], *, timed: bool) -> str:
+def _window(query: str, now: datetime, probe: Probe | None) -> tuple[Bounds | None, str]:
+    """The time the query speaks of, and how it is told: by the calendar, or by an event that is looked up."""
+    bounds = resolve_window(query, now)
+    if bounds is not None or probe is None:
+        return bounds, "" if bounds is None else "time window"
+    anchor = anchor_of(query) if is_question(query) else None
+    if anchor is None:
+        return None, ""
+    bounds = anchored_window(anchor, probe(anchor.phrase), now=now)
+    found = "time window" if bounds is not None else "no memory dates it"
+    return bounds, f"{found}: {anchor.relation} {anchor.phrase!r}"
+
+
+def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
+    """The end of a window that has begun, at most `now`."""
+    return None if bounds is None or bounds[0] > now else min(bounds[1], now)
+
+
+def _explained(by_rule: tuple[str, ...], by_example: tuple[str, ...], told: str) -> str:
     parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
     parts += [f"examples: {', '.join(by_example)}"] if by_example else []
-    parts += ["time window"] if timed else []
+    parts += [told] if told else []
     return "; ".join(parts) or "nothing special"

@@ -1,0 +1,193 @@
+"""Are the probabilities true, and what does a threshold cost? On sets the models never saw.
+
+Every set is left out once (of fewer than `SETS` sets every fifth question). Brier score, and expected
+calibration error over ten bins: weighted, so that the assumed share of answerable questions holds. AUROC
+is between answerable questions and those without an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from helix_lab.calibration.models import Models, fitted, truths
+from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.weighing import near, nearest_donors, weights
+
+SETS: Final = 3
+FOLDS: Final = 5
+BINS: Final = 10
+PARTS: Final = 10_000
+"""A threshold has four digits."""
+FEW: Final = 20
+"""Answerable questions below which a set does not choose the threshold: 1 % of them is nobody."""
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Observations with what models said of them that were fitted without their set."""
+
+    observations: Sequence[Observation]
+    answers: Column
+    memories: Column
+    """One after the other, as `truths` has them."""
+    thresholds: Column
+    """By observation: the threshold that the other sets would have chosen."""
+
+
+def held_out(
+    observations: Sequence[Observation],
+    *,
+    of_memories: Sequence[str],
+    of_answers: Sequence[str],
+    false_abstention: float,
+) -> HeldOut:
+    """Leave every set out once."""
+    groups = _groups(observations)
+    lengths = [len(one.relevant) for one in observations]
+    answers, thresholds = np.zeros(len(observations)), np.zeros(len(observations))
+    memories, of_group = np.zeros(sum(lengths)), np.repeat(groups, lengths)
+    for group in np.unique(groups):
+        rest = [one for one, where in zip(observations, groups, strict=True) if where != group]
+        these = [one for one, where in zip(observations, groups, strict=True) if where == group]
+        models = fitted(rest, of_memories=of_memories, of_answers=of_answers)
+        answers[groups == group] = models.answers(these)
+        memories[of_group == group] = models.memories(these)
+        thresholds[groups == group] = threshold_of(rest, models, false_abstention=false_abstention)
+    return HeldOut(observations, answers, memories, thresholds)
+
+
+def threshold_of(observations: Sequence[Observation], models: Models, *, false_abstention: float) -> float:
+    """The greatest threshold below which at most this share of any set's answerable questions falls."""
+    probabilities, names = models.answers(observations), _names(observations)
+    answerable = _of_kind(observations, "answerable")
+    least = [
+        float(np.quantile(probabilities[here], false_abstention, method="lower"))
+        for name in np.unique(names)
+        if (here := (names == name) & answerable).sum() >= FEW
+    ]
+    # cut, not rounded: who stands at the threshold must not fall below it
+    return math.floor(min(least, default=0.0) * PARTS) / PARTS
+
+
+def figures(held: HeldOut) -> dict[str, Any]:
+    """By set, and `all` of them: how true the held-out probabilities are."""
+    observations, names = held.observations, _names(held.observations)
+    everyone = {"all": np.ones(len(names), bool)}
+    chosen = everyone | {name: names == name for name in dict.fromkeys(names.tolist())}
+    return {name: _figures(held, where) for name, where in chosen.items() if observations}
+
+
+def rates(observations: Sequence[Observation], answers: Column, thresholds: Column | float) -> dict[str, Any]:
+    """By set: share held back of the answerable, and share answered of those that have no answer."""
+    names, low = _names(observations), answers < thresholds
+    close = near(observations, nearest_donors(observations))
+    answerable, own = _of_kind(observations, "answerable"), _of_kind(observations, "unanswerable")
+    found = {}
+    for name in dict.fromkeys(names.tolist()):
+        here = names == name
+        found[name] = {
+            "answerable": int((here & answerable).sum()),
+            "false_abstention": _share(low[here & answerable]),
+            "false_answer_own": _share(~low[here & own]),
+            "false_answer_near": _share(~low[here & close & ~own]),
+            "false_answer_far": _share(~low[here & ~answerable & ~close]),
+        }
+    return found
+
+
+def reliability(probabilities: Column, truth: Column, weighed: Column) -> list[dict[str, float]]:
+    """Ten bins of equal width: weight (0 to 1), mean probability, and share that was true."""
+    bins = np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)
+    rows = []
+    for number in range(BINS):
+        inside = (bins == number) & (weighed > 0)
+        if inside.any():
+            rows.append(
+                {
+                    "from": number / BINS,
+                    "share": float(weighed[inside].sum() / weighed.sum()),
+                    "said": float(np.average(probabilities[inside], weights=weighed[inside])),
+                    "true": float(np.average(truth[inside], weights=weighed[inside])),
+                }
+            )
+    return rows
+
+
+def calibration_error(rows: Sequence[dict[str, float]]) -> float:
+    """Expected calibration error: |said - true| by weight of the bin (Naeini, Cooper, Hauskrecht 2015)."""
+    return sum(row["share"] * abs(row["said"] - row["true"]) for row in rows)
+
+
+def auroc(positive: Column, negative: Column) -> float | None:
+    """Area under the ROC curve, ties one half (Hanley and McNeil 1982); None where one kind is missing."""
+    if not len(positive) or not len(negative):
+        return None
+    statistic = stats.mannwhitneyu(positive, negative, method="asymptotic").statistic
+    return float(statistic) / (len(positive) * len(negative))
+
+
+def _figures(held: HeldOut, where: NDArray[np.bool_]) -> dict[str, Any]:
+    observations = held.observations
+    weighed = weights(observations)
+    answerable, own = _of_kind(observations, "answerable"), _of_kind(observations, "unanswerable")
+    close = near(observations, nearest_donors(observations))
+    answered = np.array([float(one.answered) for one in observations])
+    lengths = [len(one.relevant) for one in observations]
+    members, truth = np.repeat(where, lengths), truths(observations)
+    good = held.answers[where & answerable]
+    answers = reliability(held.answers[where], answered[where], weighed[where])
+    memories = reliability(held.memories[members], truth[members], np.repeat(weighed, lengths)[members])
+    return {
+        "questions": {
+            "answerable": int((where & answerable).sum()),
+            "unanswerable": int((where & own).sum()),
+            "near": int((where & close & ~own).sum()),
+            "far": int((where & ~answerable & ~close).sum()),
+        },
+        "answer": {
+            "auroc_own": auroc(good, held.answers[where & own]),
+            "auroc_near": auroc(good, held.answers[where & close & ~own]),
+            "auroc_far": auroc(good, held.answers[where & ~answerable & ~close]),
+            "brier": _brier(held.answers[where], answered[where], weighed[where]),
+            "ece": calibration_error(answers),
+            "reliability": answers,
+        },
+        "memory": {
+            "auroc": auroc(held.memories[members & (truth == 1.0)], held.memories[members & (truth == 0.0)]),
+            "brier": _brier(held.memories[members], truth[members], np.repeat(weighed, lengths)[members]),
+            "ece": calibration_error(memories),
+            "reliability": memories,
+        },
+    }
+
+
+def _groups(observations: Sequence[Observation]) -> NDArray[np.str_]:
+    names = _names(observations)
+    if len(np.unique(names)) >= SETS:
+        return names
+    return np.array([str(number % FOLDS) for number in range(len(observations))])
+
+
+def _names(observations: Sequence[Observation]) -> NDArray[np.str_]:
+    return np.array([one.set_name for one in observations])
+
+
+def _of_kind(observations: Sequence[Observation], kind: str) -> NDArray[np.bool_]:
+    return np.array([one.kind == kind for one in observations], bool)
+
+
+def _share(marks: NDArray[np.bool_]) -> float | None:
+    return float(marks.mean()) if len(marks) else None
+
+
+def _brier(probabilities: Column, truth: Column, weighed: Column) -> float:
+    return float(np.average((probabilities - truth) ** 2, weights=weighed))

@@ -1,0 +1,98 @@
+"""What recall shows of each question, as `helix_query.stages.abstain` sees it, and the truth beside it.
+
+The features are the stage's own, by way of a whole recall, so a change of the pipeline changes nothing
+here. `strangers` says what is asked, `weighing` and `fit` read the observations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from helix_lab.ask import request_of
+from helix_lab.calibration.strangers import Asked, Kind
+from helix_lab.constants import with_constants
+from helix_lab.direct import CHANNEL_SECONDS, DirectCorpus
+from helix_query.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.recall import recall
+from helix_query.request import question_of
+from helix_query.stages.abstain import JUDGED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.stages.abstain import Features
+
+SILENT: Mapping[str, object] = {"abstain": {"threshold": 0.0, "memory": {}, "answer": {}}}
+"""Models that say nothing: the features come back, nothing is held back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One question, what was found for it, and what of that is relevant."""
+
+    set_name: str
+    kind: Kind
+    donor: str
+    text: str
+    memories: Mapping[str, NDArray[np.float64]]
+    """Features of its first memories."""
+    relevant: tuple[bool, ...]
+    """Parallel to them."""
+    answer: Mapping[str, float]
+
+    @property
+    def answered(self) -> bool:
+        """At least one memory is relevant."""
+        return any(self.relevant)
+
+
+def observe(
+    corpus: DirectCorpus,
+    asked: Sequence[Asked],
+    profile: RankingProfile,
+    *,
+    tick: Callable[[], None] = lambda: None,
+) -> list[Observation]:
+    """One observation for every question the router does not skip and both main channels answer."""
+    silent = with_constants(profile, SILENT)
+    return list(_observed(corpus, asked, silent, tick))
+
+
+def _observed(
+    corpus: DirectCorpus, asked: Sequence[Asked], profile: RankingProfile, tick: Callable[[], None]
+) -> Iterator[Observation]:
+    for one in asked:
+        request = request_of(corpus.data, one.question, profile="", top_k=JUDGED)
+        found = recall(
+            question_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),
+            corpus.served,
+            profile=profile,
+            lanes=corpus.lanes,
+            channel_deadline_seconds=CHANNEL_SECONDS,
+        )
+        tick()
+        if found.belief is None:
+            continue
+        # a stranger's id is none of the host's questions, so nothing is relevant to it
+        judged = corpus.data.relevant.get(one.question.id, {}) if one.kind == "answerable" else {}
+        documents = [corpus.names[row.row["event_id"]] for row in found.rows]
+        relevant = tuple(document in judged for document in documents)
+        yield _observation(corpus, one, found.belief.features, relevant)
+
+
+def _observation(
+    corpus: DirectCorpus, one: Asked, features: Features, relevant: tuple[bool, ...]
+) -> Observation:
+    return Observation(
+        corpus.data.name,
+        one.kind,
+        one.donor,
+        one.question.text,
+        features.memories,
+        relevant,
+        features.answer,
+    )

@@ -1,0 +1,81 @@
+"""The figures of a calibration as tables, and as the comment above the part that is written."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from helix_lab.calibration.weighing import ANSWERABLE
+
+COMMENT_COLUMNS: Final = 100
+RATES: Final = ("false_abstention", "false_answer_own", "false_answer_near", "false_answer_far")
+"""Of `judge.rates`, in the order of the tables."""
+
+
+def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
+    """How the constants were found and what they are worth, in lines of a comment."""
+    overall = found["held_out"]["all"]
+    answer, memory = overall["answer"], overall["memory"]
+    near = _shown(answer["auroc_near"])
+    text = (
+        "Fitted by `helix-lab calibrate` (logistic, L2) to judged questions, and to questions of other "
+        f"tenants and sets, which have no answer here; {ANSWERABLE:.0%} are taken to have one. "
+        f"Held out set by set: answers Brier {answer['brier']:.3f}, ECE {answer['ece']:.3f}, AUROC {near} "
+        f"against strangers from nearby; memories Brier {memory['brier']:.3f}, ECE {memory['ece']:.3f}. "
+        f"The threshold holds back at most {found['cost']:.1%} of the answerable questions of any of "
+        f"{', '.join(sets)}."
+    )
+    return textwrap.wrap(text, COMMENT_COLUMNS, break_on_hyphens=False)
+
+
+def print_summary(found: Mapping[str, Any], console: Console) -> None:
+    """Every table."""
+    held = Table(title="held out: how true the probabilities are", title_justify="left")
+    for column in ("set", "n", "none", "near", "far", "AUROC none", "near", "far", "Brier", "ECE"):
+        held.add_column(column, justify="left" if column == "set" else "right")
+    for column in ("memory AUROC", "Brier", "ECE"):
+        held.add_column(column, justify="right")
+    for name, row in found["held_out"].items():
+        answer, memory = row["answer"], row["memory"]
+        counts = [str(count) for count in row["questions"].values()]
+        areas = [_shown(answer[f"auroc_{kind}"]) for kind in ("own", "near", "far")]
+        rest = [answer["brier"], answer["ece"], memory["auroc"], memory["brier"], memory["ece"]]
+        held.add_row(name, *counts, *areas, *map(_shown, rest))
+    console.print(held)
+    for title, key in (("answers", "answer"), ("memories", "memory")):
+        bins = Table(title=f"held out, all sets: reliability of {title}", title_justify="left")
+        for column in ("from", "share", "said", "true"):
+            bins.add_column(column, justify="right")
+        for row in found["held_out"]["all"][key]["reliability"]:
+            bins.add_row(*(f"{row[column]:.3f}" for column in ("from", "share", "said", "true")))
+        console.print(bins)
+    threshold = found["abstain"]["threshold"]
+    _print_rates(f"threshold {threshold}", found["threshold"], console)
+    _print_rates("held out: threshold and models of the other sets", found["held_out_threshold"], console)
+    curve = Table(title="what a threshold costs, mean over sets", title_justify="left")
+    for column in ("most of a set", "threshold", "held back", "answered: none", "near", "far"):
+        curve.add_column(column, justify="right")
+    for row in found["curve"]:
+        curve.add_row(f"{row['cost']:.1%}", f"{row['threshold']:.4f}", *(_percent(row[key]) for key in RATES))
+    console.print(curve)
+
+
+def _print_rates(title: str, by_set: Mapping[str, Any], console: Console) -> None:
+    table = Table(title=title, title_justify="left")
+    for column in ("set", "n", "held back", "answered: none", "near", "far"):
+        table.add_column(column, justify="left" if column == "set" else "right")
+    for name, row in by_set.items():
+        table.add_row(name, str(row["answerable"]), *(_percent(row[key]) for key in RATES))
+    console.print(table)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"

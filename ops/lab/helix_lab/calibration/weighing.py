@@ -1,0 +1,72 @@
+"""How much each observation counts: sets alike, and easy strangers never the most.
+
+Of each set, `ANSWERABLE` of the weight is on questions that have an answer. The rest is on those that
+have none: mostly its own and the strangers from nearby, that is from the donor whose questions come
+closest to this corpus by cosine (another tenant of the same set, where there is one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helix_lab.calibration.observe import Observation
+
+ANSWERABLE: Final = 0.7
+"""Share of the questions an agent asks of its memory that have an answer there: assumed, not measured."""
+NEAR: Final = 0.7
+"""Of the questions without an answer."""
+FEW_OF_DONOR: Final = 10
+"""Strangers below which a donor is not taken for the nearest, if there are others."""
+WHOLE_SET: Final = 100
+"""Answerable questions from which on a set counts in full."""
+
+
+def nearest_donors(observations: Sequence[Observation]) -> dict[str, str]:
+    """By set: where the strangers come from whose best memories are nearest by cosine."""
+    nearest = {}
+    for name in dict.fromkeys(one.set_name for one in observations):
+        cosines: dict[str, list[float]] = {}
+        for one in observations:
+            if one.set_name == name and one.kind == "stranger":
+                cosines.setdefault(one.donor, []).append(one.answer["cosine"])
+        cosines = {donor: found for donor, found in cosines.items() if len(found) >= FEW_OF_DONOR} or cosines
+        if cosines:
+            # other tenants of the same set are the realistic ones, whatever their cosines
+            nearest[name] = name if name in cosines else max(cosines, key=lambda donor: fmean(cosines[donor]))
+    return nearest
+
+
+def near(observations: Sequence[Observation], nearest: Mapping[str, str]) -> NDArray[np.bool_]:
+    """Which have no answer and are hard to tell from those that do."""
+    return np.array(
+        [
+            one.kind == "unanswerable" or (one.kind == "stranger" and one.donor == nearest[one.set_name])
+            for one in observations
+        ],
+        bool,
+    )
+
+
+def weights(observations: Sequence[Observation]) -> NDArray[np.float64]:
+    """Weight of each observation; they need not sum to 1."""
+    names = np.array([one.set_name for one in observations])
+    answerable = np.array([one.kind == "answerable" for one in observations], bool)
+    close = near(observations, nearest_donors(observations))
+    weighed = np.zeros(len(observations))
+    for name in np.unique(names):
+        here = names == name
+        count = int((here & answerable).sum())
+        groups = [here & close, here & ~answerable & ~close]
+        shares = [NEAR, 1 - NEAR] if all(group.any() for group in groups) else [1.0, 1.0]
+        whole = min(1.0, count / WHOLE_SET)
+        for group, share in [
+            (here & answerable, ANSWERABLE),
+            *((group, (1 - ANSWERABLE) * share) for group, share in zip(groups, shares, strict=True)),
+        ]:
+            weighed[group] = whole * share / max(int(group.sum()), 1)
+    return weighed

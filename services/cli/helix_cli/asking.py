@@ -1,0 +1,120 @@
+"""The options of a question, shared by the commands that ask one, and the request they make."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+
+from typer import Option
+
+from helix.recall.v1 import recall_pb2
+from helix_shared.errors import InvalidInputError
+
+
+class Mode(StrEnum):
+    """Which channels look for candidates."""
+
+    DENSE = "dense"
+    HYBRID = "hybrid"
+    AUTO = "auto"
+
+
+class Around(StrEnum):
+    """What is packed around memories."""
+
+    UNSPECIFIED = "profile"
+    NONE = "none"
+    NEIGHBOURS = "neighbours"
+    SESSION = "session"
+
+
+User = Annotated[str, Option("--user", help="Sees this user's memories, too.")]
+Principals = Annotated[list[str] | None, Option("--principal", help="Group or role of the caller.")]
+Projects = Annotated[list[str] | None, Option("--project", help="Only of this project.")]
+OwnProject = Annotated[str, Option("--prefer-project", help="The project asked from.")]
+Sessions = Annotated[list[str] | None, Option("--session", help="Only of this session.")]
+Types = Annotated[list[str] | None, Option("--type", help="Only of this memory type.")]
+After = Annotated[str, Option("--after", help="Happened at or after, e.g. 2026-11-01.")]
+Before = Annotated[str, Option("--before", help="Happened before.")]
+TopK = Annotated[int | None, Option("--top-k", help="How many memories, 1 to 200.")]
+Budget = Annotated[int | None, Option("--budget", help="Tokens of the packed context.")]
+Profile = Annotated[str, Option("--profile", help="Ranking profile.")]
+Channels = Annotated[Mode, Option("--mode", help="Which channels look.")]
+AsOf = Annotated[str, Option("--as-of", help="As it was known then, e.g. 2026-11-01.")]
+Served = Annotated[list[str] | None, Option("--served", help="Id of a memory you have already.")]
+PackedAround = Annotated[
+    Around, Option("--around", help="What is packed around memories where there is room.")
+]
+NeverSkip = Annotated[bool, Option("--never-skip", help="Look even for small talk.")]
+
+
+def request_of(
+    question: str,
+    *,
+    tenant: str,
+    user: str = "",
+    principal: list[str] | None = None,
+    project: list[str] | None = None,
+    prefer_project: str = "",
+    session: list[str] | None = None,
+    memory_type: list[str] | None = None,
+    after: str = "",
+    before: str = "",
+    top_k: int | None = None,
+    budget: int | None = None,
+    profile: str = "",
+    mode: Mode = Mode.HYBRID,
+    as_of: str = "",
+    served: list[str] | None = None,
+    around: Around = Around.UNSPECIFIED,
+    never_skip: bool = False,
+) -> recall_pb2.RecallRequest:
+    """The request of these options; what is not said is left to the server.
+
+    Raises:
+        InvalidInputError: no tenant, a count below 1, or no date where one is expected.
+    """
+    if not tenant:
+        raise InvalidInputError("--tenant", "is missing; say whose memory to ask, e.g. --tenant acme")
+    return recall_pb2.RecallRequest(
+        scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
+        query=question,
+        filter=recall_pb2.Filter(
+            types=memory_type or [],
+            project_ids=project or [],
+            session_ids=session or [],
+            event_after=moment("--after", after),
+            event_before=moment("--before", before),
+        ),
+        top_k=_count("--top-k", top_k),
+        token_budget=_count("--budget", budget),
+        ranking_profile=profile,
+        mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
+        project_id=prefer_project,
+        never_skip=never_skip,
+        as_of=moment("--as-of", as_of),
+        already_served=served or [],
+        expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{around.name}"),
+    )
+
+
+def moment(option: str, text: str) -> datetime | None:
+    """The moment an option names; a date is its first moment, and UTC unless it says otherwise.
+
+    Raises:
+        InvalidInputError: it is no ISO date or time.
+    """
+    if not text:
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _count(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise InvalidInputError(option, f"{value} must be at least 1")
+    return value

@@ -1,0 +1,84 @@
+"""`helix why-not`: why a memory is not in the answer to a question, and what would bring it in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
+
+from helix.recall.v1 import recall_pb2
+from helix_cli import asking, options
+from helix_cli.failure import EXIT_CODES
+from helix_cli.recall_client import RecallClient
+from helix_cli.terminal import plain, stdout
+
+HELP: Final = f"""Tell why a memory is not in the answer to a question.
+
+[bold]Examples[/bold]
+
+  helix why-not 4f0c…32-digits…9a "which database did we choose?" --tenant acme
+  helix why-not 4f0c…32-digits…9a "what failed?" --tenant acme --type code --top-k 3
+
+Ask with the same options as `helix recall`, which prints ids with --json.
+The change that is named was tried: with it the memory is packed.
+
+{EXIT_CODES}
+"""
+
+
+def why_not_command(
+    memory_id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
+    question: Annotated[str, typer.Argument(help="The question, as it was asked.")],
+    *,
+    tenant: options.Tenant = "",
+    user: asking.User = "",
+    principal: asking.Principals = None,
+    project: asking.Projects = None,
+    prefer_project: asking.OwnProject = "",
+    session: asking.Sessions = None,
+    memory_type: asking.Types = None,
+    after: asking.After = "",
+    before: asking.Before = "",
+    top_k: asking.TopK = None,
+    budget: asking.Budget = None,
+    profile: asking.Profile = "",
+    mode: asking.Channels = asking.Mode.HYBRID,
+    as_of: asking.AsOf = "",
+    served: asking.Served = None,
+    around: asking.PackedAround = asking.Around.UNSPECIFIED,
+    never_skip: asking.NeverSkip = False,
+    as_json: options.AsJson = False,
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Ask; the help text stands in `HELP`."""
+    request = asking.request_of(
+        question,
+        tenant=tenant,
+        user=user,
+        principal=principal,
+        project=project,
+        prefer_project=prefer_project,
+        session=session,
+        memory_type=memory_type,
+        after=after,
+        before=before,
+        top_k=top_k,
+        budget=budget,
+        profile=profile,
+        mode=mode,
+        as_of=as_of,
+        served=served,
+        around=around,
+        never_skip=never_skip,
+    )
+    with RecallClient(options.query_address(query, home)) as client:
+        reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
+    if as_json:
+        typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
+        return
+    console = stdout()
+    console.print(plain(reply.verdict))
+    if reply.advice:
+        console.print(plain(reply.advice))

@@ -1,0 +1,90 @@
+"""The look-up of stage 2: which memories hold the words for an event, and when they happened.
+
+One lexical search for three memories of the caller's selection and one take of their texts;
+`routing.anchors` judges what comes back.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_query.columns import EPOCH, alive, judged
+from helix_query.routing.anchors import Dated, Probed
+from helix_shared.artifacts.analysis import stems
+from helix_shared.artifacts.lexicon import FieldWeights
+from helix_shared.artifacts.signals import NO_TIME
+
+if TYPE_CHECKING:
+    from helix_shared.artifacts.lexicon import LexiconReader
+    from helix_shared.artifacts.selection import Selection
+    from helix_shared.artifacts.signals import Signals
+    from helix_shared.artifacts.vectors import VectorReader
+
+LIMIT: Final = 3
+TEXT_ALONE: Final = FieldWeights(text=1.0, context=0.0, expansions=0.0, exact=0.0)
+COLUMNS: Final = ("text",)
+COMMON_SHARE: Final = 0.03
+COMMON_COUNT: Final = 20
+"""A word that more than this share of all memories hold, and this many or half of a few, tells no event."""
+TEXT_CHARACTERS: Final = 4_000
+"""Of a memory; an event stands in its beginning or the memory is not about it."""
+_DAY: Final = timedelta(days=1)
+
+
+def probe(
+    phrase: str,
+    selection: Selection,
+    *,
+    lexicon: LexiconReader,
+    signals: Signals,
+    vectors: VectorReader,
+    now: datetime,
+) -> Probed:
+    """The three memories of the selection that best hold `phrase`, and how rare its words are.
+
+    Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
+    """
+    rarity, rare_words = _rarity(phrase, lexicon)
+    if not rare_words:
+        return Probed(rarity)
+    hits = lexicon.search(rare_words, selection, limit=LIMIT, weights=TEXT_ALONE)
+    moment, past = judged(selection, vectors, now)
+    ordinals = hits.ordinals[alive(signals, hits.ordinals, now=moment, past=past)]
+    rows = vectors.take(ordinals, columns=COLUMNS).to_pylist()
+    dated = [_dated(row, signals) for row in rows]
+    return Probed(rarity, [memory for memory in dated if memory.start <= now])
+
+
+def _rarity(phrase: str, lexicon: LexiconReader) -> tuple[dict[str, float], str]:
+    """Inverse document frequency (Robertson) of the words that are not common, and those words as written.
+
+    No words to search for when one of them is in no memory: then none can hold them all.
+    """
+    count = lexicon.count
+    most = max(COMMON_SHARE * count, min(COMMON_COUNT, count / 2))
+    written = {term: word for word in phrase.split() for term in lexicon.terms(word)}
+    frequency = {term: lexicon.document_frequency(term) for term in written}
+    rare = {term: number for term, number in frequency.items() if number <= most}
+    weights = {term: math.log1p((count - number + 0.5) / (number + 0.5)) for term, number in rare.items()}
+    words = dict.fromkeys(written[term] for term in rare) if all(rare.values()) else ()
+    return weights, " ".join(words)
+
+
+def _dated(row: dict[str, Any], signals: Signals) -> Dated:
+    """When a memory happened, or the time it speaks of where that is known; a moment counts as its day."""
+    text = row["text"][:TEXT_CHARACTERS]
+    place = row["ordinal"]
+    spoken = int(signals.event_start[place])
+    if spoken == NO_TIME:
+        start = end = int(signals.occurred_at[place])
+    else:
+        start, last = spoken, int(signals.event_end[place])
+        end = start if last == NO_TIME else last
+    began = _moment(start).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Dated(frozenset(stems(text)), began, max(_moment(end), began + _DAY))
+
+
+def _moment(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)

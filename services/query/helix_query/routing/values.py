@@ -1,0 +1,117 @@
+"""Whether a question asks for the value something has: now, or had at a time it names.
+
+Of such a value there are several statements, and the latest up to the moment asked about holds. A
+value has a name of its own kind (a version, a port, a price) or the question says "now"; a statement
+that says "now" asks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SLOT = (
+    r"(?:version|revision|release|tag|commit|bound|pin|constraint|minimum|maximum|limit|quota|threshold|"
+    r"timeout|interval|"
+    r"retention|ttl|port|host|hostname|url|uri|endpoint|address|branch|region|zone|tier|price|cost|rent|"
+    r"salary|fee|budget|"
+    r"deadline|schedule|size|rate|capacity|percentage|coverage|target|status|level|default|setting|value|"
+    r"option|"
+    r"provider|backend|database|engine|license|runtime|base image|frequency|password|passphrase|phone|"
+    r"phone number|email|"
+    r"job|job title|weight|count|quantity|average|replicas|headcount|balance|"
+    r"response time|wake[- ]up time|start time|python|toolchain|time ?zone|dose|dosage|score|plan(?!s)|"
+    r"subscription)(?:e?s)?"
+)
+_WORD = r"(?:[\w'./@+-]{1,60} )"
+_OPENING = r"^(?:(?:and|so|ok|hey|please|tell me|remind me|show me),? ){0,2}"
+_ASKED = rf"{_OPENING}(?:(?:to|on|at|from|under|in|for) )?(?:what|which)"
+_STATE = (
+    r"(?:uses?|runs?|puts?|plac(?:e|es)|sets?|requires?|needs?|supports?|pins?|pinned|allows?|allowed|"
+    r"accepts?|targets?|depends?|"
+    r"ships?|installs?|tests?|builds?|deploys?|specif(?:y|ies)|declares?|enforces?|listens?|expects?|pays?|"
+    r"paid|"
+    r"imposes?|permits?|follows?|have|keeps?|on|at|live|set|configured|used|running|required|supported|get|"
+    r"gets|charge|charges|apply|applies)"
+)
+_ATTRIBUTE: Final = re.compile(
+    rf"{_ASKED} {_WORD}{{0,4}}?{_SLOT}\b[^?]{{0,120}}?\b(?P<verb>do|does|is|are|has|have|should|must|did|"
+    rf"was|were|had)\b"
+    rf"[^?]{{0,160}}?\b{_STATE}\b"
+)
+"""Which version of X does Y use; what limit was set on X in May."""
+_OF_A_THING: Final = re.compile(
+    rf"{_ASKED}(?P<verb>'s| is| are| was| were| will be) (?:my |our |the |his |her |their |your |its )?"
+    rf"{_WORD}{{0,6}}?{_SLOT}\b"
+)
+"""What is the version of X; what was the price of X in May."""
+_THINGS_OF_A_KIND: Final = re.compile(
+    rf"{_ASKED} {_WORD}{{1,4}}?(?P<verb>do|does|did) (?:we|i|they|it|he|she|you|the [\w-]{{1,30}}|"
+    rf"our [\w-]{{1,30}}|my [\w-]{{1,30}}) "
+    rf"(?:currently |still |now )?(?:use|run|depend on|rely on|deploy to|deploy|need|require|support|host|"
+    rf"pay for)\b"
+)
+"""Which database do we use."""
+_AMOUNT: Final = re.compile(
+    rf"{_OPENING}how (?:many|much|often|long|big|large|high|far|old|fast) (?:{_WORD}{{0,6}}?)"
+    rf"(?P<verb>is|are|am|do|does|has|have)\b(?! to\b)(?! (?:it|there) been)"
+)
+_MY: Final = re.compile(r"\b(?:my|our|we|i|the)\b")
+_OVER_TIME: Final = re.compile(
+    r"\b(?:in total|altogether|between|across|passed|ago|since|after|before|ever|different|times|all|"
+    r"overall|per)\b"
+)
+_ROLE: Final = re.compile(
+    rf"{_OPENING}who(?P<verb>'s| is| are| was| were)? (?:(?:my|our|the|their|his|her) )?{_WORD}{{0,4}}?"
+    r"(?:on[- ]call|in charge|responsible|maintain(?:s|er|ed)|owns?|leads?|manages?|runs?)\b"
+)
+_PLACE: Final = re.compile(
+    rf"{_OPENING}where (?P<verb>do|does|did) [\w' ]{{1,40}}? (?:live|work|stay|run|deploy)\b"
+)
+_APPOINTMENT: Final = re.compile(
+    rf"{_OPENING}(?:when|what (?:time|day|date)|which day) (?:is|are|should|does|do) (?:my|our|the|i|we)\b"
+)
+_NOW: Final = re.compile(
+    r"\b(?:current(?:ly)?|latest|nowadays|now|at the moment|right now|these days|up[- ]to[- ]date|still|"
+    r"as of (?:now|today)|"
+    r"most recent|newest|today's|at present|presently|any ?more|any longer|so far|to date|already|yet)\b"
+)
+_NOW_IN_A_NOTE: Final = re.compile(r"\b(?:current|latest|newest|most recent|up[- ]to[- ]date)\b")
+_NOTE_WORDS: Final = 7
+
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_AT_A_TIME: Final = re.compile(
+    rf"\b(?:(?:in|on|by|during|until|before|around|from|of|end of|early|late|mid|back in|since|after) )"
+    rf"(?:the )?(?:{_MONTH}|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})|q[1-4]|spring|"
+    rf"summer|autumn|fall|winter|last|this)"
+    r"|\bas of\b|\b(?:last|this) (?:week|month|year|quarter|spring|summer|autumn|fall|winter)\b|\bago\b|"
+    r"\byesterday\b|\bat the time\b"
+    r"|\b(?:19|20)\d\d\b"
+)
+_FORMS: Final = (_ATTRIBUTE, _OF_A_THING, _THINGS_OF_A_KIND, _ROLE, _PLACE)
+_PAST: Final = frozenset(["did", "was", "were", "had"])
+
+
+def asks_for_value(folded: str, *, is_question: bool) -> bool:
+    """Whether a query, in lower case and without surplus spaces, asks what holds now or at a time."""
+    if not is_question:
+        is_note = folded.count(" ") < _NOTE_WORDS and not folded.endswith(".")
+        return is_note and _NOW_IN_A_NOTE.search(folded) is not None
+    if _NOW.search(folded) or _APPOINTMENT.search(folded):
+        return True
+    if any(_holds(form.search(folded), folded) for form in _FORMS):
+        return True
+    amount = _AMOUNT.search(folded)
+    return amount is not None and bool(_MY.search(folded)) and not _OVER_TIME.search(folded)
+
+
+def says_now(folded: str) -> bool:
+    """Whether a question, in lower case, says that the present is meant."""
+    return _NOW.search(folded) is not None
+
+
+def _holds(found: re.Match[str] | None, folded: str) -> bool:
+    """Whether a form was found and speaks of the present, or of a past it dates."""
+    if found is None:
+        return False
+    return (found["verb"] or "").strip() not in _PAST or _AT_A_TIME.search(folded) is not None

@@ -1,0 +1,53 @@
+"""Stage 6 for questions of what holds now: of memories that state it the latest goes first.
+
+`rank` calls this for the intent `current_value`, with the score as it is so far.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def later_first(
+    scores: NDArray[np.float64], occurred_at: NDArray[np.int64], *, similar: float, strength: float
+) -> NDArray[np.float64]:
+    """Factor 1 to 1 + `strength` by time among those within `similar` of the best score, else 1.
+
+    The question is for what holds now: of statements about as relevant the latest wins.
+    """
+    factors = np.ones(len(scores))
+    if not len(scores):
+        return factors
+    alike = np.flatnonzero(scores >= similar * scores.max())
+    times, places = np.unique(occurred_at[alike], return_inverse=True)
+    if len(times) > 1:
+        factors[alike] += strength * places / (len(times) - 1)
+    return factors
+
+
+def latest_statement(
+    scores: NDArray[np.float64],
+    coverage: NDArray[np.float64],
+    occurred_at: NDArray[np.int64],
+    *,
+    cover: float,
+    floor: float,
+) -> NDArray[np.float64]:
+    """What those gain that state the value asked for: enough to stand first, the latest of them on top.
+
+    They are the memories whose text holds at least `cover` of the most that any holds, and at least `floor`,
+    of the words of the question. Each gains its place in time, 1 and up, times the best score plus one such
+    step, so that the order of time is never undone; equal times keep the order of their scores.
+    """
+    gains = np.zeros(len(scores))
+    most = float(coverage.max(initial=0.0))
+    stating = np.flatnonzero((coverage >= cover * most) & (coverage >= floor) & (coverage > 0))
+    if len(stating):
+        _, places = np.unique(occurred_at[stating], return_inverse=True)
+        gains[stating] = (places + 1) * float(scores.max())
+    return gains

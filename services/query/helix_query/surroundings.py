@@ -1,0 +1,134 @@
+"""What may stand around the packed memories: chosen by signals, then read in one access.
+
+Candidates are held to everything but the types of the filter: what is said around a decision is no
+decision. Nothing that is recalled or that the caller has is among them, and nobody stands around two.
+`stages.surround` packs what fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_query.columns import alive, judged
+from helix_query.pool import Around, Entry, Packed
+from helix_query.stored import entry_of, stored_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.question import Question
+    from helix_query.served import Served
+
+PASSED_OVER: Final = 8
+"""Dead neighbours that are passed over at most to reach a living one."""
+
+COLUMNS: Final = (
+    "ordinal", "memory_id", "tenant_id", "project_id", "session_id", "text", "title", "speaker", "role",
+    "owner", "audience",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Ordinals around one memory: right beside it, and the rest of its session, in reading order."""
+
+    memory_id: str
+    beside: tuple[int | None, int | None]
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+    @property
+    def ordinals(self) -> set[int]:
+        """All of them."""
+        return {*self.before, *self.after, *(ordinal for ordinal in self.beside if ordinal is not None)}
+
+
+def surroundings(
+    recalled: Sequence[Mapping[str, Any]],
+    packed: Packed,
+    question: Question,
+    served: Served,
+    *,
+    whole: bool,
+    room: int,
+    limit: int,
+    already: NDArray[np.int64],
+) -> list[Around]:
+    """What may be packed around the packed of `recalled`, in their order.
+
+    `room` is the tokens left, `limit` how many memories are read at most.
+    """
+    own = np.array([row["ordinal"] for row in recalled], np.int64)
+    taken = set(np.concatenate([own, already]).tolist())
+    most = len(taken) + limit
+    chosen: list[Chosen] = []
+    for row in recalled:
+        if row["memory_id"] in packed.memory_ids and len(taken) < most:
+            left = most - len(taken)
+            found = _choose(row, question, served, taken=taken, whole=whole, room=room, limit=left)
+            chosen.append(found)
+            taken |= found.ordinals
+    read = sorted(set().union(*(one.ordinals for one in chosen)))
+    entries = _read(read, question, served)
+    return [_around(one, entries) for one in chosen]
+
+
+def _choose(
+    row: Mapping[str, Any],
+    question: Question,
+    served: Served,
+    *,
+    taken: set[int],
+    whole: bool,
+    room: int,
+    limit: int,
+) -> Chosen:
+    signals = served.generation.signals
+    reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
+    stretch = served.reading_order.value.around(row["ordinal"], reach=reach)
+    moment, past = judged(question.selection, served.generation.vectors, question.now)
+    living = alive(signals, stretch.ordinals, now=moment, past=past)
+    before = stretch.ordinals[: stretch.place][living[: stretch.place]].tolist()
+    after = stretch.ordinals[stretch.place + 1 :][living[stretch.place + 1 :]].tolist()
+    # What stands beside it and is taken, or too long, is not replaced by what is further off.
+    sides = [side[0] if side else None for side in (before[-1:], after[:1])]
+    beside = [
+        None if ordinal is None or ordinal in taken or signals.token_count[ordinal] >= room else ordinal
+        for ordinal in sides
+    ][:limit]
+    rest = [ordinal for ordinal in (*before, *after) if ordinal not in taken]
+    chosen = Chosen(row["memory_id"], (beside[0], beside[1] if len(beside) > 1 else None))
+    tokens = int(signals.token_count[np.array(rest, np.int64)].sum())
+    if not whole or not stretch.is_whole or len(rest) > limit or tokens > room:
+        return chosen
+    fresh = set(rest)
+    return replace(
+        chosen,
+        before=tuple(ordinal for ordinal in before if ordinal in fresh),
+        after=tuple(ordinal for ordinal in after if ordinal in fresh),
+    )
+
+
+def _read(ordinals: Sequence[int], question: Question, served: Served) -> dict[int, Entry]:
+    """Entries of those that the caller may see."""
+    if not ordinals:
+        return {}
+    wanted = np.array(ordinals, np.int64)
+    selection = replace(question.selection, types=())
+    rows = stored_rows(served, wanted, selection, now=question.now, columns=COLUMNS)
+    return {row["ordinal"]: entry_of(row) for row in rows if selection.admits(row)}
+
+
+def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Around:
+    previous, following = (None if one is None else entries.get(one) for one in chosen.beside)
+    return Around(
+        chosen.memory_id,
+        previous,
+        following,
+        tuple(entries[ordinal] for ordinal in chosen.before if ordinal in entries),
+        tuple(entries[ordinal] for ordinal in chosen.after if ordinal in entries),
+    )

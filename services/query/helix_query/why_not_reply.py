@@ -1,0 +1,194 @@
+"""What `why_not` found, in numbers and in a sentence or two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from helix import limits
+from helix.recall.v1 import recall_pb2
+from helix_query.attempts import excluded_by
+from helix_query.depth import SEARCHED, depths
+from helix_query.explain import STAGES, Loss
+from helix_query.explain_reply import candidate_message
+from helix_query.remedies import tokens_needed
+
+if TYPE_CHECKING:
+    from helix_query.attempts import Attempt
+    from helix_query.served import Served
+    from helix_query.why_not import WhyNot
+
+Reply = recall_pb2.WhyNotResponse
+
+
+def why_not_response(found: WhyNot, served: Served) -> Reply:
+    """The reply to a WhyNot."""
+    first = found.first
+    loss, position = first.loss, first.position
+    reply = Reply(
+        loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
+        stage=STAGES[loss],
+        candidate=None if position is None else candidate_message(first.explanation, position),
+        changes=found.changes,
+        replays=found.replays,
+        generation=served.number,
+    )
+    reply.verdict = _BY_LOSS[loss](reply, first, served)
+    reply.advice = _advice(found) if loss is not Loss.NONE else ""
+    return reply
+
+
+def _advice(found: WhyNot) -> str:
+    """The changes in a sentence."""
+    changes = found.changes
+    if not changes:
+        within = " in the time there was" if found.exhausted else ""
+        return f"No change of the request or of a constant that brings it in was found{within}."
+    asked = [_field(change) for change in changes if change.request_field]
+    constants = [f"{change.profile_key} = {change.value}" for change in changes if change.profile_key]
+    parts = [f"ask {_listed(asked)}"] if asked else []
+    parts += [f"set {_listed(constants)} in the ranking profile"] if constants else []
+    return f"To bring it in, {' and '.join(parts)}."
+
+
+def _field(change: recall_pb2.Change) -> str:
+    if change.value == "null":
+        return f"without {change.request_field}"
+    if change.request_field == "already_served":
+        return "without it in already_served"
+    return f"with {change.request_field} = {change.value}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def _in(reply: Reply, _first: Attempt, _served: Served) -> str:
+    return f"It is in the answer at rank {reply.candidate.rank}, and packed."
+
+
+def _skipped(_reply: Reply, first: Attempt, _served: Served) -> str:
+    return f"The router took the question for one that needs no memory ({first.answer.route.reason})."
+
+
+def _filter(reply: Reply, first: Attempt, _served: Served) -> str:
+    fields = excluded_by(first.question.selection, first.row)
+    reply.filter_fields.extend(fields)
+    shown = {
+        "filter.types": f"type {first.row['type']}",
+        "filter.project_ids": f"project {first.row['project_id'] or 'none'}",
+        "filter.session_ids": f"session {first.row['session_id'] or 'none'}",
+        "filter.event_after": f"event time {first.row['event_at']:%Y-%m-%d %H:%M}",
+        "filter.event_before": f"event time {first.row['event_at']:%Y-%m-%d %H:%M}",
+    }
+    has = _listed(list(dict.fromkeys(shown[name] for name in fields)))
+    return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
+
+
+def _not_retrieved(reply: Reply, first: Attempt, served: Served) -> str:
+    found = depths(first, served)
+    reply.depths.extend(
+        recall_pb2.Depth(
+            channel=one.channel,
+            rank=one.rank,
+            score=one.score,
+            limit=one.limit,
+            searched=SEARCHED,
+            least_score=one.least_score,
+        )
+        for one in found
+    )
+    late = first.answer.degraded
+    missing = f" {_listed(late)} failed or came too late." if late else ""
+    told = "; ".join(
+        f"{one.channel} {_standing(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"
+        for one in found
+    )
+    return f"No channel found it.{missing} In a deeper search: {told}."
+
+
+def _standing(rank: int, score: float, limit: int, least: float | None, *, asked: bool) -> str:
+    if not asked:
+        return f"was not asked, and has it at rank {rank}" if rank else "was not asked, and lacks it"
+    if not rank:
+        return f"lacks it in its first {SEARCHED:,} (score {score:.3f})"
+    missed = f", the last of which has {least:.3f}" if least is not None else ""
+    return f"has it at rank {rank} with {score:.3f}, {max(rank - limit, 0)} beyond its {limit}{missed}"
+
+
+def _threshold(reply: Reply, first: Attempt, _served: Served) -> str:
+    explanation, candidate = first.explanation, reply.candidate
+    of_relevance = explanation.threshold_on == "relevance"
+    held = candidate.relevance if of_relevance else candidate.score
+    reply.needed_score = explanation.threshold
+    lacking = explanation.threshold - held
+    return (
+        f"Its {explanation.threshold_on} {held:.4f} is {lacking:.4f} below the threshold "
+        f"{explanation.threshold:g} of the ranking profile {first.profile.name}."
+    )
+
+
+def _not_among_best(reply: Reply, first: Attempt, _served: Served) -> str:
+    return f"{_by_score(reply, first)} It is not even among the best that are looked at for duplicates."
+
+
+def _top_k(reply: Reply, first: Attempt, _served: Served) -> str:
+    return _by_score(reply, first)
+
+
+def _by_score(reply: Reply, first: Attempt) -> str:
+    candidate, chosen = reply.candidate, first.explanation.trace.chosen
+    place = f"place {candidate.place} by score ({candidate.score:.4f})"
+    told = f"It stands at {place}, and top_k is {first.top_k}."
+    if not len(chosen):
+        return told
+    reply.needed_score = float(chosen.scores.min())
+    lacking = reply.needed_score - candidate.score
+    if lacking <= 0:
+        return f"{told} Others were preferred for what they add, not for their score."
+    return f"{told} The least score that came back is {reply.needed_score:.4f}, {lacking:.4f} more."
+
+
+def _near_duplicate(reply: Reply, first: Attempt, _served: Served) -> str:
+    candidate = reply.candidate
+    return (
+        f"It says nearly the same as the better memory {candidate.duplicate_of or 'withheld'}: likeness "
+        f"{candidate.likeness:.3f}, and from {first.profile.diversify.near_duplicate:g} on only one is kept."
+    )
+
+
+def _already_served(_reply: Reply, _first: Attempt, _served: Served) -> str:
+    return "The question says that the caller has it already (already_served)."
+
+
+def _abstained(reply: Reply, first: Attempt, _served: Served) -> str:
+    belief = first.answer.belief
+    reason = "" if belief is None else belief.reason
+    return f"It is in the answer at rank {reply.candidate.rank}, but nothing was packed: {reason}."
+
+
+def _token_budget(reply: Reply, first: Attempt, served: Served) -> str:
+    budget, needed = first.token_budget, tokens_needed(first, served)
+    told = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
+    widened: Any = next((one for one in reply.changes if one.request_field == "token_budget"), None)
+    reply.needed_tokens = max(needed, 0 if widened is None else json.loads(widened.value))
+    short = f"{reply.needed_tokens - budget} tokens short of {reply.needed_tokens}"
+    most = limits.TOKEN_BUDGET
+    beyond = f", more than a request may ask for ({most:,})" if needed > most else ""
+    return f"{told} the budget of {budget} is {short}{beyond}."
+
+
+_BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Attempt, Served], str]]] = {
+    Loss.NONE: _in,
+    Loss.SKIPPED: _skipped,
+    Loss.FILTER: _filter,
+    Loss.NOT_RETRIEVED: _not_retrieved,
+    Loss.THRESHOLD: _threshold,
+    Loss.NOT_AMONG_BEST: _not_among_best,
+    Loss.NEAR_DUPLICATE: _near_duplicate,
+    Loss.TOP_K: _top_k,
+    Loss.ALREADY_SERVED: _already_served,
+    Loss.ABSTAINED: _abstained,
+    Loss.TOKEN_BUDGET: _token_budget,
+}

@@ -1,0 +1,271 @@
+"""Recall of a past moment: what was known and valid then, in every channel, over real generations."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix.recall.v1 import recall_pb2
+from helix_query.columns import microseconds
+from helix_query.memory import get_memory
+from helix_query.pool import SEARCHED
+from helix_query.profile import load_profiles
+from helix_query.question import Recalled
+from helix_query.recall import recall
+from helix_query.request import question_of, scope_of
+from helix_query.routing.centroids import load_centroids
+from helix_query.served import Served
+from helix_shared.artifacts.generation import Generation
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.errors import NotFoundError
+from helix_shared.identity import memory_id
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+DAYS = 100
+START = NOW - timedelta(days=DAYS)
+THINGS = ("harbour", "lighthouse", "garden", "server", "invoice", "bicycle", "violin", "glacier")
+DEEDS = ("was painted", "was sold", "broke", "was moved", "was praised", "was measured", "burned", "leaked")
+PLACES = ("Gdansk", "Lisbon", "Oslo", "Turin", "Bergen", "Porto", "Ghent", "Riga")
+PROFILES = load_profiles()
+
+
+@dataclass(frozen=True)
+class Past:
+    """A served generation of random memories, with their rows."""
+
+    served: Served
+    rows: list[dict[str, Any]]
+    ids: list[str]
+    lanes: dict[str, ThreadPoolExecutor]
+
+    def ask(self, query: str, **fields: Any) -> Recalled:
+        """Recall through the stages, by default 200 memories as nobody in particular."""
+        scope = {"tenant_id": "acme", "user_id": fields.pop("user", "")}
+        given = {"scope": scope, "query": query, "top_k": 200, "never_skip": True} | fields
+        question = question_of(recall_pb2.RecallRequest(**given), profiles=PROFILES, clock=NOW)
+        profile = PROFILES[question.profile]
+        return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
+
+    def known(self, as_of: datetime, user: str = "") -> set[str]:
+        """Ids of what should be recallable at `as_of`, worked out from the rows by their definition."""
+        return {
+            identity
+            for ordinal, (identity, row) in enumerate(zip(self.ids, self.rows, strict=True))
+            if row["created_at"] <= as_of
+            and row.get("owner", "") in ("", user)
+            and row.get("deleted_at") is None
+            and not self._superseded(ordinal, as_of)
+            and (row.get("valid_from") is None or row["valid_from"] <= as_of)
+            and all(row.get(end) is None or row[end] > as_of for end in ("valid_to", "expires_at"))
+        }
+
+    def _superseded(self, ordinal: int, as_of: datetime) -> bool:
+        row, identity = self.rows[ordinal], self.ids[ordinal]
+        return any(
+            later["created_at"] <= as_of
+            and (
+                later.get("corrects", "") in ({identity, row.get("corrects", "")} - {""})
+                or (row.get("document_id", "") and later.get("document_id") == row["document_id"])
+            )
+            for later in self.rows[ordinal + 1 :]
+        )
+
+
+def written(seed: int, count: int = 140) -> list[dict[str, Any]]:
+    """Random memories as consolidation would leave them at `NOW`; created in the order they stand in."""
+    rng = random.Random(seed)
+    rows: list[dict[str, Any]] = []
+    for number in range(count):
+        text = (
+            f"Note {number * 7919 % 9973}: the {rng.choice(THINGS)} {rng.choice(DEEDS)} in "
+            f"{rng.choice(PLACES)} {rng.choice(('early', 'late', 'twice'))} {number * 31 % 1009}."
+        )
+        row: dict[str, Any] = {"name": f"m{number}", "text": text, "session_id": f"s{number % 9}"}
+        row["created_at"] = START + timedelta(days=DAYS * number / count)
+        row["occurred_at"] = row["created_at"] - timedelta(days=rng.randint(0, 300))
+        row["entities"] = [rng.choice(PLACES)]
+        if rng.random() < 0.2:
+            row |= {"user_id": "ann", "owner": "ann"}
+        for end, chance in (("valid_from", 0.1), ("valid_to", 0.1), ("expires_at", 0.15)):
+            if rng.random() < chance:
+                row[end] = row["created_at"] + timedelta(days=rng.uniform(-5, 60))
+        if rng.random() < 0.05:
+            row["deleted_at"] = NOW
+        if number > 10 and rng.random() < 0.25:
+            target = rng.randrange(number)
+            row["corrects"] = memory_id("acme", f"acme/m{target}", 0)
+        elif rng.random() < 0.2:
+            row |= {"document_id": f"d{rng.randrange(10)}", "event_kind": "document"}
+        rows.append(row)
+    for number in rng.sample(range(count), 12):
+        # an event that came back from the dead letters: known early, in the stores late; nothing's version
+        if "corrects" not in rows[number] and "document_id" not in rows[number]:
+            rows[number]["created_at"] = START + timedelta(days=rng.uniform(0, DAYS * number / count))
+    _settle(rows)
+    return rows
+
+
+def _settle(rows: list[dict[str, Any]]) -> None:
+    """What consolidation writes of supersession and hiding, from all that it knows at `NOW`."""
+    ids = [memory_id("acme", f"acme/{row['name']}", 0) for row in rows]
+    for ordinal, row in enumerate(rows):
+        corrections = [
+            later
+            for later in range(ordinal + 1, len(rows))
+            if rows[later].get("corrects", "") in ({ids[ordinal], row.get("corrects", "")} - {""})
+        ]
+        replaced = row.get("document_id") and any(
+            later.get("document_id") == row["document_id"] for later in rows[ordinal + 1 :]
+        )
+        row["superseded_by"] = ids[corrections[-1]] if corrections else ""
+        row["is_latest"] = not corrections and not replaced
+        expired = row.get("expires_at") is not None and row["expires_at"] <= NOW
+        row["hidden"] = not row["is_latest"] or expired or row.get("deleted_at") is not None
+
+
+def served_from(root: Path, encoder: Encoder, corpus: Any, rows: list[dict[str, Any]]) -> Past:
+    """The rows as a generation that answers."""
+    ids = corpus.add([dict(row) for row in rows])
+    corpus.publish()
+    generation = Generation.open(root, 1)
+    served = Served(generation, encoder, load_centroids(encoder.embed_query))
+    lanes = {channel: ThreadPoolExecutor(1) for channel in SEARCHED}
+    return Past(served, rows, ids, lanes)
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory, encoder: Encoder, corpus_type: Any) -> Iterator[Past]:
+    """One generation of 140 random memories."""
+    root = tmp_path_factory.mktemp("past") / "data"
+    corpus = corpus_type.create(root, encoder)
+    made = served_from(root, encoder, corpus, written(7))
+    yield made
+    for lane in made.lanes.values():
+        lane.shutdown()
+    made.served.generation.close()
+    corpus.live.close()
+
+
+def ids_of(answer: Recalled) -> list[str]:
+    """Ids of an answer, best first."""
+    return [found.row["memory_id"] for found in answer.rows]
+
+
+days = st.floats(min_value=-3, max_value=DAYS + 3, allow_nan=False)
+queries = st.sampled_from(
+    [*(f"what {deed} in {place}" for deed, place in zip(DEEDS, PLACES, strict=True)), "note 31", "violin"]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(day=days, query=queries, user=st.sampled_from(["", "ann"]), mode=st.sampled_from([0, 1, 2, 3]),
+       profile=st.sampled_from(sorted(PROFILES)))  # fmt: skip
+def test_nothing_comes_back_that_was_not_known_and_valid_then(
+    past: Past, day: float, query: str, user: str, mode: int, profile: str
+) -> None:
+    """Whatever the channel, the profile and the user: only what was created, current, valid and theirs."""
+    as_of = START + timedelta(days=day)
+    answer = past.ask(query, as_of=as_of, user=user, mode=mode, ranking_profile=profile)
+    assert answer.degraded == ()
+    assert set(ids_of(answer)) <= past.known(as_of, user)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(day=days, user=st.sampled_from(["", "ann"]))
+def test_all_that_was_known_and_valid_then_can_be_found(past: Past, day: float, user: str) -> None:
+    """The dense channel returns every one of them, those that were superseded or swept since as well."""
+    as_of = START + timedelta(days=day)
+    answer = past.ask("what happened to the harbour", as_of=as_of, user=user, mode=1)
+    assert set(ids_of(answer)) == past.known(as_of, user)
+
+
+def test_the_random_memories_hold_every_case(past: Past) -> None:
+    """The two properties above say nothing of what never occurs."""
+    middle = START + timedelta(days=DAYS / 2)
+    known, now = past.known(middle), past.known(NOW)
+    hidden = {identity for identity, row in zip(past.ids, past.rows, strict=True) if row["hidden"]}
+    assert len(known & hidden) >= 10
+    assert len(now - known) >= 10
+    assert {bool(row["superseded_by"]) for row in past.rows if not row["is_latest"]} == {True, False}
+    assert len(past.served.chronology.value.stragglers) >= 4
+
+
+def test_without_as_of_nothing_hidden_comes_back(past: Past) -> None:
+    """Time travel is asked for, never a side effect."""
+    answer = past.ask("what happened to the harbour", mode=1, now=NOW)
+    assert set(ids_of(answer)) == past.known(NOW)
+    assert not any(found.row["hidden"] for found in answer.rows)
+
+
+def test_the_lexical_channel_looks_among_the_known_alone(past: Past) -> None:
+    """What came later takes no place of what was there; the lexicon has the latest versions only."""
+    as_of = START + timedelta(days=DAYS / 3)
+    known = past.served.chronology.value.known_at(microseconds(as_of))
+    created = past.served.generation.signals.created_at
+    inside = {*range(known.below), *known.also}
+    assert inside == set(np.flatnonzero(created <= microseconds(as_of)).tolist())
+
+
+def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None:
+    """Nothing had superseded it, and a context completed by a later turn was not known yet."""
+    first, second = START, START + timedelta(days=2)
+    rows: list[dict[str, Any]] = [
+        {"name": "old", "text": "The port is 5432.", "created_at": first, "hidden": True, "is_latest": False,
+         "superseded_by": memory_id("acme", "acme/new", 0), "context": "what the port was, what it is"},
+        {"name": "new", "text": "The port is 6432.", "created_at": second, "context": "a port",
+         "corrects": memory_id("acme", "acme/old", 0)},
+    ]  # fmt: skip
+    past = served_from(corpus.root, encoder, corpus, rows)
+    old, new = past.ids
+    between = first + timedelta(days=1)
+    answer = past.ask("which port", as_of=between)
+    assert [(found.row["memory_id"], found.row["superseded_by"]) for found in answer.rows] == [(old, "")]
+    assert ids_of(past.ask("which port", as_of=second)) == [new]
+    selection = scope_of(recall_pb2.Scope(tenant_id="acme"), as_of=between)
+    row, _ = get_memory(old, selection, past.served, now=NOW)
+    assert row["text"] == "The port is 5432."
+    for identity, moment in ((new, between), (old, second), (old, first - timedelta(seconds=1))):
+        selection = scope_of(recall_pb2.Scope(tenant_id="acme"), as_of=moment)
+        with pytest.raises(NotFoundError):
+            get_memory(identity, selection, past.served, now=NOW)
+    past.served.generation.close()
+
+
+def test_of_two_corrections_the_first_counts_from_its_own_time(corpus: Any, encoder: Encoder) -> None:
+    """Stored is only the last one; between the two, the first correction was current and alone."""
+    moments = [START + timedelta(days=day) for day in (0, 2, 4)]
+    old = memory_id("acme", "acme/old", 0)
+    last = memory_id("acme", "acme/last", 0)
+    gone = {"hidden": True, "is_latest": False, "superseded_by": last}
+    rows: list[dict[str, Any]] = [
+        {"name": "old", "text": "The port is 5432.", "created_at": moments[0]} | gone,
+        {"name": "first", "text": "The port is 6432.", "created_at": moments[1], "corrects": old} | gone,
+        {"name": "last", "text": "The port is 7432.", "created_at": moments[2], "corrects": old},
+    ]
+    past = served_from(corpus.root, encoder, corpus, rows)
+    asked = [ids_of(past.ask("which port", as_of=moment + timedelta(days=1))) for moment in moments]
+    assert asked == [[identity] for identity in past.ids]
+    past.served.generation.close()
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize("query", ["what happened last week", "which violin was sold two years ago", "q"])
+@pytest.mark.parametrize("day", [(1, 1), (12, 31)])
+def test_the_ends_of_the_calendar_are_moments(
+    past: Past, year: int, query: str, day: tuple[int, int]
+) -> None:
+    """Nothing was known in the year 1; in the year 9999 all that has no end still holds."""
+    as_of = datetime(year, *day, tzinfo=UTC)
+    answer = past.ask(query, as_of=as_of)
+    assert set(ids_of(answer)) <= past.known(as_of)
+    assert bool(answer.rows) == (year == 9999)

@@ -1,0 +1,94 @@
+"""The look-up of an event that dates a question, over a real generation."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_query.probe import probe
+from helix_query.routing.anchors import anchor_of, anchored_window
+from helix_shared.artifacts.generation import Generation
+from helix_shared.artifacts.selection import Selection
+from helix_shared.timex import EARLIEST, LATEST
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+MOVED = datetime(2026, 1, 10, 15, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def generation(corpus: Any, tmp_path: Path) -> Any:
+    """Forty plain memories, an event of two tenants, one told ahead, and one of a private owner."""
+    rows = [{"text": f"Note {place}: we talked about the garden and the rain."} for place in range(40)]
+    rows += [
+        {"text": "The servers were moved to Lisbon today.", "occurred_at": MOVED},
+        {
+            "text": "The servers moved to Lisbon last year.",
+            "tenant_id": "other",
+            "occurred_at": MOVED - 300 * DAY,
+        },
+        {
+            "text": "The regatta in Porto went well.",
+            "occurred_at": MOVED + 20 * DAY,
+            "event_start": MOVED + 5 * DAY,
+            "event_end": MOVED + 7 * DAY,
+        },
+        {
+            "text": "My eye surgery was on a Friday.",
+            "owner": "ada",
+            "user_id": "ada",
+            "occurred_at": MOVED,
+        },
+    ]
+    corpus.add(rows)
+    number = corpus.publish()
+    opened = Generation.open(corpus.root, number, scratch=tmp_path)
+    yield opened
+    opened.close()
+
+
+def window_of(generation: Generation, query: str, selection: Selection) -> tuple[datetime, datetime] | None:
+    """The window of an anchored question."""
+    anchor = anchor_of(query)
+    assert anchor is not None
+    found = probe(
+        anchor.phrase,
+        selection,
+        lexicon=generation.lexicon,
+        signals=generation.signals,
+        vectors=generation.vectors,
+        now=NOW,
+    )
+    return anchored_window(anchor, found, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # 10 January counts as a day; "moved" and "move" are one word to the lexicon
+        ("what did we use before the move to Lisbon?", (EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))),
+        # the time a memory speaks of, not that of the telling
+        ("what broke after the regatta?", (datetime(2026, 1, 15, tzinfo=UTC), LATEST)),
+        # held by every second memory, and by none
+        ("what did we say after the garden talk?", None),
+        ("what did we do before the eclipse?", None),
+        # only half of the rare words are there
+        ("what broke after the regatta in Lisbon?", None),
+    ],
+)
+def test_an_event_is_dated_by_the_memory_that_tells_it(
+    generation: Generation, query: str, expected: tuple[datetime, datetime] | None
+) -> None:
+    """Nearly all of its rare words, in the caller's selection."""
+    assert expected == window_of(generation, query, Selection(tenant_id="acme"))
+
+
+def test_an_event_of_somebody_else_dates_nothing(generation: Generation) -> None:
+    """The look-up is scoped: a private memory dates its owner's questions alone."""
+    query = "what did I read before my eye surgery?"
+    assert window_of(generation, query, Selection(tenant_id="acme", user_id="bob")) is None
+    own = window_of(generation, query, Selection(tenant_id="acme", user_id="ada"))
+    assert own == (EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))

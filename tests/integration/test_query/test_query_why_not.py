@@ -1,0 +1,367 @@
+"""WhyNot: every loss is named with its numbers, and the change that is advised brings the memory in."""
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from helix.changes import changed
+from helix.recall.v1 import recall_pb2
+from helix_query.attempts import Attempts
+from helix_query.overrides import overridden
+from helix_query.pool import SEARCHED
+from helix_query.profile import RankingProfile, load_profiles
+from helix_query.question import Recalled
+from helix_query.recall import recall
+from helix_query.request import question_of
+from helix_query.served import Served
+from helix_query.serving import Serving
+from helix_query.why_not import why_not
+from helix_query.why_not_reply import why_not_response
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.errors import NotFoundError
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+PEOPLE = ("Ann", "Bob", "Carla", "Deniz", "Emil")
+THINGS = ("printer", "garden", "database", "budget", "bicycle", "kitchen", "server", "contract")
+DEEDS = ("repaired", "ordered", "painted", "lost", "measured", "cleaned")
+ABSTAINING = {
+    "name": "abstaining",
+    "abstain.answer": {"intercept": -6.0, "coefficients": {"cosine": 6.0}},
+    "abstain.threshold": 0.5,
+}
+NARROW = {
+    "name": "narrow",
+    "retrieve.dense_limit": 6,
+    "retrieve.lexical_limit": 6,
+    "diversify.candidates": 5,
+    "diversify.mmr_lambda": 0.6,
+}
+
+
+def rows_of(seed: int) -> list[dict[str, Any]]:
+    """People and things in sessions, each said at another time; some nearly twice, some private."""
+    draw = random.Random(seed)
+    rows: list[dict[str, Any]] = []
+    for number, (person, thing) in enumerate((p, t) for p in PEOPLE for t in THINGS):
+        deed, place = draw.choice(DEEDS), draw.choice(("Berlin", "Ghent", "Lyon", "Porto"))
+        text = f"{person} {deed} the {thing} in {place}, and it took {number + 2} hours of a long afternoon."
+        rows.append(
+            {
+                "text": text,
+                "session_id": f"s{number % 7}",
+                "project_id": draw.choice(("", "north", "south")),
+                "type": draw.choice(("episodic", "semantic", "decision")),
+                "occurred_at": NOW - timedelta(days=number, minutes=number),
+                "pinned": draw.random() < 0.1,
+            }
+        )
+    rows += [row | {"text": f"{row['text']} Indeed.", "name": f"again {row['text']}"} for row in rows[::6]]
+    rows.append({"text": "Ann hides the key of the garden.", "name": "private", "user_id": "u", "owner": "u"})
+    rows.append({"text": "Bob threw the old garden key away.", "name": "hidden", "hidden": True})
+    rows.append({"text": "The garden of a neighbour.", "name": "foreign", "tenant_id": "globex"})
+    return rows
+
+
+@dataclass(frozen=True)
+class World:
+    """A served generation, asked in process."""
+
+    served: Served
+    profiles: Mapping[str, RankingProfile]
+    lanes: Mapping[str, Executor]
+    rows: list[dict[str, Any]]
+    ids: list[str]
+
+    def id_of(self, name: str) -> str:
+        """Id of the memory with this name, or text."""
+        names = [row.get("name", row["text"]) for row in self.rows]
+        return self.ids[names.index(name)]
+
+    def why_not(
+        self, request: recall_pb2.RecallRequest, memory_id: str, *, seconds: float = 60
+    ) -> recall_pb2.WhyNotResponse:
+        """As the service answers it."""
+        attempts = Attempts(
+            self.served, self.profiles, self.lanes, 30, clock=NOW, until=time.monotonic() + seconds
+        )
+        return why_not_response(why_not(request, memory_id, attempts), self.served)
+
+    def replay(self, request: recall_pb2.RecallRequest, reply: recall_pb2.WhyNotResponse) -> Recalled:
+        """The recall with the advised changes, by the caller's own means."""
+        return self.ask(request, list(reply.changes))
+
+    def ask(
+        self, request: recall_pb2.RecallRequest, changes: list[recall_pb2.Change] | None = None
+    ) -> Recalled:
+        """One recall, constants through a derived ranking profile."""
+        asking, constants = changed(request, changes or [])
+        question = question_of(asking, profiles=self.profiles, clock=NOW)
+        profile = overridden(self.profiles[question.profile], constants)
+        return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
+
+
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory, corpus_type: Any, models_dir: Path, encoder: Encoder
+) -> Iterator[World]:
+    """One generated corpus."""
+    root = tmp_path_factory.mktemp("why-not")
+    corpus = corpus_type.create(root / "data", encoder)
+    rows = rows_of(3)
+    ids = corpus.add([dict(row) for row in rows])
+    corpus.publish()
+    corpus.live.close()
+    profiles = dict(load_profiles())
+    profiles["narrow"] = overridden(profiles["helix"], NARROW)
+    profiles["abstaining"] = overridden(profiles["helix"], ABSTAINING)
+    with contextlib.ExitStack() as held:
+        serving = Serving(corpus.root, models_dir, scratch=root / "scratch", profile=profiles["helix"])
+        held.callback(serving.close)
+        serving.refresh()
+        served = held.enter_context(serving.lease())
+        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
+        yield World(served, profiles, lanes, rows, ids)
+
+
+def request_of(query: str, profile: str = "helix", **fields: Any) -> recall_pb2.RecallRequest:
+    """A question of the tenant."""
+    fields.setdefault("now", NOW)
+    return recall_pb2.RecallRequest(
+        scope={"tenant_id": "acme"}, query=query, ranking_profile=profile, **fields
+    )
+
+
+def drawn(world: World, seed: int) -> tuple[recall_pb2.RecallRequest, str]:
+    """A question with limits that lose something, and a memory, the owner of neither asked."""
+    draw = random.Random(seed)
+    person, thing = draw.choice(PEOPLE), draw.choice(THINGS)
+    query = draw.choice(
+        (
+            f"What did {person} do with the {thing}?",
+            f"Where is the {thing}?",
+            f"{thing} hours",
+            "hello there!",
+        )
+    )
+    profile = draw.choice(("helix", "helix-reference", "cems", "engram", "narrow", "abstaining"))
+    request = request_of(query, profile, top_k=20 if profile == "abstaining" else draw.choice((1, 2, 5, 20)))
+    request.mode = draw.choice((0, 0, 1, 3))
+    if draw.random() < 0.5:
+        request.token_budget = draw.choice((20, 40, 90))
+    if draw.random() < 0.15:
+        request.filter.types.append("decision")
+        request.filter.event_after.FromDatetime(NOW - timedelta(days=12))
+    memory_id = world.ids[draw.randrange(len(world.ids) - 3)]
+    if draw.random() < 0.4:
+        request.explain = True
+        told = world.ask(request).explanation
+        found = [] if told is None else [told.shown[position][0] for position in told.order]
+        memory_id = draw.choice(found or [memory_id])
+    if draw.random() < 0.25:
+        request.already_served.append(memory_id)
+    return request, memory_id
+
+
+PAIRS = 90
+
+
+def test_the_advised_change_brings_every_memory_in(world: World) -> None:
+    """Of many questions and memories: who is missed is in after the change, and packed; every loss occurs."""
+    seen = set()
+    for seed in range(PAIRS):
+        request, memory_id = drawn(world, seed)
+        before = world.ask(request)
+        reply = world.why_not(request, memory_id)
+        told = f"{seed}: {reply.verdict} {reply.advice}"
+        assert (reply.loss == recall_pb2.LOSS_NONE) == (memory_id in before.packed.memory_ids), told
+        seen.add(reply.loss)
+        if reply.loss == recall_pb2.LOSS_NONE:
+            assert not reply.changes, told
+            continue
+        assert reply.changes, told
+        after = world.replay(request, reply)
+        assert memory_id in after.packed.memory_ids, told
+        assert memory_id in [found.row["memory_id"] for found in after.rows], told
+    assert seen == set(recall_pb2.Loss.values()), seen
+
+
+def test_no_part_of_the_change_is_needless(world: World) -> None:
+    """Without any one of several parts the memory stays out."""
+    several = 0
+    for seed in range(40):
+        request, memory_id = drawn(world, seed)
+        changes = list(world.why_not(request, memory_id).changes)
+        for change in changes if len(changes) > 1 else ():
+            fewer = [one for one in changes if one is not change]
+            assert memory_id not in world.ask(request, fewer).packed.memory_ids, (seed, change)
+            several += 1
+    assert several
+
+
+def test_a_filter_is_named_by_its_field(world: World) -> None:
+    """Both fields that exclude it, and only they, are dropped."""
+    row = next(row for row in world.rows if row["type"] == "semantic")
+    request = request_of("Who did what for a long afternoon?", top_k=60, token_budget=9000)
+    request.filter.types.append("decision")
+    request.filter.session_ids.append("elsewhere")
+    request.filter.event_before.FromDatetime(NOW)
+    reply = world.why_not(request, world.id_of(row["text"]))
+    assert (reply.loss, reply.stage) == (recall_pb2.LOSS_FILTER, "retrieve")
+    assert list(reply.filter_fields) == ["filter.types", "filter.session_ids"]
+    assert [(one.request_field, one.value) for one in reply.changes] == [
+        ("filter.types", "null"),
+        ("filter.session_ids", "null"),
+    ]
+    assert "filter.types and filter.session_ids" in reply.verdict
+
+
+def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
+    """The smallest change is to look."""
+    # helix abstains from what it finds for a greeting, which would be a second change
+    asked = request_of("hello there!", "helix-reference", top_k=200, token_budget=9000)
+    reply = world.why_not(asked, world.ids[0])
+    assert (reply.loss, reply.stage) == (recall_pb2.LOSS_SKIPPED, "route")
+    assert [(one.request_field, one.value) for one in reply.changes] == [("never_skip", "true")]
+    assert "never_skip = true" in reply.advice
+
+
+def test_how_deep_it_stands_is_its_true_rank(world: World) -> None:
+    """Counted by hand: exact cosines of all that are visible; it missed the limit by the difference."""
+    request = request_of("What did Ann do with the printer?", "narrow", mode=recall_pb2.MODE_DENSE, top_k=9)
+    vector = world.served.encoder.embed_query(request.query)
+    visible = np.arange(len(world.ids) - 3)
+    cosines = world.served.generation.signals.cosines(vector, visible)
+    order = np.lexsort((visible, -cosines))
+    rank = 15
+    reply = world.why_not(request, world.ids[order[rank - 1]])
+    dense = next(one for one in reply.depths if one.channel == "dense")
+    assert (reply.loss, dense.rank, dense.limit) == (recall_pb2.LOSS_NOT_RETRIEVED, rank, 6)
+    assert dense.score == pytest.approx(cosines[order[rank - 1]], abs=1e-6)
+    assert dense.least_score == pytest.approx(cosines[order[5]], abs=1e-6)
+    assert f"rank {rank}" in reply.verdict
+    assert "9 beyond its 6" in reply.verdict
+
+
+def test_a_near_duplicate_names_the_better_memory(world: World) -> None:
+    """With the likeness; a threshold just above it keeps both."""
+    text = world.rows[0]["text"]
+    request = request_of(text, top_k=10, token_budget=5000)
+    replies = {name: world.why_not(request, world.id_of(name)) for name in (text, f"again {text}")}
+    lost = [name for name, reply in replies.items() if reply.loss == recall_pb2.LOSS_NEAR_DUPLICATE]
+    assert len(lost) == 1
+    reply = replies[lost[0]]
+    other = next(name for name in replies if name != lost[0])
+    assert reply.candidate.duplicate_of == world.id_of(other)
+    assert reply.candidate.likeness >= 0.9
+    [change] = reply.changes
+    assert (change.profile_key, change.was) == ("diversify.near_duplicate", "0.9")
+    assert reply.candidate.likeness < float(change.value) <= reply.candidate.likeness + 0.002
+
+
+def test_top_k_is_the_rank_and_no_more(world: World) -> None:
+    """One less would not do."""
+    everyone = world.ask(request_of("Who cleaned the kitchen?", top_k=30, token_budget=9000)).rows
+    memory_id = everyone[11].row["memory_id"]
+    reply = world.why_not(request_of("Who cleaned the kitchen?", top_k=3, token_budget=9000), memory_id)
+    assert reply.loss in {recall_pb2.LOSS_TOP_K, recall_pb2.LOSS_NOT_AMONG_BEST}
+    assert [(one.request_field, one.value, one.was) for one in reply.changes] == [("top_k", "12", "3")]
+    assert reply.needed_score > reply.candidate.score > 0
+
+
+def test_the_budget_is_named_in_tokens(world: World) -> None:
+    """The needed budget packs it, one token less does not."""
+    request = request_of("Who cleaned the kitchen?", top_k=5, token_budget=45)
+    memory_id = world.ask(request).rows[3].row["memory_id"]
+    reply = world.why_not(request, memory_id)
+    assert (reply.loss, reply.stage) == (recall_pb2.LOSS_TOKEN_BUDGET, "pack")
+    [change] = reply.changes
+    assert int(change.value) == reply.needed_tokens > 45
+    request.token_budget = reply.needed_tokens - 1
+    assert memory_id not in world.ask(request).packed.memory_ids
+
+
+def test_what_is_in_needs_no_change(world: World) -> None:
+    """The verdict is its rank."""
+    request = request_of("Who cleaned the kitchen?", top_k=5)
+    found = world.ask(request).rows[1].row["memory_id"]
+    reply = world.why_not(request, found)
+    assert (reply.loss, reply.stage, list(reply.changes), reply.advice) == (0, "", [], "")
+    assert "rank 2" in reply.verdict
+
+
+def test_without_time_nothing_is_tried_but_the_loss_is_named(world: World) -> None:
+    """The verdict costs one recall; the advice says why there is none."""
+    reply = world.why_not(request_of("hello there!"), world.ids[0], seconds=-1)
+    assert (reply.loss, list(reply.changes), reply.replays) == (recall_pb2.LOSS_SKIPPED, [], 0)
+    assert "in the time there was" in reply.advice
+
+
+def test_what_the_caller_may_not_see_is_not_found(world: World) -> None:
+    """Private, forgotten, foreign and unknown memories raise the same words; the owner gets a verdict."""
+    said = set()
+    for memory_id in (*(world.id_of(name) for name in ("private", "hidden", "foreign")), "0" * 32):
+        with pytest.raises(NotFoundError) as raised:
+            world.why_not(request_of("Where is the key of the garden?"), memory_id)
+        said.add(str(raised.value).replace(memory_id, "?"))
+    assert len(said) == 1
+    request = request_of("Where is the key of the garden?")
+    request.scope.user_id = "u"
+    assert world.why_not(request, world.id_of("private")).loss == recall_pb2.LOSS_NONE
+
+
+def test_the_service_answers_why_not(answering: Any) -> None:
+    """Over gRPC, within the deadline; the status of what is hidden is that of GetMemory."""
+    service, ids = answering
+    asked = recall_pb2.RecallRequest(
+        scope={"tenant_id": "acme"}, query="where was Jan Nowak born", top_k=1, now=NOW
+    )
+    known = ids["Gdansk lies on the Baltic coast."]
+    reply = service.stub().WhyNot(recall_pb2.WhyNotRequest(recall=asked, memory_id=known), timeout=10)
+    assert reply.loss == recall_pb2.LOSS_TOP_K
+    again, constants = changed(asked, reply.changes)
+    assert constants == {}
+    assert known in service.stub().Recall(again, timeout=10).context.memory_ids
+    for name in ("ann private", "deleted", "expired", "board only", "globex secret"):
+        codes = []
+        for call, request in (
+            (service.stub().WhyNot, recall_pb2.WhyNotRequest(recall=asked, memory_id=ids[name])),
+            (
+                service.stub().GetMemory,
+                recall_pb2.GetMemoryRequest(scope={"tenant_id": "acme"}, memory_id=ids[name]),
+            ),
+        ):
+            with pytest.raises(grpc.RpcError) as raised:
+                call(request, timeout=10)
+            codes.append((raised.value.code(), raised.value.details()))
+        assert codes[0] == codes[1]
+        assert codes[0][0] == grpc.StatusCode.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        recall_pb2.WhyNotRequest(memory_id="0" * 32),
+        recall_pb2.WhyNotRequest(recall={"scope": {"tenant_id": "acme"}, "query": "what?"}, memory_id="x"),
+        recall_pb2.WhyNotRequest(
+            recall={"scope": {"tenant_id": "a.b"}, "query": "what?"}, memory_id="0" * 32
+        ),
+    ],
+)
+def test_a_broken_request_is_refused(answering: Any, broken: recall_pb2.WhyNotRequest) -> None:
+    """As a recall would be."""
+    service, _ = answering
+    with pytest.raises(grpc.RpcError) as raised:
+        service.stub().WhyNot(broken, timeout=10)
+    assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT

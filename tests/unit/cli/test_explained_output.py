@@ -1,0 +1,199 @@
+"""What `recall --explain` and `why-not` print."""
+
+import io
+import json
+from collections.abc import Iterator
+from concurrent import futures
+
+import grpc
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_cli.__main__ import app
+from helix_cli.explained import BAR_CELLS, SHOWN, fate, print_explanation, print_waterfall
+
+ID = "4f" * 16
+
+
+class Answers(recall_pb2_grpc.RecallServiceServicer):
+    """Canned answers, and the requests they were given to."""
+
+    def __init__(self) -> None:
+        self.recalled = recall_pb2.RecallRequest()
+        self.asked = recall_pb2.WhyNotRequest()
+        self.reply = recall_pb2.WhyNotResponse()
+        self.refuse: tuple[grpc.StatusCode, str] | None = None
+
+    def Recall(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.RecallResponse:
+        """With an explanation where one is asked for."""
+        del context
+        self.recalled = request
+        reply = recall_pb2.RecallResponse(generation=1)
+        if request.explain:
+            reply.explanation.CopyFrom(explanation_of(1))
+        return reply
+
+    def WhyNot(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.WhyNotResponse:
+        """Remember, answer or refuse."""
+        self.asked = request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.reply
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[Answers, str]]:
+    """A running server and its address."""
+    answers = Answers()
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(answers, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield answers, f"127.0.0.1:{port}"
+    server.stop(None)
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """Exit code and output."""
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def explanation_of(count: int) -> recall_pb2.Explanation:
+    """So many candidates, the first returned, the others dropped."""
+    explanation = recall_pb2.Explanation(dense_share=0.25)
+    for number in range(count):
+        candidate = explanation.candidates.add(
+            memory_id=f"{number:032x}",
+            excerpt=f"[red]memory {number}[/red]\x1b[2J",
+            form="multiplicative",
+            fused_share=1.0,
+            place=number + 1,
+            score=0.5,
+            rank=0 if number else 1,
+            packed=not number,
+            loss=recall_pb2.LOSS_TOP_K if number else recall_pb2.LOSS_NONE,
+        )
+        candidate.fusion.form = "minmax"
+        candidate.fusion.score = 0.625
+        candidate.hits.add(channel="dense", rank=3, score=0.612)
+        candidate.hits.add(channel="lexical", query="other words", rank=1, score=12.0)
+        candidate.signals.add(name="sim", normalised=0.75, weight=1.0)
+        candidate.signals.add(name="recency", normalised=0.5, weight=0.3)
+        candidate.signals.add(name="graph", normalised=0.9, weight=0.0)
+        candidate.boosts.add(name="window", value=1.2)
+        candidate.boosts.add(name="pinned", value=1.0)
+        candidate.steps.add(name="latest_statement", value=2.5, adds=True)
+    return explanation
+
+
+def printed(explanation: recall_pb2.Explanation, *, all_of_them: bool = False) -> str:
+    """The table as text."""
+    stream = io.StringIO()
+    print_explanation(Console(file=stream, width=220), explanation, all_of_them=all_of_them)
+    return stream.getvalue()
+
+
+def test_a_row_holds_lists_signals_and_factors_that_count() -> None:
+    """What is neutral, or counts nothing, is left out; nothing of a memory is markup or an escape."""
+    text = printed(explanation_of(2))
+    for part in ("#3 0.612", "other words #1 12", "0.6250", "sim 0.75 rec 0.50", "window x1.2"):
+        assert part in text
+    assert "latest_statement +2.5" in text
+    assert "dense 0.25, lexical 0.75" in text
+    assert "[red]memory 1[/red]" in text
+    assert "rank 1" in text
+    assert "beyond top_k" in text
+    assert "pinned" not in text
+    assert "graph 0.90" not in text
+    assert "\x1b" not in text
+
+
+def test_more_candidates_than_fit_are_counted() -> None:
+    """Unless all are asked for, then with their whole ids."""
+    explanation = explanation_of(SHOWN + 4)
+    assert "and 4 more; --full shows them all" in printed(explanation)
+    assert "more; --full" not in printed(explanation, all_of_them=True)
+    assert explanation.candidates[-1].memory_id in printed(explanation, all_of_them=True)
+
+
+def test_every_loss_has_its_words() -> None:
+    """A duplicate names the other; a loss to the budget keeps its rank."""
+    one = recall_pb2.Candidate(loss=recall_pb2.LOSS_NEAR_DUPLICATE, duplicate_of=ID, likeness=0.9)
+    assert fate(one) == "near-duplicate of 4f4f4f4f (0.90)"
+    assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_TOKEN_BUDGET, rank=4)) == "rank 4, no room"
+    assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_NONE, rank=2, packed=True)) == "rank 2"
+    possible = set(recall_pb2.Loss.values()) - {
+        recall_pb2.LOSS_NONE, recall_pb2.LOSS_FILTER, recall_pb2.LOSS_SKIPPED, recall_pb2.LOSS_NOT_RETRIEVED,
+    }  # fmt: skip
+    assert all(fate(recall_pb2.Candidate(loss=loss)) != "dropped" for loss in possible)
+
+
+def test_the_waterfall_begins_each_bar_where_the_last_ended() -> None:
+    """Half the time is half the cells; what took none still shows."""
+    reply = recall_pb2.RecallResponse()
+    for stage, milliseconds in (("embed", 5.0), ("route", 0.0), ("retrieve", 5.0)):
+        reply.stages.add(stage=stage, milliseconds=milliseconds)
+    stream = io.StringIO()
+    print_waterfall(Console(file=stream, width=120), reply)
+    lines = stream.getvalue().splitlines()[1:]
+    bars = [line[line.index("█") :].rstrip() for line in lines]
+    assert [len(bar) for bar in bars] == [BAR_CELLS // 2, 1, BAR_CELLS // 2]
+    starts = [line.index("█") for line in lines]
+    assert starts[1] - starts[0] == starts[2] - starts[0] == BAR_CELLS // 2
+
+
+def test_explain_asks_for_it_and_shows_it(served: tuple[Answers, str]) -> None:
+    """Without the option nothing of it is asked."""
+    answers, address = served
+    code, out, _ = run("recall", "which?", "--tenant", "acme", "--query", address, "--explain")
+    assert (code, answers.recalled.explain) == (0, True)
+    assert "relevance multiplicative" in out
+    assert (
+        "relevance multiplicative" not in run("recall", "which?", "--tenant", "acme", "--query", address)[1]
+    )
+    assert not answers.recalled.explain
+
+
+def test_why_not_asks_with_the_options_of_recall(served: tuple[Answers, str]) -> None:
+    """And prints the verdict and the change."""
+    answers, address = served
+    answers.reply.verdict, answers.reply.advice = "It stands at place 12.", "Ask with top_k = 12."
+    narrowed = ("--tenant", "acme", "--user", "ada", "--type", "code", "--top-k", "3")
+    options = (*narrowed, "--profile", "cems", "--mode", "dense", "--served")
+    code, out, _ = run("why-not", ID, "which?", "--query", address, *options, "ab" * 16)
+    assert (code, out) == (0, "It stands at place 12.\nAsk with top_k = 12.\n")
+    asked = answers.asked.recall
+    assert (answers.asked.memory_id, asked.query, asked.scope.user_id) == (ID, "which?", "ada")
+    assert (list(asked.filter.types), asked.top_k, asked.ranking_profile) == (["code"], 3, "cems")
+    assert (asked.mode, list(asked.already_served)) == (recall_pb2.MODE_DENSE, ["ab" * 16])
+
+
+def test_why_not_as_json_holds_the_change(served: tuple[Answers, str]) -> None:
+    """For programs: fields and values."""
+    answers, address = served
+    answers.reply.changes.add(request_field="top_k", value="12", was="3")
+    reply = json.loads(run("why-not", ID, "which?", "--tenant", "acme", "--query", address, "--json")[1])
+    assert reply["changes"] == [{"request_field": "top_k", "value": "12", "was": "3"}]
+
+
+def test_why_not_of_what_cannot_be_seen_fails_with_the_servers_words(served: tuple[Answers, str]) -> None:
+    """No exit as if all were well."""
+    answers, address = served
+    answers.refuse = (grpc.StatusCode.NOT_FOUND, "no memory is visible to this scope")
+    code, _, err = run("why-not", ID, "which?", "--tenant", "acme", "--query", address)
+    assert code == 1
+    assert "no memory is visible" in err
+
+
+def test_why_not_needs_a_tenant() -> None:
+    """As a recall does."""
+    code, _, err = run("why-not", ID, "which?", "--query", "127.0.0.1:1")
+    assert code == 2
+    assert "--tenant" in err

@@ -1,0 +1,335 @@
+import json
+import tomllib
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from helix_lab.calibrate import calibrate_command
+from helix_lab.calibration.fit import fit
+from helix_lab.calibration.judge import (
+    auroc,
+    calibration_error,
+    figures,
+    held_out,
+    rates,
+    reliability,
+    threshold_of,
+)
+from helix_lab.calibration.models import FEWEST, Models, check_enough
+from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.calibration.strangers import Kind, asked_of
+from helix_lab.calibration.weighing import nearest_donors, weights
+from helix_lab.data import Document, EvaluationSet, Question
+from helix_query.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.profile import load_profiles
+from helix_shared.errors import InvalidInputError
+
+COSINE = ("cosine",)
+
+
+def drawn(count: int, *, name: str = "s", seed: int = 1) -> list[Observation]:
+    """Questions with one memory each: relevant with P = 1/(1 + e^(3 - 6 x cosine)), else a stranger's."""
+    random = np.random.default_rng(seed)
+    found = []
+    for number, cosine in enumerate(random.uniform(0.0, 1.0, count).tolist()):
+        relevant = bool(random.random() < 1 / (1 + np.exp(3 - 6 * cosine)))
+        kind: Kind = "answerable" if relevant or number % 2 else "stranger"
+        found.append(observed(name, kind, cosine, relevant=relevant))
+    return found
+
+
+def observed(
+    name: str, kind: Kind, cosine: float, *, relevant: bool = False, donor: str = "other"
+) -> Observation:
+    """One question with one memory, of which the cosine is all that is known."""
+    memories = {"cosine": np.array([cosine]), "standing": np.ones(1)}
+    return Observation(name, kind, donor, "?", memories, (relevant,), {"cosine": cosine})
+
+
+COEFFICIENTS = {"intercept": -4.0, "coefficients": {"cosine": 8.0}}
+BY_COSINE = Models(MemoryModel.model_validate(COEFFICIENTS), AnswerModel.model_validate(COEFFICIENTS))
+
+
+def test_known_coefficients_are_recovered() -> None:
+    """Truth drawn with log odds -1 + 2 a - 3 b: the fit finds them from 20,000 rows."""
+    random = np.random.default_rng(7)
+    rows = random.normal(size=(20_000, 2)) * [1.0, 5.0] + [0.0, 2.0]
+    odds = -1.0 + rows @ np.array([2.0, -0.3])
+    truth = (random.random(len(rows)) < 1 / (1 + np.exp(-odds))).astype(float)
+    found = fit(rows, truth, np.ones(len(rows)), penalty=1e-6)
+    assert found.intercept == pytest.approx(-1.0, abs=0.1)
+    assert found.coefficients.tolist() == pytest.approx([2.0, -0.3], abs=0.1)
+
+
+def test_a_feature_that_never_differs_gets_no_coefficient() -> None:
+    """It says nothing, and must not divide by zero."""
+    rows = np.column_stack([np.linspace(-1, 1, 100), np.full(100, 3.0)])
+    found = fit(rows, (rows[:, 0] > 0).astype(float), np.ones(100))
+    assert found.coefficients[1] == 0.0
+    assert np.isfinite(found.intercept)
+
+
+def test_a_weight_counts_like_repetition() -> None:
+    """One row of weight 3 is three rows of weight 1."""
+    rows, truth = np.array([[0.0], [1.0], [0.4]]), np.array([0.0, 1.0, 1.0])
+    once = fit(rows, truth, np.array([1.0, 1.0, 3.0]))
+    thrice = fit(np.vstack([rows, rows[2:], rows[2:]]), np.append(truth, [1.0, 1.0]), np.ones(5))
+    assert once.intercept == pytest.approx(thrice.intercept, abs=1e-3)
+    assert once.coefficients.tolist() == pytest.approx(thrice.coefficients.tolist(), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("observations", "said_of"),
+    [
+        ([observed("s", "answerable", 0.9, relevant=True)] * 200, "questions without an answer"),
+        (
+            [observed("s", "answerable", 0.9, relevant=True)] * (FEWEST - 1)
+            + [observed("s", "stranger", 0.1)] * 200,
+            "questions answered right",
+        ),
+    ],
+)
+def test_too_few_of_a_kind_are_refused(observations: list[Observation], said_of: str) -> None:
+    """From one kind alone no probability can be learnt; the error says of which there are too few."""
+    with pytest.raises(InvalidInputError, match=said_of):
+        check_enough(observations)
+
+
+def test_probabilities_are_true_on_sets_that_were_left_out() -> None:
+    """Drawn alike, three sets: what is said of each by the other two is true within five points."""
+    sets = [one for seed in range(3) for one in drawn(600, name=f"s{seed}", seed=seed)]
+    held = held_out(sets, of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
+    found = figures(held)
+    assert list(found) == ["all", "s0", "s1", "s2"]
+    assert found["all"]["answer"]["auroc_near"] > 0.65
+    assert found["all"]["memory"]["auroc"] > 0.8
+    # The mixture is weighed, so the intercept is not the one they were drawn with: the bins decide.
+    assert found["all"]["answer"]["ece"] < 0.05
+    assert found["all"]["memory"]["ece"] < 0.05
+
+
+def test_one_set_is_judged_by_its_fifths() -> None:
+    """No other set there: every fifth question is left out in its turn, and all get a probability."""
+    held = held_out(drawn(400), of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
+    assert (held.answers > 0).all()
+    assert len(np.unique(held.thresholds)) > 1
+
+
+def test_the_threshold_holds_back_no_more_than_was_allowed() -> None:
+    """Of 200 cosines .005 to 1 at most 1 % may fall below: the third least is the threshold."""
+    good = [observed("s", "answerable", n / 200, relevant=True) for n in range(1, 201)]
+    threshold = threshold_of(good, BY_COSINE, false_abstention=0.01)
+    assert (BY_COSINE.answers(good) < threshold).sum() == 1
+    few = [observed("few", "answerable", 0.0, relevant=True)] * 19
+    assert threshold_of([*good, *few], BY_COSINE, false_abstention=0.01) == threshold
+    assert threshold_of([*good, *few, *few], BY_COSINE, false_abstention=0.01) < threshold
+
+
+def test_rates_by_hand() -> None:
+    """Threshold .5: one of two answerable held back; own and far strangers held back, the near one not."""
+    observations = [
+        observed("s", "answerable", 0.9, relevant=True),
+        observed("s", "answerable", 0.4),
+        observed("s", "unanswerable", 0.1),
+        observed("s", "stranger", 0.6, donor="near"),
+        observed("s", "stranger", 0.2, donor="far"),
+    ]
+    answers = np.array([one.answer["cosine"] for one in observations])
+    assert rates(observations, answers, 0.5)["s"] == {
+        "answerable": 2,
+        "false_abstention": 0.5,
+        "false_answer_own": 0.0,
+        "false_answer_near": 1.0,
+        "false_answer_far": 0.0,
+    }
+
+
+def test_reliability_and_calibration_error_by_hand() -> None:
+    """.15 and .15, one of them true: |.15 - .5| for half the weight; .95 true: .05 for the other half."""
+    rows = reliability(np.array([0.15, 0.15, 0.95]), np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))
+    assert [(row["from"], row["share"], row["true"]) for row in rows] == [(0.1, 0.5, 0.5), (0.9, 0.5, 1.0)]
+    assert calibration_error(rows) == pytest.approx(0.5 * 0.35 + 0.5 * 0.05)
+
+
+def test_auroc_by_hand() -> None:
+    """Of four pairs three are in order, one is a tie: 3.5 of 4."""
+    assert auroc(np.array([0.9, 0.5]), np.array([0.5, 0.1])) == pytest.approx(0.875)
+    assert auroc(np.array([0.9]), np.empty(0)) is None
+
+
+def test_easy_strangers_never_count_most() -> None:
+    """Answerable .7, near .21, far .09 of a set, however many of each there are; a small set counts less."""
+    mixture = [
+        *[observed("s", "answerable", 0.9, relevant=True)] * 100,
+        *[observed("s", "stranger", 0.5, donor="near")] * 10,
+        *[observed("s", "stranger", 0.1, donor="far")] * 1000,
+        *[observed("small", "answerable", 0.9, relevant=True)] * 50,
+        *[observed("small", "stranger", 0.5, donor="s")] * 10,
+    ]
+    weighed = weights(mixture)
+    assert weighed[:100].sum() == pytest.approx(0.7)
+    assert weighed[100:110].sum() == pytest.approx(0.3 * 0.7)
+    assert weighed[110:1110].sum() == pytest.approx(0.3 * 0.3)
+    assert weighed[1110:].sum() == pytest.approx(0.5)
+    assert nearest_donors(mixture) == {"s": "near", "small": "s"}
+
+
+def test_a_handful_of_strangers_is_not_the_nearest_donor() -> None:
+    """Nine of them come closer by chance; ten of another donor decide, unless there is no other."""
+    few = [observed("s", "stranger", 0.9, donor="few")] * 9
+    many = [observed("s", "stranger", 0.5, donor="many")] * 10
+    assert nearest_donors([*few, *many]) == {"s": "many"}
+    assert nearest_donors(few) == {"s": "few"}
+
+
+def test_other_tenants_of_the_set_are_the_nearest() -> None:
+    """Even where another set's questions come closer by cosine: they are what is asked in earnest."""
+    mixture = [observed("s", "stranger", 0.2, donor="s"), observed("s", "stranger", 0.9, donor="other")]
+    assert nearest_donors(mixture) == {"s": "s"}
+
+
+def made(name: str, tenants: dict[str, list[str]], *, titled: bool = False) -> EvaluationSet:
+    """A set of tenants with these texts; each text has a question of its tenant."""
+    rows = [(tenant, text) for tenant, texts in tenants.items() for text in texts]
+    documents = [
+        Document(f"d{n}", text, text[:8] if titled else "", "", "", "", tenant)
+        for n, (tenant, text) in enumerate(rows)
+    ]
+    questions = [
+        Question(f"q{n}", f"what of {text}?", "", f"2024-01-{n + 1:02}", tenant)
+        for n, (tenant, text) in enumerate(rows)
+    ]
+    return EvaluationSet(name, documents, questions, {f"q{n}": {f"d{n}": 1.0} for n in range(len(rows))})
+
+
+def texts_of(kind: str, count: int) -> list[str]:
+    """Texts that nobody else has."""
+    return [f"{kind} number {n}" for n in range(count)]
+
+
+def test_strangers_are_asked_of_another_tenant_at_its_own_time() -> None:
+    """Two tenants ask each other; a question keeps its words and gets the other's tenant and moment."""
+    data = made("s", {"a": texts_of("apple", 12), "b": texts_of("pear", 12)})
+    asked = [one for one in asked_of(data, [data], strangers=5, seed=0) if one.kind == "stranger"]
+    assert len(asked) == 20
+    moments = {
+        tenant: {one.timestamp for one in data.questions if one.tenant == tenant} for tenant in ("a", "b")
+    }
+    for one in asked:
+        assert ("apple" in one.question.text) == (one.question.tenant == "b")
+        assert one.question.timestamp in moments[one.question.tenant]
+        assert one.question.id not in data.relevant
+
+
+def test_the_strangers_of_a_seed_are_always_the_same() -> None:
+    """Another seed asks others."""
+    data = made("s", {"a": texts_of("apple", 12), "b": texts_of("pear", 12)})
+    first = asked_of(data, [data], strangers=1, seed=0)
+    assert first == asked_of(data, [data], strangers=1, seed=0)
+    assert first != asked_of(data, [data], strangers=1, seed=1)
+
+
+def test_who_shares_documents_is_no_stranger() -> None:
+    """Two of ten texts in common: the answer may be there."""
+    host = made("host", {"": texts_of("apple", 10)})
+    alike = made("alike", {"": [*texts_of("apple", 2), *texts_of("pear", 8)]})
+    other = made("other", {"": texts_of("plum", 10)})
+    asked = asked_of(host, [host, alike, other], strangers=3, seed=0)
+    assert [one.donor for one in asked if one.kind == "stranger"] == ["other"] * 3
+
+
+def test_a_question_is_not_asked_where_its_own_document_stands() -> None:
+    """One text of twenty in common is no reason to leave the tenant out, but its own question is."""
+    host = made("host", {"": texts_of("apple", 20)})
+    donor = made("donor", {"": [*texts_of("apple", 1), *texts_of("pear", 19)]})
+    asked = asked_of(host, [donor], strangers=100, seed=0)
+    strangers = [one.question.text for one in asked if one.kind == "stranger"]
+    assert len(strangers) == 19
+    assert not [text for text in strangers if "apple" in text]
+
+
+OLD = """# mine
+name = "mine"
+
+# how it was found before
+# in two lines
+[abstain]
+threshold = 0.5
+[abstain.answer]
+intercept = 9.0
+
+# duplicates
+[diversify]
+near_duplicate = 0.9
+"""
+
+
+def test_only_the_part_is_replaced() -> None:
+    """Its old comment goes with it, the comment of the next table stays."""
+    part = Abstain(threshold=0.25, answer=AnswerModel(intercept=1.5, coefficients={"cosine": 2.0}))
+    text = with_abstain(OLD, part, heading=["found anew"])
+    kept = '# mine\nname = "mine"\n\n# duplicates\n[diversify]\nnear_duplicate = 0.9\n'
+    assert text.startswith(f"{kept}\n# found anew\n[abstain]\n")
+    assert "before" not in text
+    values = tomllib.loads(text)
+    assert Abstain.model_validate(values["abstain"]) == part
+    assert with_abstain(text, part, heading=["found anew"]) == text
+
+
+def test_the_default_profile_can_be_written_anew() -> None:
+    """Every other constant of `helix` stays what it is."""
+    text = (resources.files("helix_query") / "profiles" / "helix.toml").read_text(encoding="utf-8")
+    before, after = tomllib.loads(text), tomllib.loads(with_abstain(text, Abstain(), heading=["none"]))
+    assert before | {"abstain": {"threshold": 0.0}} == after
+    assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A HELIX_HOME of the test's own with the model that is there already."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(models_dir)
+    monkeypatch.setenv("HELIX_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_command_writes_a_profile_that_tells_strangers_apart(
+    make_set: Callable[..., EvaluationSet], tmp_path: Path
+) -> None:
+    """Two tenants of chats and notes: their own questions are likely, each other's are not."""
+    make_set("mine", turns=112, notes=112)
+    app = typer.Typer()
+    app.command()(calibrate_command)
+    out, report = tmp_path / "own" / "careful.toml", tmp_path / "report.json"
+    out.parent.mkdir()
+    asked = ["--data", str(tmp_path / "sets"), "--out", str(out), "--report", str(report)]
+    result = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert result.exit_code == 0
+    profile = load_profiles(out.parent)["careful"]
+    assert profile.retrieve == load_profiles()["helix"].retrieve
+    assert profile.abstain.answer is not None
+    assert 0 < profile.abstain.threshold < 1
+    found = json.loads(report.read_text())
+    assert found["held_out"]["all"]["answer"]["auroc_near"] > 0.9
+    assert found["threshold"]["mine"]["false_abstention"] <= 0.01
+    assert found["threshold"]["mine"]["false_answer_near"] < 0.5
+    written = out.read_text()
+    assert "# Fitted by `helix-lab calibrate`" in written
+    # a second time it replaces its part, and nothing else
+    CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert out.read_text() == written
+
+
+def test_a_misspelt_feature_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    """An hour of questions must not end in a typo."""
+    app = typer.Typer()
+    app.command()(calibrate_command)
+    asked = ["--data", str(tmp_path), "--out", str(tmp_path / "x.toml"), "--of-answers", "cosin"]
+    with pytest.raises(InvalidInputError, match="cosin"):
+        CliRunner().invoke(app, asked, catch_exceptions=False)

@@ -1,0 +1,179 @@
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from helix_query.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.pool import DENSE, LEXICAL, Pool, Ranking, Retrieved
+from helix_query.profile import load_profiles
+from helix_query.stages.abstain import Features, abstain, answer_features, logistic, rarity
+from helix_shared.artifacts.ranking import Hits
+
+DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = 1, 2, 4
+
+
+def hits(pairs: Sequence[tuple[int, float]]) -> Hits:
+    """A list of ordinals and scores, best first."""
+    ordinals = np.array([ordinal for ordinal, _ in pairs], np.int64)
+    return Hits(ordinals, np.array([score for _, score in pairs], np.float32))
+
+
+POOL = Pool(
+    ordinals=np.array([30, 10, 20], np.int64),
+    fused=np.array([1.0, 0.5, 0.1]),
+    cosine=np.array([0.7, 0.4, 0.2]),
+    mass=np.array([0.5, 0.2, 0.1]),
+    found_by=np.array([DENSE_BIT | LEXICAL_BIT, DENSE_BIT, GRAPH_BIT], np.uint8),
+)
+RETRIEVED = Retrieved(
+    (Ranking(DENSE, hits([(30, 0.7), (10, 0.4)])), Ranking(LEXICAL, hits([(40, 9.0), (30, 6.0)])))
+)
+
+
+def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0, 1.0)) -> Features | None:
+    """Features of an answer of ordinals 30 and 20 with final scores 2 and .5."""
+    positions, scores = np.array([0, 2], np.int64), np.array([2.0, 0.5])
+    return answer_features(
+        POOL, positions, scores, retrieved, rarities=rarities, intents=("what", "multi_hop")
+    )
+
+
+def test_features_of_a_memory_by_hand() -> None:
+    """BM25 6 against words worth 4: 6/10; the second has no BM25, a quarter of the score, rank 2."""
+    features = found()
+    assert features is not None
+    assert {name: values.tolist() for name, values in features.memories.items()} == {
+        "cosine": [0.7, 0.2],
+        "lexical": [0.6, 0.0],
+        "relative": [1.0, 0.25],
+        "standing": [1.0, 0.5],
+        "mass": [0.5, 0.1],
+        "agreed": [1.0, 0.0],
+    }
+
+
+def test_features_of_an_answer_by_hand() -> None:
+    """Greatest of each; lead 1 - .5/2; of the first two of each channel one is shared; ln 3 for two words."""
+    features = found()
+    assert features is not None
+    assert features.answer == pytest.approx(
+        {
+            "cosine": 0.7, "lexical": 0.6, "mass": 0.5, "lead": 0.75, "overlap": 0.5, "words": math.log(3),
+            "multi_hop": 1.0, "current_value": 0.0, "exact_lookup": 0.0,
+        }
+    )  # fmt: skip
+
+
+def test_eight_words_are_enough_for_a_full_match() -> None:
+    """Twenty words worth 1 each: BM25 6 is 6 / (6 + 8)."""
+    features = found(rarities=[1.0] * 20)
+    assert features is not None
+    assert features.memories["lexical"][0] == pytest.approx(6 / 14)
+
+
+def test_a_question_without_words_has_no_lexical_share() -> None:
+    """Nothing to divide by, and nothing that could be found."""
+    features = found(rarities=())
+    assert features is not None
+    assert features.memories["lexical"].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("missing", [DENSE, LEXICAL])
+def test_nobody_is_judged_where_a_channel_is_missing(missing: str) -> None:
+    """The models were fitted to both; a list in other words does not stand for the question's own."""
+    kept = [ranking for ranking in RETRIEVED.rankings if ranking.channel != missing]
+    other = Ranking(missing, RETRIEVED.rankings[0].hits, query="other words")
+    assert found(Retrieved((*kept, other))) is None
+
+
+def test_the_rarity_of_a_word_by_hand() -> None:
+    """Of 9 texts 2 hold it: ln(1 + 7.5/2.5) = ln 4; a word nobody holds: ln(1 + 9.5/.5) = ln 20."""
+    assert rarity(2, 9) == pytest.approx(math.log(4))
+    assert rarity(0, 9) == pytest.approx(math.log(20))
+
+
+def test_the_logistic_model_by_hand() -> None:
+    """-2 + 4 x .7 + 1 x .6 = 1.4: 1/(1 + e^-1.4) = .80218."""
+    model = AnswerModel(intercept=-2.0, coefficients={"cosine": 4.0, "lexical": 1.0})
+    assert float(logistic({"cosine": 0.7, "lexical": 0.6}, model)) == pytest.approx(0.8021838886)
+
+
+def test_far_out_log_odds_do_not_overflow() -> None:
+    """1000 and -1000 are certainty, not an error."""
+    model = AnswerModel(intercept=0.0, coefficients={"cosine": 1000.0})
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        assert float(logistic({"cosine": 1.0}, model)) == 1.0
+        assert float(logistic({"cosine": -0.7}, model)) == pytest.approx(math.exp(-700.0))
+
+
+MEMORY = MemoryModel(intercept=-3.0, coefficients={"cosine": 5.0})
+ANSWER = AnswerModel(intercept=-1.0, coefficients={"cosine": 2.0})
+"""Of .7: -1 + 1.4 = .4, so .59869."""
+
+
+def test_below_the_threshold_it_abstains_and_says_why() -> None:
+    """.59869 is below .6; each memory keeps its probability."""
+    features = found()
+    assert features is not None
+    belief = abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.6)
+    assert belief.abstained
+    assert belief.answer == pytest.approx(0.59868766)
+    assert belief.reason == "relevance 0.599 is below the threshold 0.600 of the ranking profile"
+    assert belief.memories is not None
+    # -3 + 5 x .7 = .5 is .62246, held to the answer's .59869; -3 + 5 x .2 = -2 is .11920
+    assert belief.memories.tolist() == pytest.approx([0.59868766, 0.11920292])
+
+
+def test_at_the_threshold_it_answers() -> None:
+    """Only what is below is held back."""
+    features = found()
+    assert features is not None
+    exact = abstain(features, memory=None, answer=ANSWER, threshold=0.0).answer
+    assert exact is not None
+    belief = abstain(features, memory=None, answer=ANSWER, threshold=exact)
+    assert (belief.abstained, belief.reason, belief.memories) == (False, "", None)
+
+
+def test_nothing_found_has_probability_0() -> None:
+    """Whatever the intercept says."""
+    none = np.empty(0, np.int64)
+    features = answer_features(POOL, none, np.empty(0), RETRIEVED, rarities=(), intents=())
+    assert features is not None
+    belief = abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
+    assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")
+    assert belief.memories is not None
+    assert belief.memories.tolist() == []
+    assert not abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.0).abstained
+
+
+def test_a_threshold_without_a_model_is_refused() -> None:
+    """It would hold back nothing, or everything."""
+    with pytest.raises(ValidationError, match=r"needs the model abstain\.answer"):
+        Abstain(threshold=0.1)
+
+
+def test_an_unknown_feature_is_refused() -> None:
+    """A misspelt coefficient must not be ignored."""
+    with pytest.raises(ValidationError, match="cosin"):
+        AnswerModel.model_validate({"coefficients": {"cosin": 1.0}})
+
+
+def test_published_recipes_never_abstain() -> None:
+    """Their answers are what was published; only the default is calibrated."""
+    profiles = load_profiles()
+    silent = {name for name, profile in profiles.items() if profile.abstain == Abstain()}
+    assert silent == {"helix-reference", "cems", "engram"}
+    assert 0 < profiles["helix"].abstain.threshold < 0.5
+
+
+def test_a_profile_without_the_part_is_neutral(tmp_path: Path) -> None:
+    """An operator's file of before keeps its meaning."""
+    weights = "{ sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }"
+    rows = "\n".join(
+        f"{kind} = {weights}" for kind in ("episodic", "semantic", "procedural", "decision", "code")
+    )
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\ndescription = "t"\n[rank.weights]\n{rows}\n')
+    assert load_profiles(tmp_path)["mine"].abstain == Abstain(threshold=0.0, memory=None, answer=None)

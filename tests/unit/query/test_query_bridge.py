@@ -1,0 +1,39 @@
+from helix_query.stages.bridge import bridges
+from helix_shared.artifacts.analysis import stems
+
+FILM = (
+    "The Silver Tide",
+    (
+        "The Silver Tide is a 1961 drama film directed by Marta Velden and starring Otto Brandt. "
+        "It was shot in Lisbon, where the harbour scenes took eleven weeks and two storms."
+    ),
+)
+
+
+def test_a_name_beside_the_asked_relation_is_the_bridge() -> None:
+    """A director is who the film is directed by; who merely stars is further away."""
+    found = bridges(
+        "Who is the mother of the director of The Silver Tide?", ["the silver tide"], [FILM], stems=stems
+    )
+    assert max(found, key=lambda name: found[name]) == "marta velden"
+    assert found["marta velden"] > 2 * found.get("otto brandt", 0.0)
+
+
+def test_what_the_question_names_already_is_no_bridge() -> None:
+    """Neither the title of the evidence nor a name in the question leads anywhere new."""
+    found = bridges("Did Marta Velden direct The Silver Tide?", ["marta velden"], [FILM], stems=stems)
+    assert "marta velden" not in found
+    assert "the silver tide" not in found
+
+
+def test_a_question_that_asks_for_nothing_in_the_text_has_no_bridge() -> None:
+    """No word of the question, nor of its relations, stands in the evidence."""
+    assert bridges("What colour is it?", [], [FILM], stems=stems) == {}
+
+
+def test_the_first_evidence_counts_most() -> None:
+    """The same sentence further down the list is worth less: 1 / (1 + .2 x rank)."""
+    other = ("Nothing", "A text without anybody.")
+    first = bridges("Who directed it?", [], [FILM, other], stems=stems)["marta velden"]
+    second = bridges("Who directed it?", [], [other, FILM], stems=stems)["marta velden"]
+    assert abs(second - first / 1.2) < 1e-12

@@ -1,0 +1,255 @@
+"""The score of every candidate, repeated from its explanation to the last bit."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix.explanation import contribution, fused, recompute, relevance, signals
+from helix.recall.v1 import recall_pb2
+from helix_query.explain import Duplicate, Explanation, Loss, Trace
+from helix_query.explain_reply import candidate_message, explanation_message
+from helix_query.pool import CHANNELS, COVERING, Pool, Ranking, Retrieved, Route, Traits, Window
+from helix_query.profile import RankingProfile, load_profiles
+from helix_query.stages.fuse import fuse
+from helix_query.stages.rank import best_first, scoring
+from helix_shared.artifacts.ranking import Hits
+from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME, code
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NOW_US = int(NOW.timestamp() * 1e6)
+PROFILES = load_profiles()
+OWN, OTHER = code("own"), code("other")
+
+
+def hits_of(random: np.random.Generator, count: int, scores: float) -> Hits:
+    """Some of 40 memories, a few of equal score."""
+    ordinals = random.permutation(40)[:count].astype(np.int64)
+    return Hits.ranked(ordinals, np.round(random.random(count) * scores, 2).astype(np.float32), limit=count)
+
+
+def retrieved_of(random: np.random.Generator) -> Retrieved:
+    """Lists of all channels, in other words and of all words, some of them empty or missing."""
+    rankings = [
+        Ranking(channel, hits_of(random, int(random.integers(0, 25)), scores))
+        for channel, scores in (("dense", 1.0), ("lexical", 30.0), ("entity", 1.0), ("associative", 1.0))
+        if random.random() < 0.8
+    ]
+    rankings += [Ranking("lexical", hits_of(random, 9, 30.0), "other words")] * (random.random() < 0.3)
+    rankings += [Ranking("lexical", hits_of(random, 12, 1.0), COVERING)] * (random.random() < 0.3)
+    return Retrieved(tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),))
+
+
+def with_newcomers(pool: Pool, random: np.random.Generator) -> Pool:
+    """The pool as stage 5 leaves it: mass for some, and a few memories the graph alone found."""
+    count = int(random.integers(0, 4))
+    least = float(pool.fused.min()) if len(pool) else 0.0
+    total = len(pool) + count
+    return Pool(
+        np.concatenate([pool.ordinals, 100 + np.arange(count)]),
+        np.concatenate([pool.fused, np.full(count, least)]),
+        np.concatenate([pool.cosine, random.random(count)]),
+        random.random(total) * (random.random(total) < 0.5),
+        np.concatenate([pool.found_by, np.full(count, 1 << CHANNELS.index("graph"), np.uint8)]),
+        None if pool.coverage is None else np.append(pool.coverage, np.zeros(count)),
+    )
+
+
+def traits_of(random: np.random.Generator, count: int) -> Traits:
+    """Memories of every type, age, project and worth."""
+
+    def times(most_days: int) -> Any:
+        return NOW_US - random.integers(-2 * 86_400_000_000, most_days * 86_400_000_000, count)
+
+    return Traits(
+        type_code=random.integers(0, 5, count).astype(np.uint8),
+        touched_at=times(400),
+        occurred_at=times(40),
+        event_start=np.where(random.random(count) < 0.5, NO_TIME, times(40)),
+        event_end=np.full(count, NO_TIME),
+        salience=random.random(count),
+        confidence=random.random(count),
+        priority=random.uniform(1, 2, count),
+        pinned=random.random(count) < 0.2,
+        project_code=random.choice([0, OWN, OTHER], count),
+        session_code=np.zeros(count, np.int64),
+        access_count=random.integers(0, 30, count),
+    )
+
+
+def profile_of(random: np.random.Generator) -> RankingProfile:
+    """One of the profiles, some of its constants changed at random."""
+    values = PROFILES[random.choice(sorted(PROFILES))].model_dump()
+    if random.random() < 0.6:
+        values["rank"] |= {
+            "form": str(random.choice(["additive", "multiplicative", "blend"])),
+            "fused_share": random.random(),
+            "graph_lead": random.random(),
+            "strength": random.random(),
+            "later_than_asked": random.random(),
+            "current_strength": random.random(),
+        }
+        values["rank"]["boosts"] = {
+            name: random.random() for name in ("window", "pinned", "priority", "project")
+        }
+        values["rank"]["recipe"] |= {"noise": bool(random.random() < 0.5), "access_gain": random.random()}
+        values["fuse"] |= {"form": str(random.choice(["rrf", "minmax"])), "rank_bonuses": (0.05, 0.02)}
+    return RankingProfile.model_validate(values)
+
+
+def explained(random: np.random.Generator) -> Explanation:
+    """A random pool, ranked by a random profile, with its explanation."""
+    profile, retrieved = profile_of(random), retrieved_of(random)
+    cosines = random.uniform(-0.2, 1.0, 200).astype(np.float32)
+    fusion = profile.fuse
+    first = fuse(
+        retrieved,
+        cosines=lambda ordinals: cosines[ordinals],
+        form=fusion.form,
+        weights=fusion.weights.model_dump(),
+        k=fusion.k,
+        rank_bonuses=fusion.rank_bonuses,
+        lexical_limit=int(random.integers(1, 40)),
+        rephrased_weight=fusion.rephrased_weight,
+    )
+    pool = with_newcomers(first, random)
+    intents = tuple(intent for intent in ("multi_hop", "current_value") if random.random() < 0.5)
+    window = Window(NOW - timedelta(days=9), NOW) if random.random() < 0.5 else None
+    way = Route(intents=intents, window=window)
+    scored = scoring(
+        pool,
+        traits_of(random, len(pool)),
+        way,
+        now=NOW,
+        constants=profile.rank,
+        type_names=MEMORY_TYPES,
+        project_code=OWN if random.random() < 0.5 else None,
+        seed=int(random.integers(0, 2**62)),
+    )
+    ranked = best_first(pool, scored)
+    places = np.zeros(len(pool), np.int64)
+    places[ranked.positions] = np.arange(1, len(ranked) + 1)
+    return Explanation(
+        Trace(way, retrieved, first, pool, ranked, ranked, ranked),
+        scored,
+        np.where(places == 0, Loss.THRESHOLD, Loss.TOP_K),
+        places,
+        {},
+        {position: (f"{position:032x}", "text") for position in range(len(pool))},
+        {},
+        threshold=profile.rank.recipe.threshold,
+        threshold_on=profile.rank.recipe.threshold_on,
+        k=fusion.k,
+        form=fusion.form,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None:
+    """Not nearly: equal in float64, at every level, after a way over the wire."""
+    explanation = explained(np.random.default_rng(seed))
+    sent = recall_pb2.Explanation.FromString(explanation_message(explanation).SerializeToString())
+    assert len(sent.candidates) == len(explanation.trace.pool)
+    for position, candidate in zip(explanation.order, sent.candidates, strict=True):
+        assert recompute(candidate) == candidate.score == explanation.scoring.scores[position]
+        assert relevance(candidate) == candidate.relevance
+        assert fused(candidate.fusion) == candidate.fusion.score == explanation.trace.pool.fused[position]
+        values = signals(candidate)
+        assert all(values[signal.name] == signal.normalised for signal in candidate.signals)
+        for term in candidate.fusion.terms:
+            assert contribution(term, form=explanation.form, k=explanation.k) == term.contribution
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_changed_part_changes_the_score(seed: int) -> None:
+    """So the repetition reads what it is given: another step, or another raw signal, is another score."""
+    explanation = explained(np.random.default_rng(seed))
+    for candidate in explanation_message(explanation).candidates:
+        candidate.steps.add(name="more", value=0.25, adds=True)
+        assert recompute(candidate) == candidate.score + 0.25
+
+
+def by_hand() -> Explanation:
+    """Three memories, reciprocal ranks, the blend of cems."""
+    retrieved = Retrieved(
+        (
+            Ranking("dense", Hits(np.array([1, 2]), np.array([0.9, 0.5], np.float32))),
+            Ranking("lexical", Hits(np.array([1]), np.array([7.0], np.float32))),
+        )
+    )
+    cosines = np.array([0.0, 0.9, 0.5, 0.0], np.float32)
+    first = fuse(
+        retrieved,
+        cosines=lambda ordinals: cosines[ordinals],
+        form="rrf",
+        weights={"dense": 2.0, "lexical": 1.0},
+        rank_bonuses=(0.05,),
+    )
+    count = len(first)
+    traits = traits_of(np.random.default_rng(0), count)
+    constants = PROFILES["cems"].rank
+    scored = scoring(first, traits, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
+    ranked = best_first(first, scored)
+    return Explanation(
+        Trace(Route(), retrieved, first, first, ranked, ranked, ranked),
+        scored,
+        np.array([Loss.NONE, Loss.NEAR_DUPLICATE]),
+        np.array([1, 2]),
+        {1: Duplicate(0, 0.875)},
+        {0: ("a" * 32, "one"), 1: ("b" * 32, "two")},
+        {"a" * 32: 1},
+        threshold=0.3,
+        threshold_on="relevance",
+        k=60,
+        form="rrf",
+    )
+
+
+def test_fusion_is_shown_by_hand() -> None:
+    """2 / (60 + 1) + .05 of the dense list, 1 / (60 + 1) + .05 of the lexical one."""
+    candidate = candidate_message(by_hand(), 0)
+    shown = [(term.channel, term.rank, term.weight, term.bonus) for term in candidate.fusion.terms]
+    assert shown == [("dense", 1, 2.0, 0.05), ("lexical", 1, 1.0, 0.05)]
+    assert [term.contribution for term in candidate.fusion.terms] == [2 / 61 + 0.05, 1 / 61 + 0.05]
+    assert [(hit.channel, hit.rank, hit.score) for hit in candidate.hits][1] == ("lexical", 1, 7.0)
+    assert candidate.fusion.score == np.float32(3 / 61 + 0.1)
+
+
+def test_what_dropped_a_candidate_is_told() -> None:
+    """The stage, the memory it repeats, and how like it is; who is in has a rank."""
+    explanation = by_hand()
+    best, dropped = explanation_message(explanation).candidates
+    assert (best.rank, best.packed, best.loss, best.dropped_by) == (1, True, recall_pb2.LOSS_NONE, "")
+    assert (dropped.rank, dropped.packed, dropped.dropped_by) == (0, False, "diversify")
+    assert (dropped.loss, dropped.duplicate_of) == (recall_pb2.LOSS_NEAR_DUPLICATE, "a" * 32)
+    assert dropped.likeness == 0.875
+
+
+def test_who_may_not_be_seen_is_only_counted() -> None:
+    """Nothing of a withheld candidate is told, not even as the better one of a pair."""
+    explanation = by_hand()
+    hidden = Explanation(
+        explanation.trace,
+        explanation.scoring,
+        explanation.losses,
+        explanation.places,
+        explanation.duplicates,
+        {1: explanation.shown[1]},
+        {},
+        threshold=0.0,
+        threshold_on="score",
+        k=60,
+        form="rrf",
+    )
+    message = explanation_message(hidden)
+    assert (len(message.candidates), message.withheld) == (1, 1)
+    assert message.candidates[0].duplicate_of == ""
+
+
+def test_losses_have_the_numbers_of_the_contract() -> None:
+    """One list of losses, in two languages."""
+    assert {f"LOSS_{loss.name}": loss.value for loss in Loss} == dict(recall_pb2.Loss.items())

@@ -1,0 +1,80 @@
+import time
+
+import pytest
+
+from helix_query.stages.rephrase import events, own_statements, rephrase, topic
+
+
+def test_a_recommendation_is_searched_for_as_a_statement() -> None:
+    """Recommend X also searches I use X, I prefer X, my favourite X."""
+    found = rephrase("Can you recommend a good text editor?", ("preference",), most=3)
+    assert found == ("I use text editor", "I prefer text editor", "my favourite text editor")
+
+
+@pytest.mark.parametrize(
+    ("query", "subject"),
+    [
+        ("Can you recommend some resources about video editing?", "resources video editing"),
+        ("What should I serve for dinner this weekend?", "serve dinner weekend"),
+        ("Any ideas for Anna's birthday?", "Anna's birthday"),
+        ("Which hotel would you suggest in Miami?", "hotel Miami"),
+        ("What do you recommend?", ""),
+    ],
+)
+def test_the_topic_is_what_is_neither_asked_nor_liked(query: str, subject: str) -> None:
+    """The words the user's own statement will share with the question."""
+    assert topic(query) == subject
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("Which happened first, the trip to Rome or the move to Berlin?", ["trip Rome", "move Berlin"]),
+        ("How many days between my dentist visit and the marathon?", ["dentist visit", "marathon"]),
+        ("Did I adopt the cat before I changed jobs?", ["adopt cat", "changed jobs"]),
+        ("When did I last go hiking?", ["hiking"]),
+        ("How long ago?", []),
+    ],
+)
+def test_a_temporal_question_is_a_question_for_each_event(query: str, named: list[str]) -> None:
+    """Without the words of time, which stand in no memory of the event."""
+    assert events(query) == named
+
+
+def test_both_intents_stay_within_the_bound() -> None:
+    """Wordings by preference first; none twice."""
+    query = "Should I get the laptop I used before the trip?"
+    assert len(rephrase(query, ("preference", "temporal"), most=4)) == 4
+    assert len(rephrase(query, ("preference", "temporal"), most=8)) == 5
+    assert rephrase(query, ("who", "when"), most=8) == ()
+
+
+def test_a_question_without_subject_has_no_other_words() -> None:
+    """The words "I use" alone would find every statement there is."""
+    assert rephrase("What would you recommend?", ("preference",), most=3) == ()
+
+
+def test_own_statements_are_sentences_that_state_something() -> None:
+    """The first of each text; questions and reports about others are none."""
+    texts = [
+        "Long day. I mostly use Neovim for Python. I also like tea.",
+        "My favourite editor is Helix!",
+        "The weather was fine.",
+        "She uses Emacs.",
+    ]
+    assert own_statements(texts, most=3) == (
+        "I mostly use Neovim for Python",
+        "My favourite editor is Helix",
+    )
+    assert own_statements(texts, most=1) == ("I mostly use Neovim for Python",)
+
+
+@pytest.mark.parametrize(
+    "query", ["between " * 4_000, "before " * 4_000, "a" * 20_000, "," * 20_000, "I use " * 4_000]
+)
+def test_hostile_queries_cost_no_more(query: str) -> None:
+    """Only the beginning is read, and no pattern backtracks."""
+    started = time.perf_counter()
+    rephrase(query, ("preference", "temporal"), most=8)
+    own_statements([query], most=3)
+    assert time.perf_counter() - started < 0.1

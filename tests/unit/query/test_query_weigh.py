@@ -1,0 +1,55 @@
+import math
+
+import numpy as np
+import pytest
+
+from helix_query.stages.weigh import dense_share, features
+from helix_shared.artifacts.ranking import Hits
+
+ORDINALS = np.array([2, 5, 7, 9], np.int64)
+COSINES = np.array([0.1, 0.7, 0.3, 0.5], np.float32)
+LEXICAL = Hits(np.array([9, 5], np.int64), np.array([10.0, 5.0], np.float32))
+
+
+def seen(lexical: Hits = LEXICAL) -> dict[str, float]:
+    """Features of four candidates, two of them code."""
+    return features(
+        lexical,
+        ORDINALS,
+        COSINES,
+        is_code=np.array([True, False, True, False]),
+        tokens=np.array([10, 20, 30, 40], np.int32),
+        words=3,
+        has_exact_tokens=True,
+        looks_up_exactly=False,
+    )
+
+
+def test_features_are_worked_out_from_the_two_lists() -> None:
+    """By hand: 10 / (10 + 10), (10 - 5) / 10, .7 - .1, two of ten places shared, log(26) / 6."""
+    expected = {
+        "words": math.log(4),
+        "exact_tokens": 1.0,
+        "exact_lookup": 0.0,
+        "lexical_best": 0.5,
+        "lexical_drop": 0.5,
+        "cosine_best": 0.7,
+        "cosine_drop": 0.6,
+        "agreement": 0.2,
+        "code": 0.5,
+        "length": math.log(26) / 6,
+    }
+    assert seen() == pytest.approx(expected)
+
+
+def test_nothing_found_by_words_is_no_error() -> None:
+    """A question of function words alone has an empty lexical list."""
+    found = seen(Hits.none())
+    assert (found["lexical_best"], found["lexical_drop"], found["agreement"]) == (0.0, 0.0, 0.0)
+
+
+def test_the_share_is_the_sigmoid_of_the_sum() -> None:
+    """-1 + 2 x .5 = 0 gives one half; +-30 is where it ends."""
+    assert dense_share({"code": 0.5}, intercept=-1.0, coefficients={"code": 2.0}) == 0.5
+    assert dense_share({"code": 1.0}, intercept=0.0, coefficients={"code": 1.0}) == pytest.approx(0.7310586)
+    assert dense_share({"code": 1.0}, intercept=-500.0, coefficients={"code": 1.0}) == pytest.approx(0.0)
