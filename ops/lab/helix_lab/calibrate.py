@@ -25,11 +25,11 @@ from helix_lab.calibration.observe import Observation, observe
 from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.calibration.strangers import asked_of
 from helix_lab.calibration.summary import RATES, heading_of, print_summary
-from helix_lab.constants import with_constants
 from helix_lab.data import EvaluationSet, load_sets
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.rehearsals import in_process, the_profile
 from helix_query.abstention import Abstain
+from helix_query.constants import with_constants
 from helix_query.profile import RankingProfile, load_profiles
 
 PIPED_WIDTH: Final = 130

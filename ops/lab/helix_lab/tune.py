@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from helix_lab.answers import Run
-from helix_lab.constants import with_constants
 from helix_lab.data import EvaluationSet
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.rehearsal import Rehearsal
@@ -29,6 +28,7 @@ from helix_lab.tuning.profile_file import write_profile
 from helix_lab.tuning.search import Plan
 from helix_lab.tuning.space import chosen_space
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report, verdict
+from helix_query.constants import with_constants
 from helix_query.profile import RankingProfile
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix.changes import changed
 from helix.recall.v1 import recall_pb2
+from helix_query.constants import with_constants
 from helix_query.explain import Explanation, Loss
-from helix_query.overrides import overridden
 from helix_query.profile import RankingProfile
 from helix_query.recall import recall
 from helix_query.request import question_of
@@ -107,7 +107,7 @@ class Attempts:
         asking, constants = changed(request, changes)
         asking.explain = True
         question = question_of(asking, profiles=self.profiles, clock=self.clock)
-        profile = overridden(self.profiles[question.profile], constants)
+        profile = with_constants(self.profiles[question.profile], constants)
         self.asked += 1
         answer = recall(
             question,

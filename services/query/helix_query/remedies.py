@@ -20,9 +20,9 @@ from helix import limits
 from helix.recall.v1 import recall_pb2
 from helix_query.attempts import excluded_by
 from helix_query.binding import Binding
+from helix_query.constants import constant
 from helix_query.depth import Depth, depths
 from helix_query.explain import Loss
-from helix_query.overrides import constant_of
 from helix_query.pool import DENSE, LEXICAL
 from helix_query.profile import MOST_CANDIDATES
 from helix_query.stages.pack import Meter, mark_of
@@ -67,7 +67,7 @@ def field_change(attempt: Attempt, path: str, value: Any) -> recall_pb2.Change:
 
 def constant_change(attempt: Attempt, key: str, value: Any) -> recall_pb2.Change:
     """Another constant of the ranking profile."""
-    was = constant_of(attempt.profile, key)
+    was = constant(attempt.profile, key, mode="json")
     return recall_pb2.Change(profile_key=key, value=json.dumps(value), was=json.dumps(was))
 
 

@@ -17,7 +17,7 @@ import pytest
 from helix.changes import changed
 from helix.recall.v1 import recall_pb2
 from helix_query.attempts import Attempts
-from helix_query.overrides import overridden
+from helix_query.constants import with_constants
 from helix_query.pool import SEARCHED
 from helix_query.profile import RankingProfile, load_profiles
 from helix_query.question import Recalled
@@ -108,7 +108,7 @@ class World:
         """One recall, constants through a derived ranking profile."""
         asking, constants = changed(request, changes or [])
         question = question_of(asking, profiles=self.profiles, clock=NOW)
-        profile = overridden(self.profiles[question.profile], constants)
+        profile = with_constants(self.profiles[question.profile], constants)
         return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
 
 
@@ -124,8 +124,8 @@ def world(
     corpus.publish()
     corpus.live.close()
     profiles = dict(load_profiles())
-    profiles["narrow"] = overridden(profiles["helix"], NARROW)
-    profiles["abstaining"] = overridden(profiles["helix"], ABSTAINING)
+    profiles["narrow"] = with_constants(profiles["helix"], NARROW)
+    profiles["abstaining"] = with_constants(profiles["helix"], ABSTAINING)
     with contextlib.ExitStack() as held:
         serving = Serving(corpus.root, models_dir, scratch=root / "scratch", profile=profiles["helix"])
         held.callback(serving.close)

@@ -13,12 +13,12 @@ from helix_lab.ablation.switches import switches_of
 from helix_lab.ablation.tables import ablation_markdown, ablation_report
 from helix_lab.ablation.timing import Cost
 from helix_lab.ablation.worths import Ablated, overall
-from helix_lab.constants import constant, with_constants
 from helix_lab.data import EvaluationSet
 from helix_lab.direct import build_direct, open_direct
 from helix_lab.macro import macro_intervals
 from helix_lab.metrics import Scores
 from helix_lab.ranking_profiles import profile_folder
+from helix_query.constants import constant, with_constants
 from helix_query.pool import Pool, Route, Traits
 from helix_query.profile import RankingProfile, load_profiles
 from helix_query.stages.rank import rank

@@ -12,7 +12,6 @@ import typer
 from typer.testing import CliRunner
 
 from helix_lab.answers import Answer, Run
-from helix_lab.constants import with_constants
 from helix_lab.data import Document, EvaluationSet, Question
 from helix_lab.tune import tune_command
 from helix_lab.tuning.nested import held_out, held_out_overall, judged, tuned
@@ -22,6 +21,7 @@ from helix_lab.tuning.search import Plan, search
 from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, proposed
 from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report
+from helix_query.constants import with_constants
 from helix_query.profile import RankingProfile, load_profiles
 from helix_shared.errors import InvalidInputError
 

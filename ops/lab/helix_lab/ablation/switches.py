@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from helix_lab.constants import with_constants
+from helix_query.constants import with_constants
 from helix_query.profile import Boosts, Channel, Edge, FieldWeights, Fuse, RankingProfile
 
 Kind = Literal["stage", "channel", "signal"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from helix_lab.ask import request_of
 from helix_lab.calibration.strangers import Asked, Kind
-from helix_lab.constants import with_constants
 from helix_lab.direct import CHANNEL_SECONDS, DirectCorpus
+from helix_query.constants import with_constants
 from helix_query.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall import recall
 from helix_query.request import question_of

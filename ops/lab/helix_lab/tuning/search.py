@@ -16,12 +16,12 @@ from typing import Any, Final
 import optuna
 
 from helix_lab.answers import Run
-from helix_lab.constants import with_constants
 from helix_lab.data import EvaluationSet
 from helix_lab.metrics import score
 from helix_lab.tuning.objective import Objective
 from helix_lab.tuning.space import Knob, own_values, proposed
 from helix_lab.tuning.splits import inner_folds
+from helix_query.constants import with_constants
 from helix_query.profile import RankingProfile
 
 Ask = Callable[[RankingProfile, EvaluationSet], Run]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from helix_lab.constants import constant
+from helix_query.constants import constant
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from helix_lab.ablation.worths import points
-from helix_lab.constants import constant
 from helix_lab.data import EvaluationSet
 from helix_lab.report.tables import bold, escaped, table
 from helix_lab.tuning.nested import Judged, Outcome, held_out, held_out_overall
 from helix_lab.tuning.search import Found, Plan
+from helix_query.constants import constant
 from helix_query.profile import RankingProfile
 
 Report = Mapping[str, Any]

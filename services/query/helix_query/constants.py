@@ -1,13 +1,13 @@
 """Constants of a ranking profile by dotted key, whatever parts the profile has.
 
-`ablation.switches` and `tuning.space` name constants this way, so a new constant of the query service
-costs each of them one line. A `*` in a key stands for every entry there (`rank.weights.*.recency`).
+`why_not` advises changes this way, and the lab switches and tunes with it, so a new constant costs each of
+them one line at most. A `*` in a key stands for every entry there (`rank.weights.*.recency`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -17,9 +17,12 @@ from helix_shared.errors import InvalidInputError
 EVERY: Final = "*"
 
 
-def constant(profile: RankingProfile, key: str) -> Any:
-    """The value at `key`, of the first entry where `*` stands for several; None where there is no entry."""
-    value: Any = profile.model_dump()
+def constant(profile: RankingProfile, key: str, *, mode: Literal["json", "python"] = "python") -> Any:
+    """The value at `key`, of the first entry where `*` stands for several; None where there is no entry.
+
+    `mode` json gives it as JSON spells it.
+    """
+    value: Any = profile.model_dump(mode=mode)
     for step in key.split("."):
         if not isinstance(value, dict):
             return None
@@ -33,6 +36,8 @@ def with_constants(profile: RankingProfile, changes: Mapping[str, Any]) -> Ranki
     Raises:
         InvalidInputError: a key is no constant of a ranking profile, or a value is out of its bounds.
     """
+    if not changes:
+        return profile
     values = profile.model_dump()
     for key, value in changes.items():
         _put(values, key.split("."), value, key)
