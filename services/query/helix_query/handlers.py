@@ -63,6 +63,8 @@ class RecallHandlers:
         self._settings = settings
         self._started = time.monotonic()
         self._free = threading.Semaphore(settings.in_flight)
+        # each replays many recalls: most of the threads stay with those who ask
+        self._whys = threading.Semaphore(max(1, settings.threads // 4))
         self._patient = threading.Semaphore(settings.in_flight)
         self._workers = ThreadPoolExecutor(settings.threads, thread_name_prefix="recall")
         self._lanes = {
@@ -133,7 +135,12 @@ class RecallHandlers:
                 )
                 return why_not_response(why_not(request.recall, memory_id, attempts), served)
 
-        return await self._run(work, limit)
+        if not self._whys.acquire(blocking=False):
+            raise OverloadedError("as many why_not calls as may run at once are at work; back off")
+        try:
+            return await self._run(work, limit)
+        finally:
+            self._whys.release()
 
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any

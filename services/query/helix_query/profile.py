@@ -258,6 +258,9 @@ class Rank(_Part):
     current_floor: Share = Field(
         default=0.5, description="current_value: nobody states it whose text holds less of the words"
     )
+    current_relevant: Share = Field(
+        default=0.0, description="current_value: states it only from this share of the best score"
+    )
     later_than_asked: Share = Field(
         default=1.0, description="factor on what happened after the moment of asking; 1: off"
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.columns import alive, judged
+from helix_query.columns import visible
 from helix_query.pool import Around, Entry, Packed
 from helix_query.stored import entry_of, stored_rows
 
@@ -90,8 +90,14 @@ def _choose(
     signals = served.generation.signals
     reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
     stretch = served.reading_order.value.around(row["ordinal"], reach=reach)
-    moment, past = judged(question.selection, served.generation.vectors, question.now)
-    living = alive(signals, stretch.ordinals, now=moment, past=past)
+    # judged before anything is counted: what the caller may not see must not even take room
+    living = visible(
+        stretch.ordinals,
+        signals=signals,
+        vectors=served.generation.vectors,
+        selection=replace(question.selection, types=()),
+        now=question.now,
+    )
     before = stretch.ordinals[: stretch.place][living[: stretch.place]].tolist()
     after = stretch.ordinals[stretch.place + 1 :][living[stretch.place + 1 :]].tolist()
     # What stands beside it and is taken, or too long, is not replaced by what is further off.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from tantivy import Document, Index, Query, Schema
@@ -24,6 +24,7 @@ from helix_shared.artifacts.lexicon_query import (
     OrdinalSet,
     covering_query,
     filter_value,
+    holding_query,
     lexicon_query,
     lexicon_schema,
 )
@@ -226,6 +227,13 @@ class LexiconReader:
             return Hits.none()
         return self._found(wanted, limit)
 
+    def _selected(self, word: str | None, selection: Selection) -> int:
+        """How many memories of the selection hold an analysed word; of None, how many there are."""
+        wanted = holding_query(self._schema, word, selection)
+        # the engine's own types do not know the count it gives
+        found: Any = self._searcher.search(wanted, limit=1, count=True)
+        return int(found.count or 0)
+
     def _found(self, wanted: Query, limit: int, *, scale: float = 1.0) -> Hits:
         # tantivy reserves memory for `limit`, so it never exceeds the documents there are
         hits = self._searcher.search(wanted, limit=min(limit, self.count), count=False).hits
@@ -239,15 +247,18 @@ class LexiconReader:
         """The `limit` selected memories whose text holds most of the words of `query`; 1 is all of them.
 
         A word counts by its rarity, inverse document frequency as in BM25 (Robertson, Zaragoza 2009), once,
-        however often it stands there. A word no text holds counts nothing.
+        however often it stands there. Rarity is that among the selected memories alone: a score must not
+        tell whether another tenant, or a memory hidden from the caller, holds a word. One that none of them
+        holds counts nothing.
 
         Raises:
             InvalidInputError: a limit out of bounds.
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
-        count = self.count
-        frequency = {word: self.document_frequency(word) for word in self.terms(query)}
+        words = self.terms(query)
+        count = self._selected(None, selection)
+        frequency = {word: self._selected(word, selection) for word in words}
         rarity = {
             word: math.log1p((count - found + 0.5) / (found + 0.5))
             for word, found in frequency.items()

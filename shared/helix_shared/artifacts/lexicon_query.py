@@ -107,6 +107,12 @@ def covering_query(
     return _admitted(schema, scored, selection, within)
 
 
+def holding_query(schema: Schema, word: str | None, selection: Selection) -> Query:
+    """Documents the selection admits whose text holds an analysed word; None: all it admits."""
+    held = Query.all_query() if word is None else Query.term_query(schema, "text", word, "basic")
+    return _admitted(schema, [(Occur.Should, held)], selection, None)
+
+
 def _admitted(
     schema: Schema, scored: Sequence[tuple[Occur, Query]], selection: Selection, within: OrdinalSet | None
 ) -> Query:

@@ -41,13 +41,20 @@ class Versions:
         columns = ("ordinal", "memory_id", "corrects", "document_id", "is_latest", *_STATED)
         hidden = read("hidden = true AND deleted_at IS NULL", columns)
         corrections = read("corrects != ''", ("corrects", *_STATED))
+        forgotten = read("corrects != '' AND deleted_at IS NOT NULL", ("corrects", *_STATED))
         replaced = pc.any(pc.and_(pc.invert(hidden["is_latest"]), pc.not_equal(hidden["document_id"], "")))
         documents = read("document_id != ''", ("document_id", *_STATED)) if replaced.as_py() else None
-        return cls.of(hidden, corrections, documents)
+        return cls.of(hidden, corrections, documents, forgotten)
 
     @classmethod
-    def of(cls, hidden: pa.Table, corrections: pa.Table, documents: pa.Table | None) -> Self:
-        """From the hidden rows, all corrections, and all pieces of documents."""
+    def of(
+        cls,
+        hidden: pa.Table,
+        corrections: pa.Table,
+        documents: pa.Table | None,
+        forgotten: pa.Table | None = None,
+    ) -> Self:
+        """From the hidden rows, all corrections, all pieces of documents, and the corrections forgotten."""
         superseded_at = np.minimum(
             _first_after(corrections, "corrects", hidden, "memory_id"),
             _first_after(corrections, "corrects", hidden, "corrects"),
@@ -58,6 +65,8 @@ class Versions:
         is_latest = hidden["is_latest"].to_numpy()
         superseded_at[~is_latest & (superseded_at == NEVER)] = ALWAYS
         superseded_at[is_latest] = NEVER
+        if forgotten is not None:
+            superseded_at[_forgotten_since(forgotten, hidden)] = ALWAYS
         ordinals = hidden["ordinal"].to_numpy()
         order = np.argsort(ordinals)
         return cls(ordinals[order], superseded_at[order])
@@ -70,6 +79,14 @@ class Versions:
         standing: NDArray[np.bool_] = self.ordinals[places] == ordinals
         standing &= self.superseded_at[places] > moment
         return standing
+
+
+def _forgotten_since(gone: pa.Table, hidden: pa.Table) -> NDArray[np.bool_]:
+    """By row: whether a correction of it, or of what it corrects, was forgotten: then it is forgotten too."""
+    by_name = _first_after(gone, "corrects", hidden, "memory_id")
+    by_chain = _first_after(gone, "corrects", hidden, "corrects")
+    forgotten: NDArray[np.bool_] = np.minimum(by_name, by_chain) != NEVER
+    return forgotten
 
 
 def _first_after(later: pa.Table, later_key: str, rows: pa.Table, key: str) -> NDArray[np.int64]:

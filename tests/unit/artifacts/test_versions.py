@@ -11,7 +11,7 @@ SCHEMA = pa.schema(
     [
         ("ordinal", pa.int64()), ("memory_id", pa.string()), ("tenant_id", pa.string()),
         ("corrects", pa.string()), ("document_id", pa.string()), ("is_latest", pa.bool_()),
-        ("stream_sequence", pa.uint64()), ("created_at", TIME),
+        ("stream_sequence", pa.uint64()), ("created_at", TIME), ("deleted_at", TIME),
     ]
 )  # fmt: skip
 
@@ -33,6 +33,9 @@ def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = [
                 [n < len(hidden) for n in range(table.num_rows)]
             ),
             "corrects != ''": pa.compute.not_equal(table["corrects"], ""),
+            "corrects != '' AND deleted_at IS NOT NULL": pa.compute.and_(
+                pa.compute.not_equal(table["corrects"], ""), pa.compute.is_valid(table["deleted_at"])
+            ),
             "document_id != ''": pa.compute.not_equal(table["document_id"], ""),
         }[condition]
         return table.filter(mask).select(list(columns))
@@ -53,6 +56,13 @@ def test_a_correction_supersedes_from_its_creation() -> None:
         row("b3", 9, corrects="b", tenant_id="globex"),
     ]
     assert superseded_at(hidden, others) == {"a": 8, "b": ALWAYS}
+
+
+def test_what_was_corrected_and_then_forgotten_stays_forgotten() -> None:
+    """Forgetting the newer wording must not bring the older one back into the past."""
+    hidden = [row("a", 3), row("b", 4)]
+    gone = row("a2", 8, corrects="a", deleted_at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert superseded_at(hidden, [gone, row("b2", 9, corrects="b")]) == {"a": ALWAYS, "b": 9}
 
 
 def test_the_first_of_several_corrections_counts() -> None:

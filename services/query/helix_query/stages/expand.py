@@ -51,7 +51,7 @@ def expand(
     """The pool with PageRank mass, and up to `newcomers` visible memories that the mass reached.
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
-    is a memory's share of the mass of all touched memories, at most `mass_cap`. A newcomer gets the
+    is a memory's share of the mass of the pool with its newcomers, at most `mass_cap`. A newcomer gets the
     least fused score of the pool and its true cosine.
 
     `bridge` makes it a walk of two: it tells from the `bridge_from` memories with the most mass which nodes
@@ -72,9 +72,9 @@ def expand(
             hub_cap=hub_cap,
             kind_factors=kind_factors,
         )
-        mass = _of_memories(mass, memories=memories, cap=mass_cap)
+        mass = _of_memories(mass, memories=memories)
         found = _newcomers(pool, mass, visible=visible, count=newcomers)
-        return _joined(pool, found, mass, cosines=cosines)
+        return _joined(pool, found, mass, cosines=cosines, cap=mass_cap)
 
     first = walked(seeds, shares)
     if bridge is None or not bridge_share:
@@ -114,11 +114,9 @@ def _with_bridges(
     return union.astype(np.int64), summed
 
 
-def _of_memories(mass: Mass, *, memories: int, cap: float) -> Mass:
+def _of_memories(mass: Mass, *, memories: int) -> Mass:
     count = int(np.searchsorted(mass.nodes, memories))
-    shares = mass.shares[:count]
-    total = float(shares.sum())
-    return Mass(mass.nodes[:count], np.minimum(shares / total, cap) if total > 0 else shares)
+    return Mass(mass.nodes[:count], mass.shares[:count])
 
 
 def _newcomers(pool: Pool, mass: Mass, *, visible: Visible, count: int) -> NDArray[np.int64]:
@@ -133,9 +131,12 @@ def _newcomers(pool: Pool, mass: Mass, *, visible: Visible, count: int) -> NDArr
     return found[:count]
 
 
-def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosines) -> Pool:
+def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float) -> Pool:
     ordinals = np.concatenate([pool.ordinals, found])
+    # shares among what the caller sees: the mass of hidden memories must not show in them
     shares = mass.of(ordinals)
+    total = float(shares.sum())
+    shares = np.minimum(shares / total, cap) if total > 0 else shares
     bit = np.uint8(1 << CHANNELS.index(GRAPH))
     least = float(pool.fused.min()) if len(pool) else 0.0
     true_cosines = cosines(found).astype(np.float64) if len(found) else np.empty(0)

@@ -163,6 +163,7 @@ def _prefer_current(running: Running, pool: Pool, traits: Traits, constants: Ran
             traits.occurred_at,
             cover=constants.current_cover,
             floor=constants.current_floor,
+            relevant=constants.current_relevant,
         )
         running.plus("latest_statement", gains)
 
