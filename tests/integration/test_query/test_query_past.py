@@ -64,10 +64,16 @@ class Past:
             if row["created_at"] <= as_of
             and row.get("owner", "") in ("", user)
             and row.get("deleted_at") is None
+            and not any(later.get("deleted_at") for later in self._versions(ordinal))
             and not self._superseded(ordinal, as_of)
             and (row.get("valid_from") is None or row["valid_from"] <= as_of)
             and all(row.get(end) is None or row[end] > as_of for end in ("valid_to", "expires_at"))
         }
+
+    def _versions(self, ordinal: int) -> list[dict[str, Any]]:
+        """Later wordings of the same memory: forgetting one of them forgets this one too."""
+        names = {self.ids[ordinal], self.rows[ordinal].get("corrects", "")} - {""}
+        return [later for later in self.rows[ordinal + 1 :] if later.get("corrects", "") in names]
 
     def _superseded(self, ordinal: int, as_of: datetime) -> bool:
         row, identity = self.rows[ordinal], self.ids[ordinal]
