@@ -18,7 +18,7 @@ from helix_query.pool import DENSE, LEXICAL, Packed, Pool, Ranked, Retrieved, Ro
 from helix_query.probe import probe
 from helix_query.question import RecalledRow
 from helix_query.searches import Searches
-from helix_query.stages.abstain import Belief, abstain, answer_features, rarity
+from helix_query.stages.abstain import Belief, abstain, answer_features
 from helix_query.stages.bridge import bridges
 from helix_query.stages.delta import delta
 from helix_query.stages.diversify import diversify
@@ -34,7 +34,7 @@ from helix_query.stages.surround import surround
 from helix_query.stages.weigh import dense_share, features
 from helix_query.stored import entry_of, stored_rows
 from helix_query.surroundings import surroundings
-from helix_shared.artifacts.analysis import stems
+from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.signals import MEMORY_TYPES, code

@@ -6,13 +6,12 @@ One lexical search for three memories of the caller's selection and one take of 
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.columns import EPOCH, alive, judged
 from helix_query.routing.anchors import Dated, Probed
-from helix_shared.artifacts.analysis import stems
+from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import NO_TIME
 
@@ -46,19 +45,19 @@ def probe(
 
     Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
     """
-    rarity, rare_words = _rarity(phrase, lexicon)
+    weights, rare_words = _rarity(phrase, lexicon)
     if not rare_words:
-        return Probed(rarity)
+        return Probed(weights)
     hits = lexicon.search(rare_words, selection, limit=LIMIT, weights=TEXT_ALONE)
     moment, past = judged(selection, vectors, now)
     ordinals = hits.ordinals[alive(signals, hits.ordinals, now=moment, past=past)]
     rows = vectors.take(ordinals, columns=COLUMNS).to_pylist()
     dated = [_dated(row, signals) for row in rows]
-    return Probed(rarity, [memory for memory in dated if memory.start <= now])
+    return Probed(weights, [memory for memory in dated if memory.start <= now])
 
 
 def _rarity(phrase: str, lexicon: LexiconReader) -> tuple[dict[str, float], str]:
-    """Inverse document frequency (Robertson) of the words that are not common, and those words as written.
+    """Rarity of the words that are not common, and those words as written.
 
     No words to search for when one of them is in no memory: then none can hold them all.
     """
@@ -67,7 +66,7 @@ def _rarity(phrase: str, lexicon: LexiconReader) -> tuple[dict[str, float], str]
     written = {term: word for word in phrase.split() for term in lexicon.terms(word)}
     frequency = {term: lexicon.document_frequency(term) for term in written}
     rare = {term: number for term, number in frequency.items() if number <= most}
-    weights = {term: math.log1p((count - number + 0.5) / (number + 0.5)) for term, number in rare.items()}
+    weights = {term: rarity(number, count) for term, number in rare.items()}
     words = dict.fromkeys(written[term] for term in rare) if all(rare.values()) else ()
     return weights, " ".join(words)
 

@@ -6,6 +6,7 @@ what must not be stemmed.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Final
 
@@ -51,6 +52,14 @@ def stems(text: str) -> list[str]:
 @cache
 def _shared() -> TextAnalyzer:
     return english()
+
+
+def rarity(found: int, count: int) -> float:
+    """Inverse document frequency of a word as in BM25 (Robertson, Zaragoza 2009).
+
+    `found` of `count` texts hold it; greatest for a word that none holds.
+    """
+    return math.log1p((count - found + 0.5) / (found + 0.5))
 
 
 def storable(text: str) -> str:

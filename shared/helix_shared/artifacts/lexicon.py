@@ -7,7 +7,6 @@ a memory share the field `text`, because a question names a speaker or a title a
 
 from __future__ import annotations
 
-import math
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from tantivy import Document, Index, Query, Schema
 
-from helix_shared.artifacts.analysis import ANALYSER, english, storable
+from helix_shared.artifacts.analysis import ANALYSER, english, rarity, storable
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.lexicon_files import link_commit, symlink_farm
 from helix_shared.artifacts.lexicon_query import (
@@ -246,8 +245,7 @@ class LexiconReader:
     ) -> Hits:
         """The `limit` selected memories whose text holds most of the words of `query`; 1 is all of them.
 
-        A word counts by its rarity, inverse document frequency as in BM25 (Robertson, Zaragoza 2009), once,
-        however often it stands there. Rarity is that among the selected memories alone: a score must not
+        A word counts by its rarity, once, however often it stands there, and rarity is that among the selected memories alone: a score must not
         tell whether another tenant, or a memory hidden from the caller, holds a word. One that none of them
         holds counts nothing.
 
@@ -259,15 +257,11 @@ class LexiconReader:
         words = self.terms(query)
         count = self._selected(None, selection)
         frequency = {word: self._selected(word, selection) for word in words}
-        rarity = {
-            word: math.log1p((count - found + 0.5) / (found + 0.5))
-            for word, found in frequency.items()
-            if found
-        }
-        if not rarity:
+        weights = {word: rarity(found, count) for word, found in frequency.items() if found}
+        if not weights:
             return Hits.none()
-        wanted = covering_query(self._schema, rarity, selection, within=within)
-        return self._found(wanted, limit, scale=1.0 / sum(rarity.values()))
+        wanted = covering_query(self._schema, weights, selection, within=within)
+        return self._found(wanted, limit, scale=1.0 / sum(weights.values()))
 
     def warm(self) -> None:
         """Touch what the first search would wait for."""

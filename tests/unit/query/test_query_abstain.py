@@ -9,7 +9,8 @@ from pydantic import ValidationError
 from helix_query.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.pool import DENSE, LEXICAL, Pool, Ranking, Retrieved
 from helix_query.profile import load_profiles
-from helix_query.stages.abstain import Features, abstain, answer_features, logistic, rarity
+from helix_query.stages.abstain import Features, abstain, answer_features, logistic
+from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.ranking import Hits
 
 DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = 1, 2, 4

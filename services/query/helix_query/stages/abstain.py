@@ -134,11 +134,6 @@ def logistic(
     return probability
 
 
-def rarity(found: int, count: int) -> float:
-    """Inverse document frequency as in BM25 (Robertson, Zaragoza 2009); greatest for a word no text holds."""
-    return math.log1p((count - found + 0.5) / (found + 0.5))
-
-
 def _share(bm25: NDArray[np.float64], half: float) -> NDArray[np.float64]:
     return bm25 / (bm25 + half) if half > 0 else np.zeros(len(bm25))
 
