@@ -245,9 +245,9 @@ class LexiconReader:
     ) -> Hits:
         """The `limit` selected memories whose text holds most of the words of `query`; 1 is all of them.
 
-        A word counts by its rarity, once, however often it stands there, and rarity is that among the selected memories alone: a score must not
-        tell whether another tenant, or a memory hidden from the caller, holds a word. One that none of them
-        holds counts nothing.
+        A word counts by its rarity, once, however often it stands there, and by its rarity among the
+        selected memories alone: a score must not tell whether another tenant, or a memory hidden from the
+        caller, holds a word. One that none of them holds counts nothing.
 
         Raises:
             InvalidInputError: a limit out of bounds.
