@@ -149,8 +149,6 @@ class Binding:
             return weights
         lists = [one.hits.ordinals for one in retrieved.rankings if not one.query]
         ordinals = np.unique(np.concatenate(lists))
-        if not len(ordinals):
-            return weights
         seen = features(
             lexical,
             ordinals,

@@ -187,7 +187,12 @@ class Signals:
         return self._gather("minhash", ordinals).astype(np.uint32, copy=False)
 
     def cosines(self, query: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Exact cosines of the unit vector `query` with the memories of `ordinals`."""
+        """Exact cosines of the unit vector `query` with the memories of `ordinals`.
+
+        Of no memories there are none, also where no memory was ever written and vectors have no length yet.
+        """
+        if not len(ordinals):
+            return np.empty(0, np.float32)
         scores: NDArray[np.float32] = self.vectors(ordinals) @ np.asarray(query, dtype=np.float32)
         return scores
 

@@ -197,3 +197,10 @@ def test_a_missing_or_cut_file_is_corrupt(tmp_path: Path, records: Records) -> N
         Signals.open(tmp_path / "s")
     with pytest.raises(CorruptArtifactError, match="has no signals"):
         Signals.open(tmp_path / "nowhere")
+
+
+def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
+    """Its vectors have no length yet; asking for none of them is still no error."""
+    SignalsWriter.open(tmp_path / "s")
+    signals = Signals.open(tmp_path / "s")
+    assert signals.cosines(np.ones(8, np.float32), np.empty(0, np.int64)).shape == (0,)

@@ -139,7 +139,7 @@ def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosine
     shares = np.minimum(shares / total, cap) if total > 0 else shares
     bit = np.uint8(1 << CHANNELS.index(GRAPH))
     least = float(pool.fused.min()) if len(pool) else 0.0
-    true_cosines = cosines(found).astype(np.float64) if len(found) else np.empty(0)
+    true_cosines = cosines(found).astype(np.float64)
     return Pool(
         ordinals=ordinals,
         fused=np.concatenate([pool.fused, np.full(len(found), least)]),

@@ -87,7 +87,7 @@ def fusion(
     """What each list gives to the fused score, list by list; arguments as of `fuse`."""
     covering, retrieved = _apart(retrieved)
     union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
-    exact = cosines(union).astype(np.float32) if len(union) else np.empty(0, np.float32)
+    exact = cosines(union).astype(np.float32)
     if form == "rrf":
         rankings = retrieved.rankings
         lists, shares = _split(rankings, weights, rephrased_weight)
@@ -198,7 +198,7 @@ def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
     known = covering.ordinals[places] == ordinals if len(order) else np.zeros(len(ordinals), bool)
     coverage = np.where(known, covering.scores[places], 0.0) if len(order) else np.zeros(len(ordinals))
     bit = np.uint8(1 << CHANNELS.index(LEXICAL))
-    true_cosines = cosines(found).astype(np.float64) if len(found) else np.empty(0)
+    true_cosines = cosines(found).astype(np.float64)
     return Pool(
         ordinals=ordinals,
         fused=np.concatenate([pool.fused, np.zeros(len(found))]),
