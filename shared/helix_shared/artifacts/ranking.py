@@ -26,6 +26,14 @@ class Hits:
         """No hit at all."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float32))
 
+    def scores_of(self, ordinals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Score of each of `ordinals`; 0 for who is not among the hits."""
+        if not len(self):
+            return np.zeros(len(ordinals))
+        order = np.argsort(self.ordinals)
+        places = order[np.minimum(np.searchsorted(self.ordinals[order], ordinals), len(order) - 1)]
+        return np.where(self.ordinals[places] == ordinals, self.scores[places], 0.0).astype(np.float64)
+
     @classmethod
     def ranked(cls, ordinals: NDArray[np.int64], scores: NDArray[np.float32], *, limit: int) -> Hits:
         """The `limit` best; equal scores by ordinal, so that an answer never depends on file order."""

@@ -82,7 +82,7 @@ def answer_features(
     lists = {ranking.channel: ranking.hits for ranking in retrieved.rankings if not ranking.query}
     if DENSE not in lists or LEXICAL not in lists:
         return None
-    bm25 = _scores_of(lists[LEXICAL], pool.ordinals[positions])
+    bm25 = lists[LEXICAL].scores_of(pool.ordinals[positions])
     both = np.uint8(1 << CHANNELS.index(DENSE) | 1 << CHANNELS.index(LEXICAL))
     best = max(float(scores[0]), 0.0) if len(scores) else 0.0
     memories = {
@@ -136,15 +136,6 @@ def logistic(
 
 def _share(bm25: NDArray[np.float64], half: float) -> NDArray[np.float64]:
     return bm25 / (bm25 + half) if half > 0 else np.zeros(len(bm25))
-
-
-def _scores_of(hits: Hits, ordinals: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Score of each of `ordinals` in `hits`; 0 for who is not in it."""
-    if not len(hits):
-        return np.zeros(len(ordinals))
-    order = np.argsort(hits.ordinals)
-    places = order[np.minimum(np.searchsorted(hits.ordinals[order], ordinals), len(order) - 1)]
-    return np.where(hits.ordinals[places] == ordinals, hits.scores[places], 0.0).astype(np.float64)
 
 
 def _overlap(dense: Hits, lexical: Hits) -> float:

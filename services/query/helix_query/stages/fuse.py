@@ -189,24 +189,17 @@ def _apart(retrieved: Retrieved) -> tuple[Hits | None, Retrieved]:
 
 def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
     """The pool with everyone's coverage, and those that only this list found at its end."""
-    fresh = ~np.isin(covering.ordinals, pool.ordinals)
-    found = covering.ordinals[fresh]
+    found = covering.ordinals[~np.isin(covering.ordinals, pool.ordinals)]
     ordinals = np.concatenate([pool.ordinals, found])
-    order = np.argsort(covering.ordinals)
-    places = np.searchsorted(covering.ordinals[order], ordinals)
-    places = order[np.minimum(places, len(order) - 1)] if len(order) else places
-    known = covering.ordinals[places] == ordinals if len(order) else np.zeros(len(ordinals), bool)
-    coverage = np.where(known, covering.scores[places], 0.0) if len(order) else np.zeros(len(ordinals))
     bit = np.uint8(1 << CHANNELS.index(LEXICAL))
-    true_cosines = cosines(found).astype(np.float64)
-    return Pool(
+    return replace(
+        pool,
         ordinals=ordinals,
         fused=np.concatenate([pool.fused, np.zeros(len(found))]),
-        cosine=np.concatenate([pool.cosine, true_cosines]),
+        cosine=np.concatenate([pool.cosine, cosines(found).astype(np.float64)]),
         mass=np.zeros(len(ordinals)),
         found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
-        coverage=coverage.astype(np.float64),
-        given=pool.given,
+        coverage=covering.scores_of(ordinals),
     )
 
 

@@ -1,0 +1,19 @@
+"""Hits: what a channel found, and what is read of it."""
+
+import numpy as np
+
+from helix_shared.artifacts.ranking import Hits
+
+
+def test_scores_are_looked_up_by_ordinal() -> None:
+    """In the order asked for, best first or not; 0 for who was not found."""
+    hits = Hits(np.array([7, 2, 5], np.int64), np.array([3.0, 2.0, 1.0], np.float32))
+    assert hits.scores_of(np.array([5, 9, 7, 1, 5], np.int64)).tolist() == [1.0, 0.0, 3.0, 0.0, 1.0]
+
+
+def test_nothing_found_scores_nobody() -> None:
+    """An empty list is asked like any other."""
+    assert Hits.none().scores_of(np.array([4, 2], np.int64)).tolist() == [0.0, 0.0]
+    assert (
+        Hits(np.array([1], np.int64), np.ones(1, np.float32)).scores_of(np.empty(0, np.int64)).tolist() == []
+    )
