@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.columns import visible
+from helix_query.columns import NONE, visible
 from helix_query.pool import Around, Entry, Packed
 from helix_query.stored import entry_of, stored_rows
 
@@ -65,50 +65,80 @@ def surroundings(
     own = np.array([row["ordinal"] for row in recalled], np.int64)
     taken = set(np.concatenate([own, already]).tolist())
     most = len(taken) + limit
+    around = [row for row in recalled if row["memory_id"] in packed.memory_ids]
+    reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
+    stretches = _stretches(around, question, served, reach=reach)
     chosen: list[Chosen] = []
-    for row in recalled:
-        if row["memory_id"] in packed.memory_ids and len(taken) < most:
-            left = most - len(taken)
-            found = _choose(row, question, served, taken=taken, whole=whole, room=room, limit=left)
-            chosen.append(found)
-            taken |= found.ordinals
+    for row, stretch in zip(around, stretches, strict=True):
+        if len(taken) >= most:
+            break
+        left, tokens = most - len(taken), served.generation.signals.token_count
+        found = _choose(row["memory_id"], stretch, tokens, taken=taken, whole=whole, room=room, limit=left)
+        chosen.append(found)
+        taken |= found.ordinals
     read = sorted(set().union(*(one.ordinals for one in chosen)))
     entries = _read(read, question, served)
     return [_around(one, entries) for one in chosen]
 
 
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What the caller may see of the stretch around one memory, in reading order."""
+
+    before: list[int]
+    after: list[int]
+    is_whole: bool
+    """The stretch reaches both ends of the session."""
+
+
+def _stretches(
+    rows: Sequence[Mapping[str, Any]], question: Question, served: Served, *, reach: int
+) -> list[Visible]:
+    """The stretch around each row, judged for all of them in one access before anything is counted.
+
+    What the caller may not see must not even take room.
+    """
+    order = served.reading_order.value
+    stretches = [order.around(row["ordinal"], reach=reach) for row in rows]
+    everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NONE]))
+    seen = everyone[
+        visible(
+            everyone,
+            signals=served.generation.signals,
+            vectors=served.generation.vectors,
+            selection=replace(question.selection, types=()),
+            now=question.now,
+        )
+    ]
+    found = []
+    for one in stretches:
+        living = np.isin(one.ordinals, seen)
+        before = one.ordinals[: one.place][living[: one.place]].tolist()
+        after = one.ordinals[one.place + 1 :][living[one.place + 1 :]].tolist()
+        found.append(Visible(before, after, one.is_whole))
+    return found
+
+
 def _choose(
-    row: Mapping[str, Any],
-    question: Question,
-    served: Served,
+    memory_id: str,
+    stretch: Visible,
+    token_count: NDArray[np.int32],
     *,
     taken: set[int],
     whole: bool,
     room: int,
     limit: int,
 ) -> Chosen:
-    signals = served.generation.signals
-    reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
-    stretch = served.reading_order.value.around(row["ordinal"], reach=reach)
-    # judged before anything is counted: what the caller may not see must not even take room
-    living = visible(
-        stretch.ordinals,
-        signals=signals,
-        vectors=served.generation.vectors,
-        selection=replace(question.selection, types=()),
-        now=question.now,
-    )
-    before = stretch.ordinals[: stretch.place][living[: stretch.place]].tolist()
-    after = stretch.ordinals[stretch.place + 1 :][living[stretch.place + 1 :]].tolist()
+    before, after = stretch.before, stretch.after
     # What stands beside it and is taken, or too long, is not replaced by what is further off.
     sides = [side[0] if side else None for side in (before[-1:], after[:1])]
     beside = [
-        None if ordinal is None or ordinal in taken or signals.token_count[ordinal] >= room else ordinal
+        None if ordinal is None or ordinal in taken or token_count[ordinal] >= room else ordinal
         for ordinal in sides
     ][:limit]
     rest = [ordinal for ordinal in (*before, *after) if ordinal not in taken]
-    chosen = Chosen(row["memory_id"], (beside[0], beside[1] if len(beside) > 1 else None))
-    tokens = int(signals.token_count[np.array(rest, np.int64)].sum())
+    chosen = Chosen(memory_id, (beside[0], beside[1] if len(beside) > 1 else None))
+    tokens = int(token_count[np.array(rest, np.int64)].sum())
     if not whole or not stretch.is_whole or len(rest) > limit or tokens > room:
         return chosen
     fresh = set(rest)
