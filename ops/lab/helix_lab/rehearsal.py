@@ -79,7 +79,7 @@ def _document_of_ordinals(corpus: DirectCorpus) -> np.ndarray:
     """Document id by ordinal; empty where an ordinal has no memory any more."""
     generation = corpus.served.generation
     ordinals = np.arange(generation.manifest.counts.signals, dtype=np.int64)
-    rows = generation.vectors.take(ordinals, columns=["ordinal", "event_id"])
     documents = np.full(len(ordinals), "", dtype=object)
-    documents[rows["ordinal"].to_numpy()] = [corpus.names[handle] for handle in rows["event_id"].to_pylist()]
+    for line in generation.signals.lines(ordinals):
+        documents[line["ordinal"]] = corpus.names[line["event_id"]]
     return documents

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.columns import alive, judged, traits, visible
+from helix_query.columns import traits
 from helix_query.lazy import Lazy
 from helix_query.pool import DENSE, LEXICAL, Packed, Pool, Ranked, Retrieved, Route
 from helix_query.probe import probe
@@ -34,6 +34,7 @@ from helix_query.stages.surround import surround
 from helix_query.stages.weigh import dense_share, features
 from helix_query.stored import entry_of, stored_rows
 from helix_query.surroundings import surroundings
+from helix_query.view import View
 from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.ranking import Hits
@@ -63,8 +64,12 @@ class Binding:
     profile: RankingProfile
     already: Lazy[NDArray[np.int64]] = field(init=False)
     """Ordinals of what the caller has."""
+    view: View = field(init=False)
 
     def __post_init__(self) -> None:
+        question = self.question
+        view = View.of(self.served.generation, question.selection, question.now)
+        object.__setattr__(self, "view", view)
         object.__setattr__(
             self, "already", Lazy(lambda: self.served.ordinals_of(self.question.already_served))
         )
@@ -88,15 +93,7 @@ class Binding:
         )
 
     def _probe(self, phrase: str) -> Probed:
-        generation = self.served.generation
-        return probe(
-            phrase,
-            self.question.selection,
-            lexicon=generation.lexicon,
-            signals=generation.signals,
-            vectors=generation.vectors,
-            now=self.question.now,
-        )
+        return probe(phrase, self.view, lexicon=self.served.generation.lexicon, now=self.question.now)
 
     def retrieve(
         self,
@@ -109,7 +106,7 @@ class Binding:
         question, constants = self.question, self.profile.retrieve
         if question.selection.as_of is not None:
             self.served.ready_for_past()
-        searches = Searches(question, self.served, self.profile, vector, way, self.already.value)
+        searches = self.searches(vector, way)
         of_channels = searches.of_channels()
         asked = (DENSE,) if question.mode == "dense" else constants.channels
         lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
@@ -125,6 +122,10 @@ class Binding:
             RECALL_DEGRADED.labels(channel).inc()
         retrieved = self._as_known(retrieved)
         return retrieved if DENSE in asked else replace(retrieved, lexical_alone=True)
+
+    def searches(self, vector: NDArray[np.float32], way: Route) -> Searches:
+        """What stage 3 may look for."""
+        return Searches(self.question, self.served, self.profile, self.view, vector, way, self.already.value)
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
         """Stage 4, with exact cosines."""
@@ -171,21 +172,14 @@ class Binding:
             return pool
         if quiet and "multi_hop" not in way.intents:
             return pool
-        selection = self.question.selection
-        named = self.served.named_nodes(selection.tenant_id, way.names)
+        named = self.served.named_nodes(self.question.selection.tenant_id, way.names)
         return expand(
             pool,
             named,
             graph=self.served.adjacency,
             memories=self.served.memories,
             cosines=partial(generation.signals.cosines, vector),
-            visible=partial(
-                visible,
-                signals=generation.signals,
-                vectors=generation.vectors,
-                selection=selection,
-                now=self.question.now,
-            ),
+            visible=self.view.sees,
             kind_factors=self.served.kind_factors(constants.edges),
             newcomers=constants.newcomers if "multi_hop" in way.intents else constants.newcomers_quiet,
             bridge=partial(self._bridge, named) if "multi_hop" in way.intents else None,
@@ -197,12 +191,10 @@ class Binding:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nodes of the entities that the texts of `evidence` point to, and how strongly."""
         generation, tenant = self.served.generation, self.question.selection.tenant_id
-        rows = generation.vectors.take(evidence, columns=["ordinal", "title", "text"]).to_pylist()
-        texts = {row["ordinal"]: (row["title"], row["text"]) for row in rows}
         found = bridges(
             self.question.query,
             generation.graph.entity_names(named),
-            [texts[ordinal] for ordinal in evidence.tolist() if ordinal in texts],
+            [(line["title"], line["text"]) for line in generation.signals.lines(evidence)],
             stems=stems,
         )
         nodes = [(int(node), worth) for name, worth in found.items() for node in self._nodes(tenant, name)]
@@ -266,7 +258,7 @@ class Binding:
         """The rows of the chosen, best first; each is checked once more against the caller's scope."""
         generation, selection = self.served.generation, self.question.selection
         ordinals = pool.ordinals[ranked.positions]
-        rows = stored_rows(self.served, ordinals, selection, now=self.question.now)
+        rows = stored_rows(self.served, ordinals, self.view)
         by_ordinal = {row["ordinal"]: row for row in rows}
         fetched = []
         for position, ordinal, score in zip(ranked.positions, ordinals.tolist(), ranked.scores, strict=True):
@@ -313,7 +305,7 @@ class Binding:
         around = surroundings(
             [found.row for found in rows],
             packed,
-            self.question,
+            self.view,
             self.served,
             whole=expand_context == "session",
             room=budget - packed.tokens,
@@ -328,13 +320,11 @@ class Binding:
 
     def _as_known(self, retrieved: Retrieved) -> Retrieved:
         """Without what was not known and valid at `as_of`, whatever a channel made of it."""
-        generation, selection = self.served.generation, self.question.selection
-        if selection.as_of is None:
+        if self.view.past is None:
             return retrieved
-        moment, past = judged(selection, generation.vectors, self.question.now)
         kept = []
         for ranking in retrieved.rankings:
             hits = ranking.hits
-            living = alive(generation.signals, hits.ordinals, now=moment, past=past)
+            living = self.view.alive(hits.ordinals)
             kept.append(replace(ranking, hits=Hits(hits.ordinals[living], hits.scores[living])))
         return replace(retrieved, rankings=tuple(kept))

@@ -9,7 +9,6 @@ import numpy as np
 
 from helix_query.binding import Binding
 from helix_query.pool import DENSE, LEXICAL
-from helix_query.searches import Searches
 
 if TYPE_CHECKING:
     from helix_query.attempts import Attempt
@@ -39,7 +38,7 @@ def depths(attempt: Attempt, served: Served) -> tuple[Depth, ...]:
     """The dense and the lexical channel; the dense score is always the true cosine."""
     stages = Binding(attempt.question, served, attempt.profile)
     vector, already = stages.embed(), stages.already.value
-    searches = Searches(attempt.question, served, attempt.profile, vector, attempt.answer.route, already)
+    searches = stages.searches(vector, attempt.answer.route)
     ordinal = attempt.row["ordinal"]
     cosine = float(served.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
     asked = (DENSE,) if attempt.question.mode == "dense" else attempt.profile.retrieve.channels

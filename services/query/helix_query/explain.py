@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from helix_query.question import RecalledRow
     from helix_query.stages.scoring import Scoring
 
-EXCERPT_COLUMNS: Final = (
-    "ordinal", "memory_id", "tenant_id", "owner", "audience", "project_id", "session_id", "text",
-)  # fmt: skip
-"""What it takes to show a candidate, and to check that the caller may see it."""
 EXCERPT_CHARACTERS: Final = 160
 
 
@@ -179,9 +175,7 @@ def _duplicates(trace: Trace, stages: Binding) -> dict[int, Duplicate]:
 def _shown(pool: Pool, stages: Binding) -> dict[int, tuple[str, str]]:
     """Id and beginning of the text by position, after the same last check as the rows of an answer."""
     selection = stages.question.selection
-    rows = stored_rows(
-        stages.served, pool.ordinals, selection, now=stages.question.now, columns=EXCERPT_COLUMNS
-    )
+    rows = stored_rows(stages.served, pool.ordinals, stages.view)
     positions = {ordinal: position for position, ordinal in enumerate(pool.ordinals.tolist())}
     return {
         positions[row["ordinal"]]: (row["memory_id"], row["text"][:EXCERPT_CHARACTERS])

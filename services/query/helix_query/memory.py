@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from helix_query.stored import stored_rows
+from helix_query.view import View
 from helix_shared.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def get_memory(
         NotFoundError: there is none, or the caller may not see it; which of the two is not told.
     """
     ordinals = served.ordinals_of([memory_id])
-    for row in stored_rows(served, ordinals, selection, now=now):
+    for row in stored_rows(served, ordinals, View.of(served.generation, selection, now)):
         if selection.admits(row):
             return row, tuple(served.generation.graph.entities_of(row["ordinal"]))
     raise NotFoundError(f"no memory {memory_id} is visible to this scope")

@@ -1,7 +1,7 @@
 """The look-up of stage 2: which memories hold the words for an event, and when they happened.
 
-One lexical search for three memories of the caller's selection and one take of their texts;
-`routing.anchors` judges what comes back.
+One lexical search for three memories of the caller's selection, and their texts; `routing.anchors`
+judges what comes back.
 """
 
 from __future__ import annotations
@@ -9,21 +9,19 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_query.columns import EPOCH, alive, judged
+from helix_query.columns import EPOCH
 from helix_query.routing.anchors import Dated, Probed
 from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import NO_TIME
 
 if TYPE_CHECKING:
+    from helix_query.view import View
     from helix_shared.artifacts.lexicon import LexiconReader
-    from helix_shared.artifacts.selection import Selection
     from helix_shared.artifacts.signals import Signals
-    from helix_shared.artifacts.vectors import VectorReader
 
 LIMIT: Final = 3
 TEXT_ALONE: Final = FieldWeights(text=1.0, context=0.0, expansions=0.0, exact=0.0)
-COLUMNS: Final = ("text",)
 COMMON_SHARE: Final = 0.03
 COMMON_COUNT: Final = 20
 """A word that more than this share of all memories hold, and this many or half of a few, tells no event."""
@@ -32,27 +30,17 @@ TEXT_CHARACTERS: Final = 4_000
 _DAY: Final = timedelta(days=1)
 
 
-def probe(
-    phrase: str,
-    selection: Selection,
-    *,
-    lexicon: LexiconReader,
-    signals: Signals,
-    vectors: VectorReader,
-    now: datetime,
-) -> Probed:
-    """The three memories of the selection that best hold `phrase`, and how rare its words are.
+def probe(phrase: str, view: View, *, lexicon: LexiconReader, now: datetime) -> Probed:
+    """The three memories in sight that best hold `phrase`, and how rare its words are.
 
     Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
     """
     weights, rare_words = _rarity(phrase, lexicon)
     if not rare_words:
         return Probed(weights)
-    hits = lexicon.search(rare_words, selection, limit=LIMIT, weights=TEXT_ALONE)
-    moment, past = judged(selection, vectors, now)
-    ordinals = hits.ordinals[alive(signals, hits.ordinals, now=moment, past=past)]
-    rows = vectors.take(ordinals, columns=COLUMNS).to_pylist()
-    dated = [_dated(row, signals) for row in rows]
+    hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ALONE)
+    lines = view.signals.lines(hits.ordinals[view.alive(hits.ordinals)])
+    dated = [_dated(line, view.signals) for line in lines]
     return Probed(weights, [memory for memory in dated if memory.start <= now])
 
 
@@ -71,10 +59,10 @@ def _rarity(phrase: str, lexicon: LexiconReader) -> tuple[dict[str, float], str]
     return weights, " ".join(words)
 
 
-def _dated(row: dict[str, Any], signals: Signals) -> Dated:
+def _dated(line: dict[str, Any], signals: Signals) -> Dated:
     """When a memory happened, or the time it speaks of where that is known; a moment counts as its day."""
-    text = row["text"][:TEXT_CHARACTERS]
-    place = row["ordinal"]
+    text = line["text"][:TEXT_CHARACTERS]
+    place = line["ordinal"]
     spoken = int(signals.event_start[place])
     if spoken == NO_TIME:
         start = end = int(signals.occurred_at[place])

@@ -16,7 +16,7 @@ from helix_query.channels.covering import covering
 from helix_query.channels.dense import dense
 from helix_query.channels.entity import entity
 from helix_query.channels.lexical import lexical
-from helix_query.columns import NONE, judged, microseconds, visible
+from helix_query.columns import NONE, microseconds
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, Route
 from helix_query.routing.wording import without_times
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from helix_query.profile import RankingProfile
     from helix_query.question import Question
     from helix_query.served import Served
+    from helix_query.view import View
+    from helix_shared.artifacts.lexicon import OrdinalSet
 
 OWN_STATEMENTS: Final = "the user's own statements"
 """Stands for the query of the list that those statements find."""
@@ -43,6 +45,7 @@ class Searches:
     question: Question
     served: Served
     profile: RankingProfile
+    view: View
     vector: NDArray[np.float32]
     way: Route
     already: NDArray[np.int64] = field(default_factory=lambda: NONE)
@@ -81,47 +84,49 @@ class Searches:
         """The dense or the lexical channel with another limit."""
         if channel == LEXICAL:
             return self._lexical(self.question.query, limit=limit)
-        return dense(self.vector, limit=limit, already=self.already, **self._stored())
+        return self._dense(self.vector, limit)
 
     def _worded(self, channel: str, words: str) -> Hits:
         if channel == LEXICAL:
             return self._lexical(words)
         return self._dense(self.served.encoder.embed_query(words))
 
-    def _dense(self, vector: NDArray[np.float32]) -> Hits:
-        return dense(vector, limit=self.limit_of(DENSE), already=self.already, **self._stored())
-
-    def _lexical(self, words: str, limit: int | None = None) -> Hits:
-        generation, selection = self.served.generation, self.question.selection
-        moment, past = judged(selection, generation.vectors, self.question.now)
-        return lexical(
-            words,
-            selection,
-            lexicon=generation.lexicon,
-            signals=generation.signals,
-            limit=limit or self.limit_of(LEXICAL),
-            weights=self.served.field_weights(self.profile.retrieve.fields_for(self.way.intents)),
-            now=moment,
-            past=past,
-            known=None if past is None else self.served.chronology.value.known_at(microseconds(moment)),
+    def _dense(self, vector: NDArray[np.float32], limit: int | None = None) -> Hits:
+        return dense(
+            vector,
+            self.view,
+            vectors=self.served.generation.vectors,
+            limit=limit or self.limit_of(DENSE),
             already=self.already,
         )
 
+    def _lexical(self, words: str, limit: int | None = None) -> Hits:
+        return lexical(
+            words,
+            self.view,
+            lexicon=self.served.generation.lexicon,
+            limit=limit or self.limit_of(LEXICAL),
+            weights=self.served.field_weights(self.profile.retrieve.fields_for(self.way.intents)),
+            known=self._known(),
+            already=self.already,
+        )
+
+    def _known(self) -> OrdinalSet | None:
+        """What the lexicon is asked among, where the moment is a past one."""
+        if self.view.past is None:
+            return None
+        return self.served.chronology.value.known_at(microseconds(self.view.moment))
+
     def _covering(self) -> Hits:
         """Memories that hold most of the words, as far as they had happened by the moment asked about."""
-        generation, selection, now = self.served.generation, self.question.selection, self.question.now
-        moment, past = judged(selection, generation.vectors, now)
-        asked_about = microseconds(self.way.as_of_moment or now)
+        now = self.question.now
         return covering(
             without_times(self.question.query, now),
-            selection,
-            lexicon=generation.lexicon,
-            signals=generation.signals,
+            self.view,
+            lexicon=self.served.generation.lexicon,
             limit=self.profile.retrieve.covering_limit,
-            happened_by=asked_about,
-            now=moment,
-            past=past,
-            known=None if past is None else self.served.chronology.value.known_at(microseconds(moment)),
+            happened_by=microseconds(self.way.as_of_moment or now),
+            known=self._known(),
         )
 
     def _entity(self) -> Hits:
@@ -130,7 +135,7 @@ class Searches:
             graph=self.served.adjacency,
             memories=self.served.memories,
             cosines=partial(self.served.generation.signals.cosines, self.vector),
-            visible=partial(visible, **self._stored()),
+            visible=self.view.sees,
             limit=self.limit_of(ENTITY),
             hub_cap=self.profile.expand.hub_cap,
             hop=self.profile.retrieve.entity_hop,
@@ -139,11 +144,12 @@ class Searches:
     def _associative(self, nearest: Lazy[Hits]) -> Hits:
         return associative(
             self.vector,
+            self.view,
             nearest=lambda: nearest.value,
+            vectors=self.served.generation.vectors,
             patterns=self.profile.retrieve.associative_patterns,
             beta=self.profile.retrieve.associative_beta,
             limit=self.limit_of(ASSOCIATIVE),
-            **self._stored(),
         )
 
     def _own_statements(self) -> Hits:
@@ -151,23 +157,12 @@ class Searches:
         constants, selection = self.profile.retrieve.rephrase, self.question.selection
         probe = " ".join((*STATED, topic(self.question.query)))
         hits = self._lexical(probe, limit=constants.own_examples)
-        columns = ["text", "role", "user_id"]
-        rows = self.served.generation.vectors.take(hits.ordinals, columns=columns).to_pylist()
-        said = [row["text"] for row in rows if _own(row, selection.user_id)]
+        lines = self.view.signals.lines(hits.ordinals)
+        said = [line["text"] for line in lines if _own(line, selection.user_id)]
         statements = own_statements(said, most=constants.most)
         return self._lexical(" ".join(statements)) if statements else Hits.none()
 
-    def _stored(self) -> dict[str, Any]:
-        """What every scoped reader of vectors and signals is called with."""
-        generation = self.served.generation
-        return {
-            "selection": self.question.selection,
-            "vectors": generation.vectors,
-            "signals": generation.signals,
-            "now": self.question.now,
-        }
 
-
-def _own(row: Mapping[str, Any], user_id: str) -> bool:
+def _own(line: Mapping[str, Any], user_id: str) -> bool:
     """Whether a person said it, and the asking one where that is known."""
-    return row["role"] != "assistant" and (not user_id or row["user_id"] == user_id)
+    return line["role"] != "assistant" and (not user_id or line["user_id"] == user_id)

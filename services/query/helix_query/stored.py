@@ -1,53 +1,41 @@
-"""Rows of memories as an answer shows them: read from the vector table, completed from the signals.
+"""Rows of memories as an answer shows them: their lines, completed from the signals.
 
-Who may see them is for the caller to ask of the selection; whether they live is asked here.
+Whether they live is asked here; who may see them, for the caller to ask of the selection once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from helix_query.columns import STORED_COLUMNS, alive, completed, judged
+from helix_query.columns import completed
 from helix_query.pool import Entry
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.served import Served
-    from helix_shared.artifacts.selection import Selection
+    from helix_query.view import View
 
 
-def stored_rows(
-    served: Served,
-    ordinals: NDArray[np.int64],
-    selection: Selection,
-    *,
-    now: datetime,
-    columns: Sequence[str] = STORED_COLUMNS,
-) -> list[dict[str, Any]]:
+def stored_rows(served: Served, ordinals: NDArray[np.int64], view: View) -> list[dict[str, Any]]:
     """Rows of the living among `ordinals`, in their order.
 
     With `as_of` as they were then: nothing had superseded them, and a context that was completed by a
     turn of later is not shown.
     """
-    generation = served.generation
-    moment, past = judged(selection, generation.vectors, now)
-    living = ordinals[alive(generation.signals, ordinals, now=moment, past=past)]
-    if past is None:
-        return completed(generation.vectors.take(living, columns).to_pylist(), generation.signals)
-    stored = generation.vectors.take(living, [*columns, "revision_sequence"]).to_pylist()
-    known = served.known_sequence(moment)
-    return [_as_of(row, known) for row in completed(stored, generation.signals)]
+    signals = served.generation.signals
+    rows = completed(signals.lines(ordinals[view.alive(ordinals)]), signals)
+    if view.past is None:
+        return rows
+    known = served.known_sequence(view.moment)
+    return [_as_of(row, known) for row in rows]
 
 
 def _as_of(row: dict[str, Any], known: int) -> dict[str, Any]:
     """A row without what was not known yet; `known` is the last event sequence of then."""
-    completed_since = row.pop("revision_sequence") > max(known, row["stream_sequence"])
+    completed_since = row["revision_sequence"] > max(known, row["stream_sequence"])
     return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
 
 

@@ -13,23 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.columns import NONE, visible
+from helix_query.columns import NONE
 from helix_query.pool import Around, Entry, Packed
 from helix_query.stored import entry_of, stored_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.question import Question
     from helix_query.served import Served
+    from helix_query.view import View
 
 PASSED_OVER: Final = 8
 """Dead neighbours that are passed over at most to reach a living one."""
-
-COLUMNS: Final = (
-    "ordinal", "memory_id", "tenant_id", "project_id", "session_id", "text", "title", "speaker", "role",
-    "owner", "audience",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,7 @@ class Chosen:
 def surroundings(
     recalled: Sequence[Mapping[str, Any]],
     packed: Packed,
-    question: Question,
+    view: View,
     served: Served,
     *,
     whole: bool,
@@ -67,7 +62,7 @@ def surroundings(
     most = len(taken) + limit
     around = [row for row in recalled if row["memory_id"] in packed.memory_ids]
     reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
-    stretches = _stretches(around, question, served, reach=reach)
+    stretches = _stretches(around, view, served, reach=reach)
     chosen: list[Chosen] = []
     for row, stretch in zip(around, stretches, strict=True):
         if len(taken) >= most:
@@ -77,7 +72,7 @@ def surroundings(
         chosen.append(found)
         taken |= found.ordinals
     read = sorted(set().union(*(one.ordinals for one in chosen)))
-    entries = _read(read, question, served)
+    entries = _read(read, view, served)
     return [_around(one, entries) for one in chosen]
 
 
@@ -91,25 +86,15 @@ class Visible:
     """The stretch reaches both ends of the session."""
 
 
-def _stretches(
-    rows: Sequence[Mapping[str, Any]], question: Question, served: Served, *, reach: int
-) -> list[Visible]:
-    """The stretch around each row, judged for all of them in one access before anything is counted.
+def _stretches(rows: Sequence[Mapping[str, Any]], view: View, served: Served, *, reach: int) -> list[Visible]:
+    """The stretch around each row, judged for all of them at once before anything is counted.
 
     What the caller may not see must not even take room.
     """
     order = served.reading_order.value
     stretches = [order.around(row["ordinal"], reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NONE]))
-    seen = everyone[
-        visible(
-            everyone,
-            signals=served.generation.signals,
-            vectors=served.generation.vectors,
-            selection=replace(question.selection, types=()),
-            now=question.now,
-        )
-    ]
+    seen = everyone[view.of_all_types().sees(everyone)]
     found = []
     for one in stretches:
         living = np.isin(one.ordinals, seen)
@@ -149,14 +134,11 @@ def _choose(
     )
 
 
-def _read(ordinals: Sequence[int], question: Question, served: Served) -> dict[int, Entry]:
+def _read(ordinals: Sequence[int], view: View, served: Served) -> dict[int, Entry]:
     """Entries of those that the caller may see."""
-    if not ordinals:
-        return {}
-    wanted = np.array(ordinals, np.int64)
-    selection = replace(question.selection, types=())
-    rows = stored_rows(served, wanted, selection, now=question.now, columns=COLUMNS)
-    return {row["ordinal"]: entry_of(row) for row in rows if selection.admits(row)}
+    view = view.of_all_types()
+    rows = stored_rows(served, np.array(ordinals, np.int64), view)
+    return {row["ordinal"]: entry_of(row) for row in rows if view.selection.admits(row)}
 
 
 def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Around:

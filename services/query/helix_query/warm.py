@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from helix_query.pool import SEARCHED
 from helix_query.question import Question
 from helix_query.recall import recall
@@ -70,7 +72,6 @@ def warm(
 
 def _some_tenant(generation: Generation) -> str:
     """A tenant with memories, so that the canary touches real postings; any token when there is none."""
-    rows = generation.vectors.take(
-        [generation.manifest.counts.signals - 1], columns=["tenant_id"]
-    ).to_pylist()
-    return str(rows[0]["tenant_id"]) if rows else CANARY_TENANT
+    newest = np.arange(generation.manifest.counts.signals)[-1:]
+    lines = generation.signals.lines(newest)
+    return str(lines[0]["tenant_id"]) if lines else CANARY_TENANT

@@ -1,8 +1,8 @@
 """One immutable segment of the signals: a folder of `.npy` files with one row per ordinal, ascending.
 
 `scalars` holds the ordinal and all scalar columns, because every file of a generation costs a sync;
-`vector` and `minhash` are files of their own, because they stay mapped. `signals` decides when
-segments are written and merged. A segment appears whole, by rename.
+`vector`, `minhash` and the `lines` are files of their own, because they stay mapped. `signals` decides
+when segments are written and merged. A segment appears whole, by rename.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_shared.artifacts.signal_columns import MATRICES, SCALARS
+from helix_shared.artifacts.lines import Lines, open_lines, write_gathered_lines, write_lines
+from helix_shared.artifacts.signal_columns import LINE, MATRICES, SCALARS
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Segment:
     ordinals: NDArray[np.int64]
     columns: Mapping[str, NDArray[np.generic]]
     scalars: NDArray[Any]
+    lines: Lines
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -69,14 +71,15 @@ def open_segment(folder: Path) -> Segment:
     try:
         arrays: dict[str, NDArray[Any]] = {name: _mapped(folder, name) for name in _FILES}
         status = (folder / f"{_SCALARS}.npy").stat()
+        lines = open_lines(folder)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
     scalars = arrays.pop(_SCALARS)
-    if scalars.dtype != _ROW or any(len(matrix) != len(scalars) for matrix in arrays.values()):
+    if scalars.dtype != _ROW or {len(scalars)} != {len(lines), *map(len, arrays.values())}:
         raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
     identity = (folder.name, status.st_dev, status.st_ino, status.st_mtime_ns)
     columns = {name: scalars[name] for name in SCALARS} | arrays
-    return Segment(folder, identity, np.ascontiguousarray(scalars["ordinal"]), columns, scalars)
+    return Segment(folder, identity, np.ascontiguousarray(scalars["ordinal"]), columns, scalars, lines)
 
 
 def write_segment(
@@ -92,6 +95,7 @@ def write_segment(
         np.save(staging / f"{_SCALARS}.npy", scalars)
         for name, dtype in MATRICES.items():
             np.save(staging / f"{name}.npy", np.asarray(columns[name][rows], dtype=dtype))
+        write_lines(staging, columns[LINE][rows].tolist())
     return open_segment(folder)
 
 
@@ -105,6 +109,7 @@ def merge_segments(folder: Path, segments: Sequence[Segment]) -> Segment:
             _write_gathered(
                 staging / f"{name}.npy", [segment.columns[name] for segment in segments], starts, rows
             )
+        write_gathered_lines(staging, [segment.lines for segment in segments], starts, rows)
     return open_segment(folder)
 
 

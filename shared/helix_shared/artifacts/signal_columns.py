@@ -1,4 +1,4 @@
-"""The columns of the signals: their names and types, and how a record becomes a row of them.
+"""The columns of the signals: their names and types, and how a record becomes a row and a line of them.
 
 `segments` stores them, `signals` serves them.
 """
@@ -9,11 +9,14 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow.compute as pc
 
+from helix_shared.artifacts.lines import lines_of
+from helix_shared.artifacts.selection import EVERYONE
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from numpy.typing import DTypeLike, NDArray
@@ -34,7 +37,16 @@ TIMES: Final = (
     "expires_at",
     "last_accessed_at",
 )
-CODES: Final = {"session_code": "session_id", "project_code": "project_id", "tenant_code": "tenant_id"}
+CODES: Final = {
+    "session_code": "session_id",
+    "project_code": "project_id",
+    "tenant_code": "tenant_id",
+    "owner_code": "owner",
+}
+AUDIENCE: Final = "audience_code"
+LINE: Final = "line"
+"""Bytes of a memory's line: a row of signals has one beside its columns."""
+_SEPARATOR: Final = "\x1f"
 
 SCALARS: Final[Mapping[str, DTypeLike]] = {
     "type_code": np.uint8,
@@ -47,6 +59,8 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "access_count": np.int32,
     "token_count": np.int32,
     **dict.fromkeys(CODES, np.int64),
+    # 0: everyone; else of the whole access list, which stands in the line
+    AUDIENCE: np.int64,
     "stream_sequence": np.int64,
 }
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32}
@@ -59,6 +73,11 @@ def code(text: str) -> int:
         return 0
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
+
+
+def audience_code(joined: str) -> int:
+    """Code of an access list, its names joined; 0 where everyone of the tenant is among them."""
+    return 0 if EVERYONE in joined.split(_SEPARATOR) else code(joined)
 
 
 def type_code(name: str) -> int:
@@ -75,6 +94,7 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
     bits = b"".join(records["minhash"].to_pylist())
     signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
     columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
+    columns[LINE] = lines_of(records)
     return records["ordinal"].to_numpy(), columns
 
 
@@ -84,15 +104,17 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
         return times
     if name in CODES:
         return _coded(records[CODES[name]])
+    if name == AUDIENCE:
+        return _coded(pc.binary_join(records["audience"], _SEPARATOR), audience_code)
     if name == "type_code":
         return np.array([type_code(value) for value in records["type"].to_pylist()], dtype=np.uint8)
     values: NDArray[np.generic] = records[name].to_numpy()
     return values
 
 
-def _coded(texts: pa.ChunkedArray) -> NDArray[np.int64]:
+def _coded(texts: pa.ChunkedArray, code_of: Callable[[str], int] = code) -> NDArray[np.int64]:
     encoded = texts.combine_chunks().dictionary_encode()
-    codes = np.array([code(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    codes = np.array([code_of(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
     picked: NDArray[np.int64] = codes[encoded.indices.to_numpy()] if len(texts) else codes
     return picked
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from helix_shared.artifacts.lines import ERASED
+from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     PREFIX,
     Segment,
@@ -25,6 +27,7 @@ from helix_shared.artifacts.segments import (
 )
 from helix_shared.artifacts.signal_columns import (
     COLUMNS,
+    LINE,
     MEMORY_TYPES,
     NO_TIME,
     SCALARS,
@@ -71,12 +74,12 @@ class SignalsWriter:
         return ordinal_count(self._segments)
 
     def append(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Add or replace rows; `columns` holds every column of `COLUMNS`, one row per ordinal.
+        """Add or replace rows; `columns` holds every column of `COLUMNS` and `LINE`, one row per ordinal.
 
         Raises:
             InvalidInputError: a column is missing or has another number of rows.
         """
-        for name in COLUMNS:
+        for name in (*COLUMNS, LINE):
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
@@ -89,6 +92,7 @@ class SignalsWriter:
             return
         shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
         blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
+        blank[LINE] = np.full(len(ordinals), ERASED, object)
         self._segments.append(write_segment(self._next_folder(), ordinals, blank))
         self._merge(0)
 
@@ -145,11 +149,14 @@ class Signals:
     session_code: NDArray[np.int64]
     project_code: NDArray[np.int64]
     tenant_code: NDArray[np.int64]
+    owner_code: NDArray[np.int64]
+    audience_code: NDArray[np.int64]
     stream_sequence: NDArray[np.int64]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
     """Row of an ordinal in the concatenated segments, -1 where it has none."""
+    members: Members
 
     @classmethod
     def open(cls, folder: Path, *, previous: Signals | None = None) -> Signals:
@@ -165,10 +172,20 @@ class Signals:
         if previous is not None and shared:
             flat = _continued(previous, segments, shared)
             if flat is not None:
-                return cls(**flat, segments=segments, starts=_starts(segments))
+                return cls._of(flat, segments, previous)
         flat = _empty(ordinal_count(segments))
         _apply(flat, segments, 0)
-        return cls(**flat, segments=segments, starts=_starts(segments))
+        return cls._of(flat, segments, None)
+
+    @classmethod
+    def _of(cls, flat: dict[str, NDArray[Any]], segments: list[Segment], previous: Signals | None) -> Signals:
+        known = np.full(len(flat["rows"]), _HOLE)
+        if previous is not None:
+            known[: len(previous)] = previous.rows
+        fresh = np.flatnonzero((known == _HOLE) & (flat["rows"] != _HOLE))
+        members = Members.none() if previous is None else previous.members
+        members = members.with_new(fresh, flat["tenant_code"][fresh])
+        return cls(**flat, segments=segments, starts=_starts(segments), members=members)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -195,6 +212,22 @@ class Signals:
             return np.empty(0, np.float32)
         scores: NDArray[np.float32] = self.vectors(ordinals) @ np.asarray(query, dtype=np.float32)
         return scores
+
+    def lines(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """What an answer shows of the memories of `ordinals`, in their order: `LINE_COLUMNS` and `ordinal`.
+
+        Ordinals without a row are left out.
+        """
+        known = ordinals[(ordinals >= 0) & (ordinals < len(self))]
+        rows = self.rows[known]
+        known, rows = known[rows != _HOLE], rows[rows != _HOLE]
+        origins = np.searchsorted(self.starts, rows, side="right") - 1
+        found = []
+        for ordinal, row, origin in zip(known.tolist(), rows.tolist(), origins.tolist(), strict=True):
+            line = self.segments[origin].lines.read(row - int(self.starts[origin]))
+            if line is not None:
+                found.append({"ordinal": ordinal, **line})
+        return found
 
     def _gather(self, name: str, ordinals: NDArray[np.int64]) -> NDArray[np.generic]:
         rows = self.rows[ordinals]

@@ -184,13 +184,16 @@ class VectorReader:
     def search(
         self,
         vector: NDArray[np.float32],
-        selection: Selection,
+        selection: Selection | None,
         *,
         limit: int,
         nprobes: int = 20,
         refine: int = 2,
     ) -> Hits:
         """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
+
+        Without a selection of all rows, hidden ones and those of all tenants included: the caller has to
+        judge them.
 
         `nprobes` partitions are looked at and `limit` x `refine` candidates rescored, both only
         where there is a vector index.
@@ -202,7 +205,9 @@ class VectorReader:
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
         search = self._table.search(query, vector_column_name="vector").distance_type("cosine")
-        search = search.where(filter_sql(selection), prefilter=True).select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
+        if selection is not None:
+            search = search.where(filter_sql(selection), prefilter=True)
+        search = search.select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
         rescored = self._indexed and self._cosines is not None
         if self._indexed:
             search = search.nprobes(max(1, nprobes))

@@ -8,6 +8,7 @@ import pytest
 
 from helix_query.probe import probe
 from helix_query.routing.anchors import anchor_of, anchored_window
+from helix_query.view import View
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.selection import Selection
 from helix_shared.timex import EARLIEST, LATEST
@@ -54,14 +55,8 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
     """The window of an anchored question."""
     anchor = anchor_of(query)
     assert anchor is not None
-    found = probe(
-        anchor.phrase,
-        selection,
-        lexicon=generation.lexicon,
-        signals=generation.signals,
-        vectors=generation.vectors,
-        now=NOW,
-    )
+    view = View.of(generation, selection, NOW)
+    found = probe(anchor.phrase, view, lexicon=generation.lexicon, now=NOW)
     return anchored_window(anchor, found, now=NOW)
 
 

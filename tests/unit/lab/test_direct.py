@@ -13,7 +13,6 @@ from helix_lab.direct import build_direct, corpus_folder, open_direct
 from helix_lab.handles import event_of
 from helix_lab.rehearsal import Rehearsal
 from helix_lab.vector_store import VectorStore
-from helix_query.columns import STORED_COLUMNS
 from helix_query.profile import load_profiles
 
 MARK = "zzleak"
@@ -45,7 +44,7 @@ def test_no_column_of_a_built_corpus_holds_an_id_of_the_set(
     with open_direct(small_set, home, models_dir, PROFILES) as corpus:
         generation = corpus.served.generation
         count = generation.manifest.counts.signals
-        rows = generation.vectors.take(np.arange(count), columns=STORED_COLUMNS).to_pylist()
+        rows = generation.vectors.take(np.arange(count)).to_pylist()
     assert len(rows) >= 72
     assert MARK not in str(rows)
     files = [path for path in corpus_folder(small_set, home, models_dir).rglob("*") if path.is_file()]

@@ -18,35 +18,30 @@ from helix_query.channels.dense import dense
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from numpy.typing import NDArray
 
-    from helix_shared.artifacts.selection import Selection
-    from helix_shared.artifacts.signals import Signals
+    from helix_query.view import View
     from helix_shared.artifacts.vectors import VectorReader
 
 
 def associative(
     vector: NDArray[np.float32],
-    selection: Selection,
+    view: View,
     *,
     nearest: Callable[[], Hits],
     vectors: VectorReader,
-    signals: Signals,
     patterns: int,
     beta: float,
     limit: int,
-    now: datetime,
 ) -> Hits:
-    """Up to `limit` memories of the selection, best first; the score is the cosine to the new state.
+    """Up to `limit` memories in sight, best first; the score is the cosine to the new state.
 
     The best `patterns` of `nearest` are the stored patterns; without any there are no hits.
     """
-    state = completed(vector, signals.vectors(nearest().ordinals[:patterns]), beta=beta)
+    state = completed(vector, view.signals.vectors(nearest().ordinals[:patterns]), beta=beta)
     if not state.any():
         return Hits.none()
-    return dense(state, selection, vectors=vectors, signals=signals, limit=limit, now=now)
+    return dense(state, view, vectors=vectors, limit=limit)
 
 
 def completed(

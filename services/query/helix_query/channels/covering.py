@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from helix_query.columns import alive
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from helix_query.view import View
     from helix_shared.artifacts.lexicon import LexiconReader, OrdinalSet
-    from helix_shared.artifacts.selection import Selection
-    from helix_shared.artifacts.signals import Signals
-    from helix_shared.artifacts.versions import Versions
 
 DEEPER: Final = (1, 4, 16)
 """How many times `limit` is asked for, one after the other, while what happened later takes the places."""
@@ -25,25 +20,22 @@ DEEPER: Final = (1, 4, 16)
 
 def covering(
     words: str,
-    selection: Selection,
+    view: View,
     *,
     lexicon: LexiconReader,
-    signals: Signals,
     limit: int,
     happened_by: int,
-    now: datetime,
-    past: Versions | None = None,
     known: OrdinalSet | None = None,
 ) -> Hits:
     """Up to `limit` memories that had happened by `happened_by` (microseconds); the score is the coverage.
 
-    1 is every word that any memory holds, each by its rarity. `known` and `past` as in `lexical`.
+    1 is every word that any memory holds, each by its rarity. `known` as in `lexical`.
     """
     kept = Hits.none()
     for times in DEEPER:
-        hits = lexicon.covering(words, selection, limit=limit * times, within=known)
-        living = alive(signals, hits.ordinals, now=now, past=past)
-        living &= signals.occurred_at[hits.ordinals] <= happened_by
+        hits = lexicon.covering(words, view.selection, limit=limit * times, within=known)
+        living = view.alive(hits.ordinals)
+        living &= view.signals.occurred_at[hits.ordinals] <= happened_by
         kept = Hits(hits.ordinals[living][:limit], hits.scores[living][:limit])
         if len(kept) == limit or len(hits) < limit * times:
             break

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_query.columns import NONE, living_hits
+from helix_query.columns import NONE
+from helix_query.view import seen_hits
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.view import View
     from helix_shared.artifacts.lexicon import FieldWeights, LexiconReader, OrdinalSet
     from helix_shared.artifacts.ranking import Hits
-    from helix_shared.artifacts.selection import Selection
-    from helix_shared.artifacts.signals import Signals
-    from helix_shared.artifacts.versions import Versions
 
 
 def lexical(
     query: str,
-    selection: Selection,
+    view: View,
     *,
     lexicon: LexiconReader,
-    signals: Signals,
     limit: int,
     weights: FieldWeights,
-    now: datetime,
-    past: Versions | None = None,
     known: OrdinalSet | None = None,
     already: NDArray[np.int64] = NONE,
 ) -> Hits:
-    """Up to `limit` memories of the selection, best first; the score is BM25.
+    """Up to `limit` memories in sight, best first; the score is BM25.
 
-    Those of `already` come on top of the limit. With `past` as of `now`: among the `known`. The lexicon
-    holds the latest versions only, so what was superseded since is for the dense channel to find.
+    Those of `already` come on top of the limit. Of a past moment among the `known`. The lexicon holds the
+    latest versions only, so what was superseded since is for the dense channel to find.
     """
-    return living_hits(
-        lambda count: lexicon.search(query, selection, limit=count, weights=weights, within=known),
-        signals,
+    return seen_hits(
+        lambda count: lexicon.search(query, view.selection, limit=count, weights=weights, within=known),
+        view.alive,
         limit=limit,
-        now=now,
-        past=past,
         already=already,
     )

@@ -1,0 +1,91 @@
+"""Who sees what: the view judges from columns what the selection says of a row, on every dense way."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_query.channels import dense as channel
+from helix_query.channels.dense import dense
+from helix_query.view import View
+from helix_shared.artifacts.generation import Generation
+from helix_shared.artifacts.selection import Selection
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+OWNERS = ("", "ada", "bob")
+WAYS = ((0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 999, 1e-9))
+AUDIENCES = (["*"], ["ops"], ["dev", "ops"], ["dev"])
+TYPES = ("episodic", "semantic", "decision")
+
+
+@pytest.fixture(scope="module")
+def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Two tenants, three owners, four access lists, three types, sessions and days; some hidden."""
+    rows = [
+        {
+            "text": f"note {number} about the garden",
+            "tenant_id": "acme" if number % 3 else "other",
+            "owner": OWNERS[number % 5 % 3],
+            "audience": AUDIENCES[number // 3 % 4],
+            "type": TYPES[number % 7 % 3],
+            "session_id": f"s{number % 4}",
+            "occurred_at": NOW - timedelta(days=number),
+            "hidden": number % 11 == 0,
+        }
+        for number in range(120)
+    ]
+    folder = tmp_path_factory.mktemp("view")
+    corpus = corpus_type.create(folder / "data", encoder)
+    corpus.add(rows)
+    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
+    yield opened
+    opened.close()
+    corpus.live.close()
+
+
+SELECTIONS = st.builds(
+    Selection,
+    tenant_id=st.sampled_from(["acme", "other", "nobody"]),
+    user_id=st.sampled_from(["", "ada", "eve"]),
+    principals=st.sets(st.sampled_from(["ops", "dev", "sales"])).map(tuple),
+    types=st.sets(st.sampled_from(TYPES), max_size=2).map(tuple),
+    session_ids=st.sets(st.sampled_from(["s0", "s1", "s9"]), max_size=2).map(tuple),
+    event_after=st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days)),
+    event_before=st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days)),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(selection=SELECTIONS)
+def test_the_view_sees_what_the_selection_admits(generation: Generation, selection: Selection) -> None:
+    """Exactly the rows, as the vector table has them, that are not hidden and that `admits` lets in."""
+    every = np.arange(120)
+    rows = {row["ordinal"]: row for row in generation.vectors.take(every).to_pylist()}
+    expected = [o for o in every.tolist() if not rows[o]["hidden"] and selection.admits(rows[o])]
+    view = View.of(generation, selection, NOW)
+    assert every[view.sees(every)].tolist() == expected
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    selection=SELECTIONS, way=st.sampled_from([(0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 999, 1e-9)])
+)
+def test_all_ways_of_the_dense_channel_find_the_same(
+    generation: Generation, selection: Selection, way: tuple[int, int, float]
+) -> None:
+    """Unfiltered and judged, filtered by the engine, or compared one by one: the best ten are the same."""
+    query = generation.signals.vectors(np.array([17]))[0]
+    view = View.of(generation, selection, NOW)
+    seen = np.arange(120)[view.sees(np.arange(120))]
+    expected = np.sort(generation.signals.cosines(query, seen))[::-1][:10]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in zip(("LISTED", "COMPARED", "BROAD"), way, strict=True):
+            patch.setattr(channel, name, value)
+        hits = dense(query, view, vectors=generation.vectors, limit=10)
+    assert set(hits.ordinals.tolist()) <= set(seen.tolist())
+    np.testing.assert_allclose(hits.scores, expected, atol=1e-5)

@@ -1,0 +1,100 @@
+"""The lines: what an answer shows comes back as it was stored, through merges, and is gone when erased."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_shared.artifacts.lines import (
+    LINE_COLUMNS,
+    Lines,
+    lines_of,
+    open_lines,
+    write_gathered_lines,
+    write_lines,
+)
+from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
+from helix_shared.errors import CorruptArtifactError
+
+Records = Callable[[list[dict[str, Any]]], pa.Table]
+
+
+def test_a_line_holds_the_columns_of_its_record(records: Records) -> None:
+    """All of `LINE_COLUMNS`, as JSON that a person can read."""
+    table = records([{"text": 'Zoë said:\n"it\'s {here}"', "audience": ["ops", "dev"]}])
+    line = json.loads(lines_of(table)[0])
+    assert tuple(line) == LINE_COLUMNS
+    assert line["text"] == 'Zoë said:\n"it\'s {here}"'
+    assert line["audience"] == ["ops", "dev"]
+
+
+def test_memories_come_back_in_the_order_asked(tmp_path: Path, records: Records) -> None:
+    """Across segments, the newest version of each, without those that have no row."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(records([{"text": f"text {number}"} for number in range(9)])))
+    writer.append(*signals_of(records([{"ordinal": 4, "text": "text 4, corrected"}])))
+    signals = Signals.open(tmp_path / "s")
+    assert len(signals.segments) == 2
+    found = signals.lines(np.array([7, 4, 99, -1, 0]))
+    assert [(line["ordinal"], line["text"]) for line in found] == [
+        (7, "text 7"),
+        (4, "text 4, corrected"),
+        (0, "text 0"),
+    ]
+
+
+def test_of_an_erased_memory_no_byte_is_left(tmp_path: Path, records: Records) -> None:
+    """Neither in an answer nor in a file."""
+    writer = SignalsWriter.open(tmp_path / "s")
+    writer.append(*signals_of(records([{"text": "keep"}, {"text": "canary-7"}, {"text": "also"}])))
+    writer.erase(np.array([1]))
+    signals = Signals.open(tmp_path / "s")
+    assert [line["text"] for line in signals.lines(np.arange(3))] == ["keep", "also"]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"canary-7" in path.read_bytes()]
+
+
+def test_a_cut_file_is_corrupt(tmp_path: Path, records: Records) -> None:
+    """A segment whose lines end elsewhere than they should is never read."""
+    SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{}, {}])))
+    file = tmp_path / "s" / "seg-000001" / "lines.jsonl"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(CorruptArtifactError, match="cannot be read"):
+        Signals.open(tmp_path / "s")
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sources=st.lists(
+        st.lists(st.binary(max_size=4).filter(lambda b: b"\n" not in b)), min_size=1, max_size=3
+    ),
+    seed=st.integers(0, 999),
+)
+def test_gathering_is_picking_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, sources: list[list[bytes]], seed: int
+) -> None:
+    """Runs of rows are copied as stretches; the result is that of picking every row alone."""
+    opened: list[Lines] = []
+    for lines in sources:
+        folder = tmp_path_factory.mktemp("source")
+        write_lines(folder, lines)
+        opened.append(open_lines(folder))
+    flat = [line for lines in sources for line in lines]
+    starts = np.cumsum([0, *map(len, sources)])
+    drawn = np.random.default_rng(seed)
+    rows = (
+        np.sort(drawn.choice(len(flat), drawn.integers(0, len(flat) + 1), replace=False))
+        if flat
+        else starts[:0]
+    )
+    target = tmp_path_factory.mktemp("target")
+    write_gathered_lines(target, opened, starts, rows)
+    gathered = open_lines(target)
+    assert [gathered.line(row) for row in range(len(gathered))] == [flat[row] for row in rows]
