@@ -279,6 +279,7 @@ class Binding:
         if constants.memory is None and constants.answer is None:
             return None
         lexicon, order = self.served.generation.lexicon, np.argsort(pool.ordinals)
+        scopes = lexicon.scopes(self.question.selection)
         ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
         found = answer_features(
             pool,
@@ -286,8 +287,8 @@ class Binding:
             np.array([found.score for found in rows]),
             retrieved,
             rarities=[
-                rarity(lexicon.document_frequency(word), lexicon.count)
-                for word in lexicon.terms(self.question.query)
+                rarity(scopes.holding("text", word), scopes.size)
+                for word in lexicon.terms(self.question.query, scopes)
             ],
             intents=way.intents,
         )

@@ -18,13 +18,14 @@ from helix_shared.artifacts.signals import NO_TIME
 if TYPE_CHECKING:
     from helix_query.view import View
     from helix_shared.artifacts.lexicon import LexiconReader
+    from helix_shared.artifacts.lexicon_scopes import OpenScopes
     from helix_shared.artifacts.signals import Signals
 
 LIMIT: Final = 3
 TEXT_ALONE: Final = FieldWeights(text=1.0, context=0.0, expansions=0.0, exact=0.0)
 COMMON_SHARE: Final = 0.03
 COMMON_COUNT: Final = 20
-"""A word that more than this share of all memories hold, and this many or half of a few, tells no event."""
+"""A word in more than this share of what the caller sees, and in so many or half of a few, tells nothing."""
 TEXT_CHARACTERS: Final = 4_000
 """Of a memory; an event stands in its beginning or the memory is not about it."""
 _DAY: Final = timedelta(days=1)
@@ -35,7 +36,7 @@ def probe(phrase: str, view: View, *, lexicon: LexiconReader, now: datetime) -> 
 
     Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
     """
-    weights, rare_words = _rarity(phrase, lexicon)
+    weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(view.selection))
     if not rare_words:
         return Probed(weights)
     hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ALONE)
@@ -44,15 +45,15 @@ def probe(phrase: str, view: View, *, lexicon: LexiconReader, now: datetime) -> 
     return Probed(weights, [memory for memory in dated if memory.start <= now])
 
 
-def _rarity(phrase: str, lexicon: LexiconReader) -> tuple[dict[str, float], str]:
+def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[dict[str, float], str]:
     """Rarity of the words that are not common, and those words as written.
 
     No words to search for when one of them is in no memory: then none can hold them all.
     """
-    count = lexicon.count
+    count = scopes.size
     most = max(COMMON_SHARE * count, min(COMMON_COUNT, count / 2))
-    written = {term: word for word in phrase.split() for term in lexicon.terms(word)}
-    frequency = {term: lexicon.document_frequency(term) for term in written}
+    written = {term: word for word in phrase.split() for term in lexicon.terms(word, scopes)}
+    frequency = {term: scopes.holding("text", term) for term in written}
     rare = {term: number for term, number in frequency.items() if number <= most}
     weights = {term: rarity(number, count) for term, number in rare.items()}
     words = dict.fromkeys(written[term] for term in rare) if all(rare.values()) else ()

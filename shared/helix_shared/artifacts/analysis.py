@@ -12,8 +12,8 @@ from typing import Final
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-ANALYSER: Final = "helix_english"
-"""Name under which the index knows the analyser; a change of the rules needs a new name."""
+ANALYSER: Final = "helix_scoped_english"
+"""Name under which the index knows how its terms were made; a change of the rules needs a new name."""
 
 MOST_TOKEN_BYTES: Final = 64
 
@@ -42,6 +42,11 @@ def english() -> TextAnalyzer:
     ):
         builder = builder.filter(step)
     return builder.build()
+
+
+def spaced() -> TextAnalyzer:
+    """What the index itself applies to words that are analysed already: it parts them at the spaces."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def stems(text: str) -> list[str]:

@@ -1,8 +1,9 @@
 """The lexicon: BM25 over text, context and expansions, and over exact tokens; writer and reader.
 
-The only place that knows tantivy (with its query builder and files). Documents are the visible
-memories: consolidation deletes a memory that is superseded or deleted. Speaker, title and text of
-a memory share the field `text`, because a question names a speaker or a title as readily as a word.
+The only place that knows tantivy (with its query builder, scopes and files). Documents are the visible
+memories, once for every scope they stand in: consolidation deletes a memory that is superseded or deleted.
+Speaker, title and text of a memory share the field `text`, because a question names a speaker or a title as
+readily as a word.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from tantivy import Document, Index, Query, Schema
+from tantivy import Document, Index, Query, Schema, Searcher
 
-from helix_shared.artifacts.analysis import ANALYSER, english, rarity, storable
+from helix_shared.artifacts.analysis import ANALYSER, rarity, spaced, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
-from helix_shared.artifacts.lexicon_files import link_commit, symlink_farm
+from helix_shared.artifacts.lexicon_files import document_count, link_commit, symlink_farm
 from helix_shared.artifacts.lexicon_query import (
+    COPY,
+    EXACT,
     WORD_FIELDS,
     FieldWeights,
     OrdinalSet,
+    copies_query,
     covering_query,
     filter_value,
-    holding_query,
     lexicon_query,
     lexicon_schema,
 )
+from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes, scopes_of
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -105,7 +109,7 @@ class LexiconWriter:
     def __init__(self, folder: Path, index: Index) -> None:
         self._folder = folder
         self._index = index
-        self._index.register_tokenizer(ANALYSER, english())
+        self._index.register_tokenizer(ANALYSER, spaced())
         self._writer = index.writer(_HEAP_BYTES, 1)
 
     @classmethod
@@ -125,15 +129,16 @@ class LexiconWriter:
 
     @property
     def count(self) -> int:
-        """Documents of the last commit."""
+        """Memories of the last commit."""
         self._index.reload()
-        return int(self._index.searcher().num_docs)
+        return _memories(self._index.searcher(), self._index.schema)
 
     def upsert(self, rows: Sequence[LexiconEntry]) -> None:
         """Insert or replace documents by ordinal; visible after `commit`."""
         self.delete([row.ordinal for row in rows])
         for row in {row.ordinal: row for row in rows}.values():
-            self._writer.add_document(_document(row))
+            for document in _documents(row):
+                self._writer.add_document(document)
 
     def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
         """Remove documents; gone after `commit`."""
@@ -173,32 +178,29 @@ class LexiconReader:
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
+            self._documents = document_count(folder)
+            self.count = _memories(self._searcher, self._schema)
+            """Memories."""
         except BaseException:
             self.close()
             raise
-        self._analyser = english()
 
-    @property
-    def count(self) -> int:
-        """Documents."""
-        return int(self._searcher.num_docs)
+    def scopes(self, selection: Selection) -> OpenScopes:
+        """What is open to the caller of a selection: how much there is, and how many hold a word."""
+        return OpenScopes.of(selection, documents=self._documents, frequency=self._searcher.doc_freq)
 
-    def terms(self, query: str) -> list[str]:
+    def terms(self, query: str, scopes: OpenScopes) -> list[str]:
         """Analysed words of a query in order of appearance, none twice; at most `MOST_WORDS`.
 
-        Of more words the rarest are kept, words no text holds being the first to go.
+        Of more words the rarest in the scopes are kept, words no text holds being the first to go.
         """
-        words = list(dict.fromkeys(self._analyser.analyze(storable(query[:QUERY_CHARACTERS]))))
+        words = list(dict.fromkeys(stems(query[:QUERY_CHARACTERS])))
         if len(words) <= MOST_WORDS:
             return words
-        frequency = {word: self.document_frequency(word) for word in words[:_CANDIDATE_TERMS]}
+        frequency = {word: scopes.holding("text", word) for word in words[:_CANDIDATE_TERMS]}
         rarest = sorted(frequency, key=lambda word: (frequency[word] == 0, frequency[word]))
         kept = set(rarest[:MOST_WORDS])
         return [word for word in words if word in kept]
-
-    def document_frequency(self, term: str) -> int:
-        """Documents of all tenants whose text holds an analysed term."""
-        return int(self._searcher.doc_freq("text", term))
 
     def search(
         self,
@@ -219,49 +221,45 @@ class LexiconReader:
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
         exact = exact_tokens(storable(query[:QUERY_CHARACTERS]))[:MOST_EXACT]
-        wanted = lexicon_query(
-            self._schema, self.terms(query), exact, selection, weights=weights, within=within
+        scopes = self.scopes(selection)
+        words = self.terms(query, scopes)
+        wanted = lexicon_query(self._schema, words, exact, scopes, selection, weights=weights, within=within)
+        return Hits.none() if wanted is None else self._found(wanted, scopes, limit)
+
+    def _found(self, wanted: Query, scopes: OpenScopes, limit: int, *, scale: float = 1.0) -> Hits:
+        # tantivy reserves memory for its limit, so it never exceeds the documents there are
+        most = min(limit * max(scopes.lists, 1), scopes.size)
+        hits = self._searcher.search(wanted, limit=most, count=False).hits
+        ordinals = np.array(
+            self._searcher.fast_field_values("ordinal", [place for _, place in hits]), np.int64
         )
-        if wanted is None or not self.count:
-            return Hits.none()
-        return self._found(wanted, limit)
-
-    def _selected(self, word: str | None, selection: Selection) -> int:
-        """How many memories of the selection hold an analysed word; of None, how many there are."""
-        wanted = holding_query(self._schema, word, selection)
-        # the engine's own types do not know the count it gives
-        found: Any = self._searcher.search(wanted, limit=1, count=True)
-        return int(found.count or 0)
-
-    def _found(self, wanted: Query, limit: int, *, scale: float = 1.0) -> Hits:
-        # tantivy reserves memory for `limit`, so it never exceeds the documents there are
-        hits = self._searcher.search(wanted, limit=min(limit, self.count), count=False).hits
-        ordinals = self._searcher.fast_field_values("ordinal", [address for _, address in hits])
         scores = np.fromiter((score * scale for score, _ in hits), np.float32, len(hits))
-        return Hits.ranked(np.asarray(ordinals, dtype=np.int64), scores, limit=limit)
+        if scopes.lists:
+            # found once for every name of its access list that the caller goes by; the best comes first
+            _, first = np.unique(ordinals, return_index=True)
+            ordinals, scores = ordinals[first], scores[first]
+        return Hits.ranked(ordinals, scores, limit=limit)
 
     def covering(
         self, query: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
     ) -> Hits:
         """The `limit` selected memories whose text holds most of the words of `query`; 1 is all of them.
 
-        A word counts by its rarity, once, however often it stands there, and by its rarity among the
-        selected memories alone: a score must not tell whether another tenant, or a memory hidden from the
-        caller, holds a word. One that none of them holds counts nothing.
+        A word counts by its rarity, once, however often it stands there. One that nothing in the open scopes
+        holds counts nothing.
 
         Raises:
             InvalidInputError: a limit out of bounds.
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
-        words = self.terms(query)
-        count = self._selected(None, selection)
-        frequency = {word: self._selected(word, selection) for word in words}
-        weights = {word: rarity(found, count) for word, found in frequency.items() if found}
+        scopes = self.scopes(selection)
+        frequency = {word: scopes.holding("text", word) for word in self.terms(query, scopes)}
+        weights = {word: rarity(found, scopes.size) for word, found in frequency.items() if found}
         if not weights:
             return Hits.none()
-        wanted = covering_query(self._schema, weights, selection, within=within)
-        return self._found(wanted, limit, scale=1.0 / sum(weights.values()))
+        wanted = covering_query(self._schema, weights, scopes, selection, within=within)
+        return self._found(wanted, scopes, limit, scale=1.0 / sum(weights.values()))
 
     def warm(self) -> None:
         """Touch what the first search would wait for."""
@@ -282,37 +280,42 @@ def _open_index(folder: Path) -> Index:
 def _check_fields(schema: Schema, folder: Path) -> None:
     """Refuse an index of an older layout: a query on a field it lacks would fail one by one."""
     try:
-        for name in WORD_FIELDS:
+        for name in (*WORD_FIELDS, SCOPE):
             Query.term_query(schema, name, "", "basic")
     except ValueError as error:
         reason = f"lexicon has another layout than this version: {folder}; rebuild from the log"
         raise CorruptArtifactError(reason) from error
 
 
-def _document(row: LexiconEntry) -> Document:
-    document = Document()
-    document.add_integer("ordinal", row.ordinal)
-    document.add_integer("event_at", row.event_at)
-    for field, value in _texts(row):
-        document.add_text(field, value)
-    return document
+def _memories(searcher: Searcher, schema: Schema) -> int:
+    # the engine's own types do not know the count it gives
+    copies: Any = searcher.search(copies_query(schema), limit=1, count=True)
+    return int(searcher.num_docs) - int(copies.count or 0)
 
 
-def _texts(row: LexiconEntry) -> Iterator[tuple[str, str]]:
-    for field, texts in (
-        ("text", (row.speaker, row.title, row.text)),
-        ("context" if row.role or row.speaker else "section", (row.context,)),
-        ("expansions", row.expansions),
-    ):
-        yield from ((field, storable(text)) for text in texts if text)
+def _documents(row: LexiconEntry) -> Iterator[Document]:
+    """One document for each scope of a memory."""
+    words = [
+        (field, [stem for text in texts if text for stem in stems(text)])
+        for field, texts in (
+            ("text", (row.speaker, row.title, row.text)),
+            ("context" if row.role or row.speaker else "section", (row.context,)),
+            ("expansions", row.expansions),
+        )
+    ]
     exact = dict.fromkeys(token for text in (row.title, row.text) for token in exact_tokens(storable(text)))
-    yield from (("exact", token) for token in exact)
-    filters = {
-        "tenant": (row.tenant_id,),
-        "owner": (row.owner,),
-        "audience": row.audience,
-        "type": (row.type,),
-        "project": (row.project_id,),
-        "session": (row.session_id,),
-    }
-    yield from ((field, filter_value(value)) for field, values in filters.items() for value in values)
+    for number, key in enumerate(scopes_of(row.tenant_id, row.owner, row.audience)):
+        document = Document()
+        document.add_integer("ordinal", row.ordinal)
+        document.add_integer("event_at", row.event_at)
+        for field, tokens in words:
+            if tokens:
+                document.add_text(field, key + f" {key}".join(tokens))
+        for token in exact:
+            document.add_text(EXACT, key + token)
+        document.add_text(SCOPE, key)
+        if number:
+            document.add_text(COPY, filter_value(COPY))
+        for field, value in (("type", row.type), ("project", row.project_id), ("session", row.session_id)):
+            document.add_text(field, filter_value(value))
+        yield document

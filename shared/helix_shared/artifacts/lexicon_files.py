@@ -48,6 +48,19 @@ def link_commit(source: Path, target: Path) -> None:
     raise TemporaryError("lexicon is merging and could not be linked; publish again", delay_seconds=1)
 
 
+def document_count(folder: Path) -> int:
+    """Documents of the index as the engine counts them for BM25: deleted ones too, until merged away.
+
+    Raises:
+        CorruptArtifactError: the list of its segments cannot be read.
+    """
+    try:
+        segments = json.loads((folder / META).read_bytes())["segments"]
+        return sum(int(segment["max_doc"]) for segment in segments)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
+
+
 def symlink_farm(source: Path, scratch: Path | None) -> Path:
     """A new folder with a symbolic link to every file of `source`; tantivy puts its lock there.
 

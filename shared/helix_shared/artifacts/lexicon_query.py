@@ -1,7 +1,8 @@
-"""Texts and selections as tantivy queries, built from terms; no query parser is ever involved.
+"""Words and selections as tantivy queries, built from terms; no query parser is ever involved.
 
-`lexicon` runs what this builds. The words score (BM25, summed over fields with their weights), the
-selection only admits: it is held at a constant score of zero, and the tenant stands outermost.
+`lexicon` runs what this builds. The words score (BM25, summed over fields with their weights) in the scopes
+that are open to the caller (`lexicon_scopes`); what else a selection asks for only admits: it is held at a
+constant score of zero.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
 from helix_shared.artifacts.analysis import ANALYSER
+from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.vector_filter import microseconds
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 WORD_FIELDS: Final = ("text", "context", "section", "expansions")
 """`context` are the turns around a turn, `section` is what surrounds a piece of a longer text."""
-FILTER_FIELDS: Final = ("tenant", "owner", "audience", "type", "project", "session")
+EXACT: Final = "exact"
+COPY: Final = "copy"
+"""Marks all documents of a memory but its first."""
+FILTER_FIELDS: Final = ("type", "project", "session")
 
 _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
@@ -52,7 +57,7 @@ def lexicon_schema() -> Schema:
     builder = SchemaBuilder()
     for name in WORD_FIELDS:
         builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
-    for name in ("exact", *FILTER_FIELDS):
+    for name in (EXACT, SCOPE, COPY, *FILTER_FIELDS):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("ordinal", indexed=True, fast=True)
     builder.add_integer_field("event_at", fast=True)
@@ -68,12 +73,13 @@ def lexicon_query(
     schema: Schema,
     words: Sequence[str],
     exact: Sequence[str],
+    scopes: OpenScopes,
     selection: Selection,
     *,
     weights: FieldWeights,
     within: OrdinalSet | None = None,
 ) -> Query | None:
-    """Documents the selection admits that hold any of the words or exact tokens; None: nothing asked.
+    """Documents of the open scopes that hold any of the words or exact tokens; None: there are none.
 
     `within` admits these ordinals alone.
     """
@@ -82,58 +88,64 @@ def lexicon_query(
         "context": (weights.context, words),
         "section": (weights.section, words),
         "expansions": (weights.expansions, words),
-        "exact": (weights.exact, exact),
+        EXACT: (weights.exact, exact),
     }
     scored = [
-        (Occur.Should, Query.boost_query(Query.term_query(schema, field, term, "freq"), weight))
-        for field, (weight, terms) in by_field.items()
+        Query.boost_query(Query.term_query(schema, field, term, "freq"), weight * factor)
+        for field, (weight, tokens) in by_field.items()
         if weight > 0
-        for term in terms
+        for token in tokens
+        for term, factor in scopes.terms(field, token)
     ]
     return _admitted(schema, scored, selection, within) if scored else None
 
 
 def covering_query(
-    schema: Schema, weights: Mapping[str, float], selection: Selection, *, within: OrdinalSet | None = None
+    schema: Schema,
+    weights: Mapping[str, float],
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    within: OrdinalSet | None = None,
 ) -> Query:
-    """Documents the selection admits, each scored with the sum of the `weights` of the words its text holds.
+    """Documents of the open scopes, each scored with the sum of the `weights` of the words its text holds.
 
     How often a word stands there and how long the text is make no difference.
     """
     scored = [
-        (Occur.Should, Query.const_score_query(Query.term_query(schema, "text", word, "basic"), weight))
+        Query.const_score_query(Query.term_query(schema, "text", term, "basic"), weight)
         for word, weight in weights.items()
+        for term, _ in scopes.terms("text", word)
     ]
     return _admitted(schema, scored, selection, within)
 
 
-def holding_query(schema: Schema, word: str | None, selection: Selection) -> Query:
-    """Documents the selection admits whose text holds an analysed word; None: all it admits."""
-    held = Query.all_query() if word is None else Query.term_query(schema, "text", word, "basic")
-    return _admitted(schema, [(Occur.Should, held)], selection, None)
+def copies_query(schema: Schema) -> Query:
+    """All documents that are not their memory's first."""
+    return Query.term_query(schema, COPY, filter_value(COPY), "basic")
 
 
 def _admitted(
-    schema: Schema, scored: Sequence[tuple[Occur, Query]], selection: Selection, within: OrdinalSet | None
+    schema: Schema, scored: Sequence[Query], selection: Selection, within: OrdinalSet | None
 ) -> Query:
-    admitted = [(Occur.Must, _silent(clause)) for clause in _clauses(schema, selection)]
+    held = Query.boolean_query([(Occur.Should, query) for query in scored])
+    admitting = [*_clauses(schema, selection)]
     if within is not None:
-        admitted.append((Occur.Must, _silent(_among(schema, within))))
-    inner = Query.boolean_query([(Occur.Must, Query.boolean_query(list(scored))), *admitted])
-    tenant = _silent(_any_of(schema, "tenant", (selection.tenant_id,)))
-    return Query.boolean_query([(Occur.Must, inner), (Occur.Must, tenant)])
+        admitting.append(_among(schema, within))
+    if not admitting:
+        return held
+    silent = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in admitting]
+    return Query.boolean_query([(Occur.Must, held), *silent])
 
 
 def _clauses(schema: Schema, selection: Selection) -> Iterable[Query]:
-    yield _any_of(schema, "owner", selection.owners)
-    yield _any_of(schema, "audience", selection.audiences)
     for field, values in (
         ("type", selection.types),
         ("project", selection.project_ids),
         ("session", selection.session_ids),
     ):
         if values:
-            yield _any_of(schema, field, values)
+            yield Query.term_set_query(schema, field, [filter_value(value) for value in values])
     if selection.event_after is not None or selection.event_before is not None:
         yield _between(schema, selection.event_after, selection.event_before)
 
@@ -164,11 +176,3 @@ def _among(schema: Schema, within: OrdinalSet) -> Query:
         return below
     also = Query.term_set_query(schema, "ordinal", list(within.also))
     return Query.boolean_query([(Occur.Should, below), (Occur.Should, also)])
-
-
-def _any_of(schema: Schema, field: str, values: Iterable[str]) -> Query:
-    return Query.term_set_query(schema, field, [filter_value(value) for value in values])
-
-
-def _silent(query: Query) -> Query:
-    return Query.const_score_query(query, 0.0)

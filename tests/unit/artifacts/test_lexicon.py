@@ -60,7 +60,10 @@ def test_words_are_found_stemmed_and_in_any_case(tmp_path: Path, writer: Lexicon
     """Documents and queries go through the same analyser."""
     reader = read(tmp_path, writer, entry(0, text="She was RUNNING marathons"), entry(1, text="a quiet day"))
     assert found(reader, "who runs a Marathon?") == [0]
-    assert reader.terms("She was RUNNING the marathons, running") == ["run", "marathon"]
+    assert reader.terms("She was RUNNING the marathons, running", reader.scopes(Selection("acme"))) == [
+        "run",
+        "marathon",
+    ]
 
 
 def test_speaker_and_title_are_searched_with_the_text(tmp_path: Path, writer: LexiconWriter) -> None:
@@ -155,14 +158,14 @@ def test_hostile_text_is_only_text(tmp_path: Path, writer: LexiconWriter, query:
     hits = reader.search(query, ACME, limit=10)
     assert set(hits.ordinals.tolist()) <= {1}
     assert time.perf_counter() - started < 1
-    assert len(reader.terms(query)) <= 48
+    assert len(reader.terms(query, reader.scopes(Selection("acme")))) <= 48
 
 
 def test_of_too_many_words_the_rarest_known_ones_are_kept(tmp_path: Path, writer: LexiconWriter) -> None:
     """A long query is cut to the words that decide."""
     common = " ".join(f"common{number}" for number in range(100))
     reader = read(tmp_path, writer, *(entry(n, text=common) for n in range(3)), entry(3, text="needle"))
-    terms = reader.terms(f"unseen {common} needle")
+    terms = reader.terms(f"unseen {common} needle", reader.scopes(Selection("acme")))
     assert len(terms) == 48
     assert "needl" in terms
     assert "unseen" not in terms

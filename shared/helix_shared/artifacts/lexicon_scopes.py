@@ -1,0 +1,91 @@
+"""Scopes of the lexicon: every term is kept apart by who may see it, so a search needs no filter for that.
+
+A scope is a tenant, an owner (or nobody) and one name of an access list (or everyone). Its key stands in
+front of every term of its documents. A caller's search is the union over the scopes open to it: the engine
+may skip what cannot win (block-max WAND), which a filter forbids and which makes it ten times as fast; and
+document frequencies are counted among what the caller sees, so no score tells of anything else.
+A memory with an access list stands there once for every name on it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.artifacts.analysis import rarity
+from helix_shared.artifacts.selection import EVERYONE, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KEY_BYTES: Final = 9
+KEY_CHARACTERS: Final = 12
+SCOPE: Final = "scope"
+"""Field with the key of a document's scope."""
+
+Frequency = Callable[[str, str], int]
+"""Documents of the whole index that hold a term, by field and term, deleted ones included."""
+
+
+def scope_key(tenant_id: str, owner: str, audience: str) -> str:
+    """12 characters in front of every term of a scope; of two scopes equal with a chance of 2^-72."""
+    joined = f"{tenant_id}\x1f{owner}\x1f{audience}".encode("utf-8", "surrogatepass")
+    return base64.b64encode(hashlib.blake2b(joined, digest_size=KEY_BYTES).digest(), b"-_").decode()
+
+
+def scopes_of(tenant_id: str, owner: str, audience: Sequence[str]) -> tuple[str, ...]:
+    """Keys of the scopes a memory stands in: one, or one for every name of its access list."""
+    names = (EVERYONE,) if EVERYONE in audience else tuple(dict.fromkeys(audience))
+    return tuple(scope_key(tenant_id, owner, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenScopes:
+    """The scopes open to a caller that hold anything, with the statistics that BM25 needs of them.
+
+    `documents` of the index are all there are, deleted ones included, as the engine counts them.
+    """
+
+    sizes: Mapping[str, int]
+    """Documents by key."""
+    lists: int
+    """How many names of access lists are among them: as often a memory may be found."""
+    documents: int
+    frequency: Frequency
+
+    @classmethod
+    def of(cls, selection: Selection, *, documents: int, frequency: Frequency) -> OpenScopes:
+        """Those of a selection."""
+        sizes: dict[str, int] = {}
+        names: set[str] = set()
+        for owner, name in product(selection.owners, selection.audiences):
+            key = scope_key(selection.tenant_id, owner, name)
+            if size := frequency(SCOPE, key):
+                sizes[key] = size
+                names.add(name)
+        return cls(sizes, len(names - {EVERYONE}), documents, frequency)
+
+    @property
+    def size(self) -> int:
+        """Documents in all of them."""
+        return sum(self.sizes.values())
+
+    def holding(self, field: str, token: str) -> int:
+        """Documents in all of them whose field holds a token."""
+        return sum(self.frequency(field, key + token) for key in self.sizes)
+
+    def terms(self, field: str, token: str) -> Iterator[tuple[str, float]]:
+        """The terms of a token in the scopes that hold it, each with the factor that makes its score true.
+
+        The engine weighs a term by its rarity in the whole index (Robertson, Zaragoza 2009); the factor puts
+        the rarity of the token among the open scopes in its place.
+        """
+        held = {key + token: self.frequency(field, key + token) for key in self.sizes}
+        true = rarity(sum(held.values()), self.size)
+        for term, count in held.items():
+            if count:
+                yield term, true / rarity(count, self.documents)

@@ -1,0 +1,126 @@
+"""Scopes: nobody finds, or is told by a score of, what only others may see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helix_shared.artifacts.analysis import rarity
+from helix_shared.artifacts.lexicon import LexiconEntry, LexiconReader, LexiconWriter
+from helix_shared.artifacts.lexicon_scopes import KEY_CHARACTERS, OpenScopes, scope_key, scopes_of
+from helix_shared.artifacts.selection import Selection
+
+ACME = Selection("acme")
+K1 = 1.2
+PLENTY = 50
+
+
+def entry(ordinal: int, text: str, **given: Any) -> LexiconEntry:
+    """A document of tenant acme that everyone sees."""
+    plain: dict[str, Any] = {
+        "tenant_id": "acme",
+        "owner": "",
+        "audience": ("*",),
+        "type": "episodic",
+        "project_id": "",
+        "session_id": "s",
+        "event_at": ordinal,
+    }
+    return LexiconEntry(ordinal=ordinal, text=text, **plain | given)
+
+
+def read(folder: Path, *entries: LexiconEntry) -> LexiconReader:
+    """An index of these entries alone."""
+    writer = LexiconWriter.create(folder / "lexicon")
+    writer.upsert(entries)
+    writer.commit()
+    return LexiconReader(folder / "lexicon", scratch=folder / "scratch")
+
+
+def scores(reader: LexiconReader, query: str, selection: Selection) -> dict[int, float]:
+    """Score by ordinal."""
+    hits = reader.search(query, selection, limit=PLENTY)
+    return dict(zip(hits.ordinals.tolist(), hits.scores.tolist(), strict=True))
+
+
+def test_a_key_is_short_and_of_one_scope() -> None:
+    """Tenant, owner and name are three things: moving a letter from one to the next is another scope."""
+    keys = {
+        scope_key("ab", "c", "d"),
+        scope_key("a", "bc", "d"),
+        scope_key("ab", "cd", ""),
+        scope_key("ab", "", "cd"),
+    }
+    assert len(keys) == 4
+    assert {len(key) for key in keys} == {KEY_CHARACTERS}
+
+
+def test_everyone_on_a_list_makes_it_no_list() -> None:
+    """One scope; otherwise one for every name, none twice."""
+    assert scopes_of("acme", "", ["ops", "*"]) == (scope_key("acme", "", "*"),)
+    assert scopes_of("acme", "", ["ops", "dev", "ops"]) == (
+        scope_key("acme", "", "ops"),
+        scope_key("acme", "", "dev"),
+    )
+
+
+def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
+    """20 of 1,000 documents open; 4 in one scope and 1 in another hold the word: hand-worked."""
+    shared, own = scope_key("acme", "", "*"), scope_key("acme", "ada", "*")
+    counts = {
+        ("scope", shared): 15,
+        ("scope", own): 5,
+        ("text", shared + "port"): 4,
+        ("text", own + "port"): 1,
+    }
+    scopes = OpenScopes.of(
+        Selection("acme", "ada"), documents=1_000, frequency=lambda field, term: counts.get((field, term), 0)
+    )
+    assert (scopes.size, scopes.holding("text", "port")) == (20, 5)
+    # ln(1 + 15.5 / 5.5) = 1.3399; ln(1 + 996.5 / 4.5) = 5.4047; ln(1 + 999.5 / 1.5) = 6.5033
+    assert dict(scopes.terms("text", "port")) == pytest.approx(
+        {shared + "port": 1.3399 / 5.4047, own + "port": 1.3399 / 6.5033}, rel=1e-4
+    )
+    assert not dict(scopes.terms("text", "nowhere"))
+
+
+def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> None:
+    """Of texts of one length it is equal to the last digits, whatever others hold and however often."""
+    mine = [entry(0, "port staging seven"), entry(1, "port billing nine"), entry(2, "cache login queue")]
+    foreign = [entry(10 + n, "port port port", tenant_id="other") for n in range(40)]
+    private = [entry(60 + n, "staging staging seven", owner="eve") for n in range(10)]
+    closed = [entry(80 + n, "seven seven seven", audience=("ops", "dev")) for n in range(10)]
+    alone = scores(read(tmp_path / "alone", *mine), "port seven staging", ACME)
+    among = scores(read(tmp_path / "among", *mine, *foreign, *private, *closed), "port seven staging", ACME)
+    assert set(among) == {0, 1}
+    assert among == pytest.approx(alone, rel=1e-4)
+    # two of three texts hold "port" once, at the average length: BM25 is its rarity
+    assert alone[1] == pytest.approx(rarity(2, 3), rel=1e-4)
+
+
+def test_an_access_list_opens_to_each_of_its_names_once(tmp_path: Path) -> None:
+    """Who goes by two names of a list finds its memory once, and nothing else in its place."""
+    listed = [entry(n, "quiet harbour", audience=("ops", "dev")) for n in range(8)]
+    reader = read(tmp_path, *listed, entry(20, "quiet street"))
+    assert reader.count == 9
+    both = reader.search("quiet harbour", Selection("acme", principals=("ops", "dev")), limit=8)
+    assert sorted(both.ordinals.tolist()) == list(range(8))
+    assert len(set(np.round(both.scores, 5).tolist())) == 1
+    for principals, expected in ((("ops",), 9), (("sales",), 1), ((), 1)):
+        assert len(scores(reader, "quiet", Selection("acme", principals=principals))) == expected
+
+
+def test_a_deleted_memory_leaves_no_copy(tmp_path: Path) -> None:
+    """All documents of an access list go together."""
+    writer = LexiconWriter.create(tmp_path / "lexicon")
+    writer.upsert([entry(0, "harbour", audience=("ops", "dev", "qa")), entry(1, "harbour")])
+    writer.commit()
+    assert writer.count == 2
+    writer.delete([0])
+    writer.commit()
+    assert writer.count == 1
+    reader = LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "scratch")
+    assert list(scores(reader, "harbour", Selection("acme", principals=("qa",)))) == [1]
