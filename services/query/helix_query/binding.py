@@ -29,7 +29,7 @@ from helix_query.stages.pack import Meter, pack
 from helix_query.stages.rank import best_first, scoring
 from helix_query.stages.rerank import rerank
 from helix_query.stages.retrieve import ClearLead, retrieve
-from helix_query.stages.route import route
+from helix_query.stages.route import names_in, route
 from helix_query.stages.surround import surround
 from helix_query.stages.weigh import dense_share, features
 from helix_query.stored import entry_of, stored_rows
@@ -134,26 +134,26 @@ class Binding:
             retrieved,
             cosines=partial(self.served.generation.signals.cosines, vector),
             form=constants.form,
-            weights=self._weights(retrieved, vector, way),
+            weights=partial(self._weights, retrieved, way),
             k=constants.k,
             rank_bonuses=constants.rank_bonuses,
             lexical_limit=self.profile.retrieve.limit_of(LEXICAL, self._top_k),
             rephrased_weight=constants.rephrased_weight,
         )
 
-    def _weights(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Mapping[str, float]:
+    def _weights(
+        self, retrieved: Retrieved, way: Route, ordinals: NDArray[np.int64], cosines: NDArray[np.float32]
+    ) -> Mapping[str, float]:
         """Weight of each list; an adaptive profile shares anew what dense and lexical have together."""
         constants, signals = self.profile.fuse, self.served.generation.signals
         weights = constants.weights_for(way.intents)
         lexical = retrieved.of(LEXICAL)
         if constants.adaptive is None or lexical is None or retrieved.of(DENSE) is None:
             return weights
-        lists = [one.hits.ordinals for one in retrieved.rankings if not one.query]
-        ordinals = np.unique(np.concatenate(lists))
         seen = features(
             lexical,
             ordinals,
-            signals.cosines(vector, ordinals),
+            cosines,
             is_code=signals.type_code[ordinals] == MEMORY_TYPES.index("code"),
             tokens=signals.token_count[ordinals],
             words=len(stems(self.question.query)),
@@ -172,7 +172,7 @@ class Binding:
             return pool
         if quiet and "multi_hop" not in way.intents:
             return pool
-        named = self.served.named_nodes(self.question.selection.tenant_id, way.names)
+        named = self.served.named_nodes(self.question.selection.tenant_id, names_in(self.question.query))
         return expand(
             pool,
             named,

@@ -48,8 +48,6 @@ class Route:
     window: Window | None = None
     as_of_moment: datetime | None = None
     """The latest moment the question asks about, never after it is asked; None: it names no past time."""
-    names: tuple[str, ...] = ()
-    """Entities the query names, canonical."""
     reason: str = ""
 
 

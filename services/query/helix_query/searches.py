@@ -22,6 +22,7 @@ from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, Rout
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
 from helix_query.stages.retrieve import Further, Search
+from helix_query.stages.route import names_in
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Searches:
 
     def _entity(self) -> Hits:
         return entity(
-            self.served.named_nodes(self.question.selection.tenant_id, self.way.names),
+            self.served.named_nodes(self.question.selection.tenant_id, names_in(self.question.query)),
             graph=self.served.adjacency,
             memories=self.served.memories,
             cosines=partial(self.served.generation.signals.cosines, self.vector),

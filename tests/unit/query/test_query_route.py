@@ -271,7 +271,7 @@ def test_examples_do_not_overrule_the_words() -> None:
 
 def test_names_of_the_query_are_canonical() -> None:
     """Names and stretches that may be titles, spelt as the graph spells them."""
-    names = route("Who directed Polish Summer?", PLAIN, now=NOW, centroids=NOWHERE).names
+    names = names_in("Who directed Polish Summer?")
     assert "polish summer" in names
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
+Weigh = Callable[["NDArray[np.int64]", "NDArray[np.float32]"], Mapping[str, float]]
+"""Weights of the lists, from all candidates, ascending, and their cosines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,13 @@ def fuse(
     *,
     cosines: Cosines,
     form: Literal["rrf", "minmax"],
-    weights: Mapping[str, float],
+    weights: Mapping[str, float] | Weigh,
     k: int = 60,
     rank_bonuses: Sequence[float] = (),
     lexical_limit: int = 100,
     rephrased_weight: float = 1.0,
 ) -> Pool:
-    """One pool out of all lists, best first.
+    """One pool out of all lists, best first; the weights may hang on what is in them.
 
     With `minmax` the dense list is completed by the exact cosines of those that only another channel
     found, so that the blend knows the true cosine of everyone. A lexical list shorter than
@@ -78,7 +80,7 @@ def fusion(
     *,
     cosines: Cosines,
     form: Literal["rrf", "minmax"],
-    weights: Mapping[str, float],
+    weights: Mapping[str, float] | Weigh,
     k: int = 60,
     rank_bonuses: Sequence[float] = (),
     lexical_limit: int = 100,
@@ -87,7 +89,9 @@ def fusion(
     """What each list gives to the fused score, list by list; arguments as of `fuse`."""
     covering, retrieved = _apart(retrieved)
     union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
-    exact = cosines(union).astype(np.float32)
+    exact = cosines(union).astype(np.float32, copy=False)
+    if callable(weights):
+        weights = weights(union, exact)
     if form == "rrf":
         rankings = retrieved.rankings
         lists, shares = _split(rankings, weights, rephrased_weight)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Bounds = tuple[datetime, datetime]
 
 TITLE_CHARACTERS: Final = 240
-"""Of a query: every stretch of words is a candidate, which is most of what this stage costs."""
+"""Of a query: every stretch of words is a candidate."""
 
 
 def route(
@@ -59,7 +59,6 @@ def route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds),
         as_of_moment=_latest(bounds, now),
-        names=names_in(query),
         reason=_explained(by_rule, by_example, told),
     )
 
@@ -67,8 +66,9 @@ def route(
 def names_in(query: str) -> tuple[str, ...]:
     """Canonical names the query may speak of: those found, then stretches that may be titles.
 
-    A single word counts only when it is written as a name, unless the query has no capitals at all:
-    titles such as "Director" or "First" would otherwise draw half of every question to themselves.
+    Asked for when the graph is, since it is most of what reading a query costs. A single word counts only
+    when it is written as a name, unless the query has no capitals at all: titles such as "Director" or
+    "First" would otherwise draw half of every question to themselves.
     """
     found = [name.name for name in find_names(query)]
     titles = title_candidates(query[:TITLE_CHARACTERS])
