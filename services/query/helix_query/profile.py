@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from helix_query.abstention import Abstain
-from helix_query.pool import ExpandContext
+from helix_query.pool import PAGERANK, ExpandContext, GraphForm
 from helix_query.recipe import Recipe, Rephrase, Rerank
 from helix_shared.errors import InvalidInputError
 
@@ -178,13 +178,25 @@ class Fuse(_Part):
 
 
 class Expand(_Part):
-    """Stage 5: Personalized PageRank by forward push (Andersen, Chung, Lang 2006)."""
+    """Stage 5: Personalized PageRank by forward push (Andersen, Chung, Lang 2006), or the bounded walk."""
 
     enabled: bool = True
-    restart: float = Field(default=0.3, gt=0, lt=1, description="chance to jump back to the seeds")
-    epsilon: float = Field(default=1e-5, gt=0, le=0.1, description="residual per edge that is still pushed")
-    max_rounds: int = Field(default=50, ge=1, le=1000, description="hop cap: rounds of pushes")
+    form: GraphForm = Field(
+        default=PAGERANK, description="walk: one or two hops only, what arrives counts 1 / (1 + hops)"
+    )
+    restart: float = Field(default=0.3, gt=0, lt=1, description="pagerank: chance to jump back to the seeds")
+    epsilon: float = Field(
+        default=1e-5, gt=0, le=0.1, description="pagerank: residual per edge that is still pushed"
+    )
+    max_rounds: int = Field(default=50, ge=1, le=1000, description="pagerank: hop cap, rounds of pushes")
+    hops: int = Field(default=2, ge=1, le=2, description="walk: hop cap")
     hub_cap: int = Field(default=100, ge=1, description="a node with more edges passes nothing on")
+    edge_budget: int = Field(
+        default=2_000_000,
+        ge=100,
+        le=1_000_000_000,
+        description="pagerank: edges passed at most in all rounds, else walk; walk: edges read at most",
+    )
     edges: dict[Edge, Factor] = Field(
         default_factory=dict, description="factor on links of a kind; absent: 1"
     )

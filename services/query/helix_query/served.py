@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.adjacency import Adjacency
 from helix_query.chronology import Chronology
 from helix_query.columns import microseconds
 from helix_query.lazy import Lazy
-from helix_query.pagerank import Adjacency
 from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
 from helix_shared.artifacts.lexicon import FieldWeights

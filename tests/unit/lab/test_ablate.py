@@ -97,6 +97,14 @@ def test_a_part_that_is_off_changes_nothing() -> None:
     assert off(HELIX, "current value") != HELIX
 
 
+def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:
+    """And the other way round; a profile without the stage has no such switch."""
+    walking = off(HELIX, "expand pagerank (instead: walk)")
+    assert walking.expand.form == "walk"
+    assert off(walking, "expand walk (instead: pagerank)") == HELIX
+    assert not any(switch.name.startswith("expand ") for switch in switches_of(PROFILES["cems"]))
+
+
 def test_the_switch_of_graph_mass_fits_the_form_of_ranking() -> None:
     """Multiplicative reads shares, additive reads weights by type."""
     assert constant(off(HELIX, "graph mass"), "rank.graph_lead") == 0.0
