@@ -258,12 +258,6 @@ class Rank(_Part):
     graph_lead: Share = Field(default=0.8, description="multiplicative: the same for multi-hop questions")
     boosts: Boosts = Boosts()
     recipe: Recipe = Recipe()
-    current_similar: Share = Field(
-        default=0.8, description="current_value: similar is this share of the best score"
-    )
-    current_strength: Factor = Field(
-        default=0.0, description="current_value: what the latest of the similar gains"
-    )
     current_cover: Share = Field(
         default=0.8, description="current_value: states the value asked for from this share of the best cover"
     )

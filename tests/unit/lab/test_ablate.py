@@ -33,7 +33,6 @@ HELIX = with_constants(
         "expand.restart": 0.3,
         "rank.strength": 0.03,
         "rank.graph_quiet": 0.05,
-        "rank.current_strength": 0.4,
         "retrieve.fields.section": 0.6,
     },
 )
@@ -91,10 +90,10 @@ def test_every_switch_leaves_a_valid_profile(profile: RankingProfile) -> None:
 
 
 def test_a_part_that_is_off_changes_nothing() -> None:
-    """Helix blends no cosine into relevance; the reference has no latest-first."""
+    """Helix blends no cosine into relevance; the reference looks up no words of current values."""
     assert off(HELIX, "cosine") == HELIX
-    assert off(REFERENCE, "current value") == REFERENCE
-    assert off(HELIX, "current value") != HELIX
+    assert off(REFERENCE, "covering") == REFERENCE
+    assert off(HELIX, "covering") != HELIX
 
 
 def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:

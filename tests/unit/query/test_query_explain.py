@@ -89,7 +89,6 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
             "graph_lead": random.random(),
             "strength": random.random(),
             "later_than_asked": random.random(),
-            "current_strength": random.random(),
         }
         values["rank"]["boosts"] = {
             name: random.random() for name in ("window", "pinned", "priority", "project")

@@ -27,7 +27,9 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.graph_lead": 0.0,
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
-    "rank.current_strength": 0.0,
+    "rank.later_than_asked": 1.0,
+    # the latest statement leads only where the words were looked up
+    "retrieve.covering_limit": 0,
 }
 """Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
 
@@ -102,4 +104,3 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
     for boost in Boosts.model_fields:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
     yield Switch("recipe factors", "signal", {"rank.recipe": {}})
-    yield Switch("current value", "signal", {"rank.current_strength": 0.0})

@@ -989,7 +989,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score, in its order: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), later_than_asked, later_first, latest_statement, scale, noise.
+    episodic_decay, accesses), later_than_asked, latest_statement, scale, noise.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -12,7 +12,7 @@ import numpy as np
 
 from helix.arithmetic import blend, lifted, product, weighted
 from helix_query.pool import Pool, Ranked, Route, Traits, Window
-from helix_query.stages.current import later_first, latest_statement
+from helix_query.stages.current import latest_statement
 from helix_query.stages.normal import Signal, signal
 from helix_query.stages.recipe_factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.stages.scoring import Relevance, Running, Scoring, boosted
@@ -96,8 +96,16 @@ def scoring(
     if constants.later_than_asked != 1.0:
         later = traits.occurred_at > _microseconds(now)
         running.times("later_than_asked", np.where(later, constants.later_than_asked, 1.0))
-    if "current_value" in route.intents:
-        _prefer_current(running, pool, traits, constants)
+    if "current_value" in route.intents and pool.coverage is not None:
+        gains = latest_statement(
+            running.scores,
+            pool.coverage,
+            traits.occurred_at,
+            cover=constants.current_cover,
+            floor=constants.current_floor,
+            relevant=constants.current_relevant,
+        )
+        running.plus("latest_statement", gains)
     _finish(running, pool, constants.recipe, seed)
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
     return Scoring(
@@ -144,28 +152,6 @@ def _relevance(
     scores = multiplicative(values, weights, graph_share=lead, strength=constants.strength)
     quality = {name: weights[name] for name in QUALITY}
     return Relevance("multiplicative", scores, quality, graph_share=lead, strength=constants.strength)
-
-
-def _prefer_current(running: Running, pool: Pool, traits: Traits, constants: Rank) -> None:
-    running.times(
-        "later_first",
-        later_first(
-            running.scores,
-            traits.occurred_at,
-            similar=constants.current_similar,
-            strength=constants.current_strength,
-        ),
-    )
-    if pool.coverage is not None:
-        gains = latest_statement(
-            running.scores,
-            pool.coverage,
-            traits.occurred_at,
-            cover=constants.current_cover,
-            floor=constants.current_floor,
-            relevant=constants.current_relevant,
-        )
-        running.plus("latest_statement", gains)
 
 
 def _finish(running: Running, pool: Pool, constants: Recipe, seed: int) -> None:
