@@ -17,7 +17,7 @@ from helix.recall.v1 import recall_pb2
 from helix_query.columns import microseconds
 from helix_query.memory import get_memory
 from helix_query.pool import SEARCHED
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.question import Recalled
 from helix_query.recall import recall
 from helix_query.request import question_of, scope_of

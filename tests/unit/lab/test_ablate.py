@@ -20,7 +20,8 @@ from helix_lab.metrics import Scores
 from helix_lab.ranking_profiles import profile_folder
 from helix_query.constants import constant, with_constants
 from helix_query.pool import Pool, Route, Traits
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.stages.rank import rank
 from helix_shared.artifacts.signals import NO_TIME
 from helix_shared.errors import InvalidInputError

@@ -12,7 +12,8 @@ from helix.recall.v1 import recall_pb2
 from helix_query.explain import Duplicate, Explanation, Loss, Trace
 from helix_query.explain_reply import candidate_message, explanation_message
 from helix_query.pool import CHANNELS, COVERING, Pool, Ranking, Retrieved, Route, Traits, Window
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.stages.fuse import fuse
 from helix_query.stages.rank import best_first, scoring
 from helix_shared.artifacts.ranking import Hits

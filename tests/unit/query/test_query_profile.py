@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_query.profile import ChannelWeights, Fuse, RankingProfile, load_profiles
+from helix_query.parts.fusion import ChannelWeights, Fuse
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_shared.errors import InvalidInputError
 
 CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)

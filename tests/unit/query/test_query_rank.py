@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helix_query.parts.ranking import Boosts, Rank
 from helix_query.pool import Pool, Route, Traits, Window
-from helix_query.profile import Boosts, Rank, load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.stages.normal import normalise
 from helix_query.stages.rank import (
     additive,
@@ -198,7 +199,7 @@ def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
 
 
 def test_current_value_prefers_the_later_of_two_statements() -> None:
-    """Both hold all words, the old one is slightly more similar: asked for the current value the new leads."""
+    """Both hold all words, the old one is more similar: asked for the current value the new one leads."""
     pool = replace(pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0] * 3), coverage=np.array([1.0, 1.0, 0.0]))
     traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
     common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}

@@ -13,7 +13,12 @@ from typing import Any, Final, Literal, get_args
 from pydantic import BaseModel
 
 from helix_query.constants import with_constants
-from helix_query.profile import Boosts, Channel, Edge, Expand, FieldWeights, Fuse, RankingProfile
+from helix_query.parts.fusion import Fuse
+from helix_query.parts.graph import Edge, Expand
+from helix_query.parts.part import Channel
+from helix_query.parts.ranking import Boosts
+from helix_query.parts.search import FieldWeights
+from helix_query.profile import RankingProfile
 
 Kind = Literal["stage", "channel", "signal"]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.profile import Boosts, Rank
-    from helix_query.recipe import Recipe
+    from helix_query.parts.ranking import Boosts, Rank
+    from helix_query.parts.recipe import Recipe
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 MICROSECONDS: Final = 1_000_000
