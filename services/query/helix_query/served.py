@@ -14,12 +14,12 @@ import numpy as np
 
 from helix_query.adjacency import Adjacency
 from helix_query.chronology import Chronology
-from helix_query.columns import microseconds
 from helix_query.lazy import Lazy
 from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import MEMORY_TYPES
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from datetime import datetime
