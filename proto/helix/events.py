@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from helix import limits, subjects
+from helix.refusal import first_broken
 
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
 Role = Literal["user", "assistant", "system", "tool"]
@@ -315,11 +316,11 @@ def encode_event(event: Event) -> bytes:
 
 def explain(error: ValidationError) -> str:
     """The first broken rule of a validation error as `field: reason`, without the input."""
-    first = error.errors(include_url=False, include_input=False)[0]
+    path, reason = first_broken(error)
     # besides fields, pydantic's path names the branch of a union: the kind, or "constrained-str"
-    named = (str(part) for part in first["loc"] if part not in EVENT_MODELS)
+    named = (part for part in path if part not in EVENT_MODELS)
     field = ".".join(part for part in named if part.isidentifier() or part.isdecimal()) or "event"
-    return f"{field}: {first['msg']}"
+    return f"{field}: {reason}"
 
 
 def subject_of(event: Event) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from helix.refusal import first_broken
 from helix_shared.errors import InvalidInputError
 
 CONFIG_ERROR_EXIT: Final = 78
@@ -43,9 +44,8 @@ class ServiceSettings(BaseSettings):
         try:
             return cls(**overrides)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = f"{prefix}{'.'.join(map(str, first['loc']))}".upper()
-            raise InvalidInputError(field, first["msg"]) from error
+            path, reason = first_broken(error)
+            raise InvalidInputError(f"{prefix}{'.'.join(path)}".upper(), reason) from error
 
     @classmethod
     def variables(cls) -> dict[str, str]:

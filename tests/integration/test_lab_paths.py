@@ -13,7 +13,7 @@ from helix_lab.inventory import take_inventory
 from helix_lab.metrics import mean, score
 from helix_lab.ranking_profiles import profile_folder
 from helix_lab.stream import Loading, open_stream
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 
 pytestmark = pytest.mark.integration
 

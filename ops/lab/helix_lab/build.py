@@ -46,6 +46,7 @@ from helix_shared.artifacts.manifest import StreamState
 from helix_shared.broker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import PermanentError
+from helix_shared.moments import microseconds
 
 PACKAGES: Final = (helix, helix_shared, helix_ingest, helix_doc2query, helix_kg, helix_consolidation)
 """What a generation depends on, besides the documents and the model."""
@@ -105,7 +106,7 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
     last = len(data.documents)
     messages = _numbered(_derived(data, ingest, started, tick))
     while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
-        outcome = shard.apply(batch, now=_microseconds(started), log_end=last)
+        outcome = shard.apply(batch, now=microseconds(started), log_end=last)
         if outcome.dead or outcome.postponed:
             reasons = [str(error) for _, error in (*outcome.dead, *outcome.postponed)]
             raise PermanentError(f"a document was refused: {reasons[0]}")
@@ -156,7 +157,3 @@ def _numbered(answers: Iterable[Sequence[DerivedMessage]]) -> Iterator[Msg]:
             data=message.body,
             headers=dict(message.headers),
         )
-
-
-def _microseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1_000_000)

@@ -28,9 +28,10 @@ from helix_lab.calibration.summary import RATES, heading_of, print_summary
 from helix_lab.data import EvaluationSet, load_sets
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.rehearsals import in_process, the_profile
-from helix_query.abstention import Abstain
 from helix_query.constants import with_constants
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.parts.abstention import Abstain
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 
 PIPED_WIDTH: Final = 130
 """Columns where there is no terminal to ask."""

@@ -29,7 +29,8 @@ from helix_lab.inventory import take_inventory
 from helix_lab.ranking_profiles import profile_folder
 from helix_lab.runs import RunFile
 from helix_lab.stream import Loading, open_stream
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 

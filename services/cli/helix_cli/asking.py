@@ -1,14 +1,22 @@
-"""The options of a question, shared by the commands that ask one, and the request they make."""
+"""The options of a question, shared by the commands that ask one, and the request they make.
+
+`asks` gives a command all of them, so a new option is named here alone.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated
+from functools import wraps
+from itertools import takewhile
+from typing import Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from helix.recall.v1 import recall_pb2
+from helix_cli import options
 from helix_shared.errors import InvalidInputError
 
 
@@ -49,26 +57,46 @@ PackedAround = Annotated[
 NeverSkip = Annotated[bool, Option("--never-skip", help="Look even for small talk.")]
 
 
+def asks(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with the arguments and options of `request_of` in place of its parameter `request`."""
+    asked = inspect.signature(request_of, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+    before = list(takewhile(lambda name: name != "request", own))
+    behind = [own[name] for name in own if name not in (*before, "request")]
+
+    @wraps(command)
+    def asking(**given: Any) -> None:
+        request = request_of(**{name: given.pop(name) for name in asked})
+        command(request=request, **given)
+
+    together = [*(own[name] for name in before), *asked.values(), *behind]
+    asking.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined] # typer reads it
+    # a name is looked up once more where typer asks for hints; those of `command` know no question
+    asking.__annotations__ = {one.name: one.annotation for one in together}
+    del asking.__wrapped__
+    return asking
+
+
 def request_of(
-    question: str,
+    question: Annotated[str, Argument(help="The question, in your own words.")],
     *,
-    tenant: str,
-    user: str = "",
-    principal: list[str] | None = None,
-    project: list[str] | None = None,
-    prefer_project: str = "",
-    session: list[str] | None = None,
-    memory_type: list[str] | None = None,
-    after: str = "",
-    before: str = "",
-    top_k: int | None = None,
-    budget: int | None = None,
-    profile: str = "",
-    mode: Mode = Mode.HYBRID,
-    as_of: str = "",
-    served: list[str] | None = None,
-    around: Around = Around.UNSPECIFIED,
-    never_skip: bool = False,
+    tenant: options.Tenant = "",
+    user: User = "",
+    principal: Principals = None,
+    project: Projects = None,
+    prefer_project: OwnProject = "",
+    session: Sessions = None,
+    memory_type: Types = None,
+    after: After = "",
+    before: Before = "",
+    top_k: TopK = None,
+    budget: Budget = None,
+    profile: Profile = "",
+    mode: Channels = Mode.HYBRID,
+    as_of: AsOf = "",
+    served: Served = None,
+    around: PackedAround = Around.UNSPECIFIED,
+    never_skip: NeverSkip = False,
 ) -> recall_pb2.RecallRequest:
     """The request of these options; what is not said is left to the server.
 

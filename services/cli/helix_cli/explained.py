@@ -86,6 +86,8 @@ def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
     if first.form == "multiplicative":
         relevance += f", graph {first.graph_share:g}, strength {first.strength:g}"
     parts.append(relevance)
+    if explanation.graph_form:
+        parts.append(f"graph by {explanation.graph_form}")
     if explanation.threshold:
         held = "relevance" if explanation.threshold_on_relevance else "score"
         parts.append(f"threshold {explanation.threshold:g} on {held}")

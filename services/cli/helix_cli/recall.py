@@ -44,29 +44,13 @@ A date without a time zone is UTC. Finding nothing is an answer, too, and ends w
 """
 
 
+@asking.asks
 def recall_command(
-    question: Annotated[str, typer.Argument(help="The question, in your own words.")],
+    request: recall_pb2.RecallRequest,
     *,
-    tenant: options.Tenant = "",
-    user: asking.User = "",
-    principal: asking.Principals = None,
-    project: asking.Projects = None,
-    prefer_project: asking.OwnProject = "",
-    session: asking.Sessions = None,
-    memory_type: asking.Types = None,
-    after: asking.After = "",
-    before: asking.Before = "",
-    top_k: asking.TopK = None,
-    budget: asking.Budget = None,
-    profile: asking.Profile = "",
-    mode: asking.Channels = asking.Mode.HYBRID,
     min_seq: Annotated[
         int, Option("--min-seq", min=0, max=2**64 - 1, help="Wait for the event of this sequence.")
     ] = 0,
-    as_of: asking.AsOf = "",
-    served: asking.Served = None,
-    around: asking.PackedAround = asking.Around.UNSPECIFIED,
-    never_skip: asking.NeverSkip = False,
     explain: Annotated[bool, Option("--explain", help="Show how every candidate came to its rank.")] = False,
     packed: Annotated[bool, Option("--packed", help="Print the context for a prompt.")] = False,
     full: Annotated[bool, Option("--full", help="Print whole texts, and every candidate.")] = False,
@@ -75,26 +59,6 @@ def recall_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Recall; the help text stands in `HELP`."""
-    request = asking.request_of(
-        question,
-        tenant=tenant,
-        user=user,
-        principal=principal,
-        project=project,
-        prefer_project=prefer_project,
-        session=session,
-        memory_type=memory_type,
-        after=after,
-        before=before,
-        top_k=top_k,
-        budget=budget,
-        profile=profile,
-        mode=mode,
-        as_of=as_of,
-        served=served,
-        around=around,
-        never_skip=never_skip,
-    )
     request.min_seq, request.explain = min_seq, explain
     with RecallClient(options.query_address(query, home)) as client:
         reply = client.recall(request)

@@ -27,52 +27,16 @@ The change that is named was tried: with it the memory is packed.
 """
 
 
+@asking.asks
 def why_not_command(
     memory_id: Annotated[str, typer.Argument(help="Id of the memory that is missed.")],
-    question: Annotated[str, typer.Argument(help="The question, as it was asked.")],
+    request: recall_pb2.RecallRequest,
     *,
-    tenant: options.Tenant = "",
-    user: asking.User = "",
-    principal: asking.Principals = None,
-    project: asking.Projects = None,
-    prefer_project: asking.OwnProject = "",
-    session: asking.Sessions = None,
-    memory_type: asking.Types = None,
-    after: asking.After = "",
-    before: asking.Before = "",
-    top_k: asking.TopK = None,
-    budget: asking.Budget = None,
-    profile: asking.Profile = "",
-    mode: asking.Channels = asking.Mode.HYBRID,
-    as_of: asking.AsOf = "",
-    served: asking.Served = None,
-    around: asking.PackedAround = asking.Around.UNSPECIFIED,
-    never_skip: asking.NeverSkip = False,
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask; the help text stands in `HELP`."""
-    request = asking.request_of(
-        question,
-        tenant=tenant,
-        user=user,
-        principal=principal,
-        project=project,
-        prefer_project=prefer_project,
-        session=session,
-        memory_type=memory_type,
-        after=after,
-        before=before,
-        top_k=top_k,
-        budget=budget,
-        profile=profile,
-        mode=mode,
-        as_of=as_of,
-        served=served,
-        around=around,
-        never_skip=never_skip,
-    )
     with RecallClient(options.query_address(query, home)) as client:
         reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
     if as_json:

@@ -7,7 +7,6 @@ generation that contains it is published.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,14 +19,13 @@ from helix_shared import edges
 from helix_shared.artifacts.graph_snapshot import EDGE_KINDS
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from nats.aio.msg import Msg
 
 SEQUENCE_DIGITS: Final = 19
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +139,6 @@ def event_sequence_of(message: Msg) -> int | None:
     stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
     is_answer = message.subject.startswith(f"{subjects.ROOT}.derived.memories.")
     return int(stated) if is_answer and stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else None
-
-
-def microseconds(moment: datetime) -> int:
-    """Exact microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
 
 
 _ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

@@ -17,12 +17,12 @@ from nats.errors import Error as NatsError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.answers import SERVICE, answer, postpone
-from helix_consolidation.collect import microseconds
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
 from helix_consolidation.stream_state import event_stream, skip_gap
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import TemporaryError
+from helix_shared.moments import microseconds
 from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_query.handlers import RecallHandlers
-from helix_query.profile import DEFAULT_PROFILE, RankingProfile, load_profiles
+from helix_query.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.server import RecallServer
 from helix_query.serving import SERVICE, Serving
 from helix_query.settings import QuerySettings

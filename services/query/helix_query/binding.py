@@ -173,7 +173,7 @@ class Binding:
         if quiet and "multi_hop" not in way.intents:
             return pool
         named = self.served.named_nodes(self.question.selection.tenant_id, names_in(self.question.query))
-        return expand(
+        grown = expand(
             pool,
             named,
             graph=self.served.adjacency,
@@ -185,6 +185,9 @@ class Binding:
             bridge=partial(self._bridge, named) if "multi_hop" in way.intents else None,
             **constants.model_dump(exclude={"enabled", "edges", "newcomers", "newcomers_quiet"}),
         )
+        for missing in grown.degraded:
+            RECALL_DEGRADED.labels(missing).inc()
+        return grown
 
     def _bridge(
         self, named: NDArray[np.int64], evidence: NDArray[np.int64]

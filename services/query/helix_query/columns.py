@@ -6,32 +6,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from helix_query.pool import Traits
 from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME
+from helix_shared.moments import microseconds, moment_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_shared.artifacts.signals import Signals
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-FIRST_MOMENT: Final = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
-LAST_MOMENT: Final = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+FIRST_MOMENT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
+LAST_MOMENT: Final = microseconds(datetime.max.replace(tzinfo=UTC))
 SIGNAL_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 SIGNAL_VALUES: Final = (
     "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
 )  # fmt: skip
 NONE: Final = np.empty(0, np.int64)
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 of an aware time, exactly."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
@@ -51,7 +46,7 @@ def _moment(value: np.int64) -> datetime | None:
     """None also for a time no calendar holds: one bad row must not spoil an answer."""
     if not FIRST_MOMENT <= value <= LAST_MOMENT:
         return None
-    return EPOCH + timedelta(microseconds=int(value))
+    return moment_of(int(value))
 
 
 def traits(signals: Signals, ordinals: NDArray[np.int64], *, as_of: datetime | None = None) -> Traits:

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import ValidationError
-
-from helix_query.profile import RankingProfile
+from helix_query.profile import RankingProfile, validated
 from helix_shared.errors import InvalidInputError
 
 EVERY: Final = "*"
@@ -41,11 +39,7 @@ def with_constants(profile: RankingProfile, changes: Mapping[str, Any]) -> Ranki
     values = profile.model_dump()
     for key, value in changes.items():
         _put(values, key.split("."), value, key)
-    try:
-        return RankingProfile.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidInputError(".".join(map(str, first["loc"])) or "profile", first["msg"]) from error
+    return validated(values)
 
 
 def _put(values: Any, steps: list[str], value: Any, key: str) -> None:

@@ -35,6 +35,7 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
         withheld=len(explanation.trace.pool) - len(explanation.shown),
+        graph_form=explanation.trace.pool.walked or "",
     )
 
 

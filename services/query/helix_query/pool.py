@@ -31,6 +31,12 @@ SEARCHED: Final = (DENSE, LEXICAL, ENTITY, ASSOCIATIVE)
 """Channels of stage 3; each has a lane of its own."""
 
 
+GraphForm = Literal["pagerank", "walk"]
+"""How the graph around the pool is walked."""
+PAGERANK: Final = "pagerank"
+WALK: Final = "walk"
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A stretch of time in UTC: `start` inclusive, `end` exclusive."""
@@ -108,13 +114,17 @@ class Pool:
     cosine: NDArray[np.float64]
     """Exact cosine of query and memory."""
     mass: NDArray[np.float64]
-    """Personalized PageRank mass; zero before stage 5."""
+    """What the walk of the graph left; zero before stage 5."""
     found_by: NDArray[np.uint8]
     """Bit set over `CHANNELS`."""
     coverage: NDArray[np.float64] | None = None
     """Share of the question's words, by rarity, that the text holds; None: nobody asked."""
     given: tuple[Given, ...] = ()
     """What each list gave to `fused`; known right after stage 4, for an explanation."""
+    walked: GraphForm | None = None
+    """How stage 5 walked the graph; None: it did not."""
+    degraded: tuple[str, ...] = ()
+    """`PAGERANK` where the graph was too dense for it and the bounded walk stood in."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_query.columns import EPOCH
 from helix_query.routing.anchors import Dated, Probed
 from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import NO_TIME
+from helix_shared.moments import moment_of
 
 if TYPE_CHECKING:
     from helix_query.view import View
@@ -70,9 +70,5 @@ def _dated(line: dict[str, Any], signals: Signals) -> Dated:
     else:
         start, last = spoken, int(signals.event_end[place])
         end = start if last == NO_TIME else last
-    began = _moment(start).replace(hour=0, minute=0, second=0, microsecond=0)
-    return Dated(frozenset(stems(text)), began, max(_moment(end), began + _DAY))
-
-
-def _moment(microseconds: int) -> datetime:
-    return EPOCH + timedelta(microseconds=microseconds)
+    began = moment_of(start).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Dated(frozenset(stems(text)), began, max(moment_of(end), began + _DAY))

@@ -63,6 +63,7 @@ class Recalled:
     rows: tuple[RecalledRow, ...] = ()
     packed: Packed = Packed()  # noqa: RUF009 - frozen, so one empty value serves all
     degraded: tuple[str, ...] = ()
+    """Channels that failed or came too late, and `pagerank` where the bounded walk stood in for it."""
     already_served: int = 0
     """How many of the question's `already_served` would stand among the rows."""
     explanation: Explanation | None = None

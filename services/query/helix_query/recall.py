@@ -100,4 +100,5 @@ def recall(
         with stage("explain"):
             trace = Trace(way, retrieved, fused, pool, ranked, diverse, chosen, abstained)
             explanation = explained(trace, stages, rows, packed)
-    return Recalled(way, tuple(stage.seconds), rows, packed, retrieved.degraded, already, explanation, belief)
+    degraded = (*retrieved.degraded, *pool.degraded)
+    return Recalled(way, tuple(stage.seconds), rows, packed, degraded, already, explanation, belief)

@@ -23,8 +23,8 @@ from helix_query.binding import Binding
 from helix_query.constants import constant
 from helix_query.depth import Depth, depths
 from helix_query.explain import Loss
+from helix_query.parts.search import MOST_CANDIDATES
 from helix_query.pool import DENSE, LEXICAL
-from helix_query.profile import MOST_CANDIDATES
 from helix_query.stages.pack import Meter, mark_of
 from helix_query.stored import entry_of
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 from helix import limits
 from helix.recall.v1 import recall_pb2
 from helix.subjects import is_token
+from helix_query.parts.ranking import MEMORY_TYPES
 from helix_query.pool import ExpandContext
-from helix_query.profile import DEFAULT_PROFILE, MEMORY_TYPES
+from helix_query.profile import DEFAULT_PROFILE
 from helix_query.question import Question
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import InvalidInputError

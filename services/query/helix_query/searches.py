@@ -16,7 +16,7 @@ from helix_query.channels.covering import covering
 from helix_query.channels.dense import dense
 from helix_query.channels.entity import entity
 from helix_query.channels.lexical import lexical
-from helix_query.columns import NONE, microseconds
+from helix_query.columns import NONE
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, Route
 from helix_query.routing.wording import without_times
@@ -24,6 +24,7 @@ from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
 from helix_query.stages.retrieve import Further, Search
 from helix_query.stages.route import names_in
 from helix_shared.artifacts.ranking import Hits
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.adjacency import Adjacency
 from helix_query.chronology import Chronology
-from helix_query.columns import microseconds
 from helix_query.lazy import Lazy
-from helix_query.pagerank import Adjacency
 from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import MEMORY_TYPES
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from numpy.typing import NDArray
 
-    from helix_query import profile
+    from helix_query.parts import search
+    from helix_query.parts.graph import Edge
     from helix_query.routing.centroids import Centroids
     from helix_shared.artifacts.generation import Generation
     from helix_shared.encoders.encoder import Encoder
@@ -91,11 +92,11 @@ class Served:
         found: NDArray[np.int64] = self.generation.vectors.find(memory_ids, ["ordinal"])["ordinal"].to_numpy()
         return found
 
-    def field_weights(self, weights: profile.FieldWeights) -> FieldWeights:
+    def field_weights(self, weights: search.FieldWeights) -> FieldWeights:
         """The lexicon's field weights of a ranking profile."""
         return FieldWeights(**weights.model_dump())
 
-    def kind_factors(self, factors: Mapping[profile.Edge, float]) -> NDArray[np.float64]:
+    def kind_factors(self, factors: Mapping[Edge, float]) -> NDArray[np.float64]:
         """Factor by edge kind code."""
         return np.array([factors.get(kind, 1.0) for kind in EDGE_KINDS], np.float64)
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_query.columns import NONE, microseconds
+from helix_query.columns import NONE
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME, Signals, code
 from helix_shared.artifacts.versions import Versions
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

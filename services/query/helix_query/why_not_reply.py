@@ -99,7 +99,7 @@ def _not_retrieved(reply: Reply, first: Attempt, served: Served) -> str:
         )
         for one in found
     )
-    late = first.answer.degraded
+    late = first.explanation.trace.retrieved.degraded
     missing = f" {_listed(late)} failed or came too late." if late else ""
     told = "; ".join(
         f"{one.channel} {_standing(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"

@@ -14,7 +14,7 @@ from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
 from helix_shared.artifacts.analysis import ANALYSER
 from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes
-from helix_shared.artifacts.vector_filter import microseconds
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from helix.refusal import first_broken
 from helix_shared.errors import CorruptArtifactError
 from helix_shared.identity import id_digest
 
@@ -108,9 +109,9 @@ class Manifest(_Frozen):
         except OSError as error:
             raise CorruptArtifactError(f"generation has no readable manifest: {folder}") from error
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise CorruptArtifactError(f"manifest of {folder} is damaged: {where}: {first['msg']}") from error
+            path, reason = first_broken(error)
+            where = ".".join(path)
+            raise CorruptArtifactError(f"manifest of {folder} is damaged: {where}: {reason}") from error
 
 
 def digest_of(memory_ids: Iterable[str]) -> str:

@@ -6,15 +6,15 @@ outermost. `lexicon_query` compiles the same selection for tantivy.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from helix_shared.artifacts.selection import Selection
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def filter_sql(selection: Selection) -> str:
@@ -53,11 +53,6 @@ def ordinals_sql(ordinals: Iterable[int]) -> str:
 def ids_sql(memory_ids: Iterable[str]) -> str:
     """The filter of the rows with these memory ids."""
     return f"memory_id IN ({_literals(memory_ids)})"
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 of an aware time, exactly."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _literal(value: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.serving import Serving
 from helix_shared.artifacts.generation import folder_of
 from helix_shared.artifacts.selection import Selection

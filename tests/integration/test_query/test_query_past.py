@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix.recall.v1 import recall_pb2
-from helix_query.columns import microseconds
 from helix_query.memory import get_memory
 from helix_query.pool import SEARCHED
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.question import Recalled
 from helix_query.recall import recall
 from helix_query.request import question_of, scope_of
@@ -27,6 +26,7 @@ from helix_shared.artifacts.generation import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import NotFoundError
 from helix_shared.identity import memory_id
+from helix_shared.moments import microseconds
 
 pytestmark = pytest.mark.integration
 

@@ -103,3 +103,34 @@ def test_the_entity_channel_alone_stays_within_the_scope(start: Any, answering: 
     assert asked(user="ann") == everyone | {"A remark about a birthday present."}
     assert asked(principals=["board"]) == everyone | {"A remark for the board."}
     assert asked(tenant="globex") == set()
+
+
+DENSE_GRAPH = """
+name = "helix"
+description = "PageRank may pass next to nothing"
+[expand]
+edge_budget = 100
+[rank.weights]
+episodic   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.5 }
+semantic   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.5 }
+procedural = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.5 }
+decision   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.5 }
+code       = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.5 }
+"""
+
+
+def test_a_graph_too_dense_for_pagerank_is_walked_and_said_so(start: Any, corpus: Any, tmp_path: Any) -> None:
+    """The service becomes ready with such a profile as its default, and answers from the bounded walk."""
+    corpus.add([{"text": f"Jan Nowak met guest {n}.", "entities": ["jan nowak"]} for n in range(40)])
+    corpus.publish()
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    (profiles / "helix.toml").write_text(DENSE_GRAPH, encoding="utf-8")
+    service = start(corpus.root, HELIX_QUERY_PROFILES_DIR=str(profiles))
+    service.wait_for(lambda one: one.health() == "SERVING")
+    reply = service.recall("whom did Jan Nowak meet", explain=True)
+    assert list(reply.degraded) == ["pagerank"]
+    assert reply.explanation.graph_form == "walk"
+    assert len(reply.memories) == 10
+    plain = service.recall("whom did Jan Nowak meet", explain=True, ranking_profile="helix-reference")
+    assert (list(plain.degraded), plain.explanation.graph_form) == ([], "pagerank")

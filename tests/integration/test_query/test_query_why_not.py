@@ -19,7 +19,8 @@ from helix.recall.v1 import recall_pb2
 from helix_query.attempts import Attempts
 from helix_query.constants import with_constants
 from helix_query.pool import SEARCHED
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.question import Recalled
 from helix_query.recall import recall
 from helix_query.request import question_of

@@ -20,7 +20,8 @@ from helix_lab.metrics import Scores
 from helix_lab.ranking_profiles import profile_folder
 from helix_query.constants import constant, with_constants
 from helix_query.pool import Pool, Route, Traits
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.stages.rank import rank
 from helix_shared.artifacts.signals import NO_TIME
 from helix_shared.errors import InvalidInputError
@@ -33,7 +34,6 @@ HELIX = with_constants(
         "expand.restart": 0.3,
         "rank.strength": 0.03,
         "rank.graph_quiet": 0.05,
-        "rank.current_strength": 0.4,
         "retrieve.fields.section": 0.6,
     },
 )
@@ -91,10 +91,18 @@ def test_every_switch_leaves_a_valid_profile(profile: RankingProfile) -> None:
 
 
 def test_a_part_that_is_off_changes_nothing() -> None:
-    """Helix blends no cosine into relevance; the reference has no latest-first."""
+    """Helix blends no cosine into relevance; the reference looks up no words of current values."""
     assert off(HELIX, "cosine") == HELIX
-    assert off(REFERENCE, "current value") == REFERENCE
-    assert off(HELIX, "current value") != HELIX
+    assert off(REFERENCE, "covering") == REFERENCE
+    assert off(HELIX, "covering") != HELIX
+
+
+def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:
+    """And the other way round; a profile without the stage has no such switch."""
+    walking = off(HELIX, "expand pagerank (instead: walk)")
+    assert walking.expand.form == "walk"
+    assert off(walking, "expand walk (instead: pagerank)") == HELIX
+    assert not any(switch.name.startswith("expand ") for switch in switches_of(PROFILES["cems"]))
 
 
 def test_the_switch_of_graph_mass_fits_the_form_of_ranking() -> None:

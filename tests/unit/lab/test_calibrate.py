@@ -26,8 +26,8 @@ from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.calibration.strangers import Kind, asked_of
 from helix_lab.calibration.weighing import nearest_donors, weights
 from helix_lab.data import Document, EvaluationSet, Question
-from helix_query.abstention import Abstain, AnswerModel, MemoryModel
-from helix_query.profile import load_profiles
+from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.profile_files import load_profiles
 from helix_shared.errors import InvalidInputError
 
 COSINE = ("cosine",)

@@ -13,7 +13,7 @@ from helix_lab.direct import build_direct, corpus_folder, open_direct
 from helix_lab.handles import event_of
 from helix_lab.rehearsal import Rehearsal
 from helix_lab.vector_store import VectorStore
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 
 MARK = "zzleak"
 PROFILES = load_profiles()

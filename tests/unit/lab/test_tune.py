@@ -22,7 +22,8 @@ from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, propos
 from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report
 from helix_query.constants import with_constants
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_shared.errors import InvalidInputError
 
 HELIX = with_constants(load_profiles()["helix"], {"rank.strength": 0.03})

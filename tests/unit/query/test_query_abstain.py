@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from helix_query.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.pool import DENSE, LEXICAL, Pool, Ranking, Retrieved
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.stages.abstain import Features, abstain, answer_features, logistic
 from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.ranking import Hits

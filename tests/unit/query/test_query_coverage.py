@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from helix_query.pool import Ranked
-from helix_query.profile import load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.stages.coverage import cover_then_mmr, jaccard, session_leads
 from helix_query.stages.diversify import diversify
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helix_query.adjacency import Adjacency
 from helix_query.channels.entity import entity
-from helix_query.pagerank import Adjacency
 from helix_shared.artifacts.ranking import Hits
 
 MEMORIES = 8

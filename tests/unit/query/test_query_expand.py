@@ -1,8 +1,12 @@
+from typing import Any, Literal
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from numpy.typing import NDArray
 
-from helix_query.pagerank import Adjacency
+from helix_query.adjacency import Adjacency
 from helix_query.pool import GRAPH, Pool
 from helix_query.stages.expand import expand
 
@@ -152,3 +156,58 @@ def test_a_newcomer_gets_the_least_fused_score() -> None:
     )
     assert grown.fused[2:].tolist() == pytest.approx([0.2] * (len(grown) - 2))
     assert len(grown) == 5
+
+
+def test_a_profile_may_ask_for_the_bounded_walk() -> None:
+    """0 -6- 1 from memory 0: hop 2 gives 1/6 each to 0 and 1, an eighth of 1 + 1/6 + 1/6."""
+    grown = expand(
+        pool_of([0], [1.0]),
+        NOBODY,
+        graph=GRAPH_OF_SIX,
+        memories=MEMORIES,
+        cosines=cosines,
+        visible=everyone,
+        form="walk",
+        mass_cap=1.0,
+    )
+    assert grown.ordinals.tolist() == [0, 1]
+    assert grown.mass.tolist() == pytest.approx([7 / 8, 1 / 8])
+    assert (grown.walked, grown.degraded) == ("walk", ())
+
+
+def test_the_bounded_walk_stands_in_where_pagerank_would_pass_too_many_edges() -> None:
+    """Six edges are enough for two hops, not for the rounds of PageRank; the pool says so."""
+    common: dict[str, Any] = {
+        "graph": GRAPH_OF_SIX, "memories": MEMORIES, "cosines": cosines, "visible": everyone,
+    }  # fmt: skip
+    dense = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, **common)
+    walked = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, form="walk", **common)
+    assert (dense.walked, dense.degraded) == ("walk", ("pagerank",))
+    assert dense.mass.tolist() == walked.mass.tolist()
+    affordable = expand(pool_of([0], [1.0]), NOBODY, **common)
+    assert (affordable.walked, affordable.degraded) == ("pagerank", ())
+
+
+@given(
+    fused=some.lists(some.floats(0, 1), min_size=1, max_size=MEMORIES),
+    form=some.sampled_from(["pagerank", "walk"]),
+    cap=some.floats(0.05, 1),
+)
+def test_mass_is_a_share_of_the_pool_and_never_above_the_cap(
+    fused: list[float], form: Literal["pagerank", "walk"], cap: float
+) -> None:
+    """Whichever form walks: shares sum to 1 before they are capped."""
+    grown = expand(
+        pool_of(list(range(len(fused))), fused),
+        NOBODY,
+        graph=GRAPH_OF_SIX,
+        memories=MEMORIES,
+        cosines=cosines,
+        visible=everyone,
+        form=form,
+        mass_cap=cap,
+    )
+    whole = float(grown.mass.sum())
+    assert (grown.mass <= cap).all()
+    assert whole <= 1.0 + 1e-9
+    assert whole == pytest.approx(1.0) or grown.mass.max() == cap

@@ -12,7 +12,8 @@ from helix.recall.v1 import recall_pb2
 from helix_query.explain import Duplicate, Explanation, Loss, Trace
 from helix_query.explain_reply import candidate_message, explanation_message
 from helix_query.pool import CHANNELS, COVERING, Pool, Ranking, Retrieved, Route, Traits, Window
-from helix_query.profile import RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.stages.fuse import fuse
 from helix_query.stages.rank import best_first, scoring
 from helix_shared.artifacts.ranking import Hits
@@ -89,7 +90,6 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
             "graph_lead": random.random(),
             "strength": random.random(),
             "later_than_asked": random.random(),
-            "current_strength": random.random(),
         }
         values["rank"]["boosts"] = {
             name: random.random() for name in ("window", "pinned", "priority", "project")

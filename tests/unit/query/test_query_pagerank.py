@@ -2,7 +2,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from helix_query.pagerank import Adjacency, Mass, personalized_pagerank
+from helix_query.adjacency import Adjacency
+from helix_query.pagerank import personalized_pagerank
+from helix_query.touched import Mass
 
 NO_CAP = 10**9
 

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_query.profile import ChannelWeights, Fuse, RankingProfile, load_profiles
+from helix_query.parts.fusion import ChannelWeights, Fuse
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_shared.errors import InvalidInputError
 
 CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)
@@ -84,6 +86,9 @@ def test_a_profile_of_the_operator_is_loaded_beside_the_built_in_ones(tmp_path: 
         (mine("top_q = 3"), "top_q"),
         (mine("top_k = 0"), "top_k"),
         (mine("[fuse]\nk = 0"), "fuse.k"),
+        (mine('[expand]\nform = "stroll"'), "expand.form: Input should be 'pagerank' or 'walk'"),
+        (mine("[expand]\nhops = 3"), "expand.hops: Input should be less than or equal to 2"),
+        (mine("[expand]\nedge_budget = 99"), "expand.edge_budget: Input should be greater than"),
         (mine("[fuse]\nweights = { dense = 0.0, lexical = 0.0 }"), "both be 0"),
         (mine("[fuse.by_intent.whence]\ndense = 1.0\nlexical = 1.0"), "by_intent"),
         (mine(name="other"), "name"),

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helix_query.parts.ranking import MEMORY_TYPES
 from helix_query.pool import DENSE, LEXICAL, Pool, Ranked, Ranking, Retrieved, Route, Traits
-from helix_query.profile import MEMORY_TYPES, RankingProfile, load_profiles
+from helix_query.profile import RankingProfile
+from helix_query.profile_files import load_profiles
 from helix_query.stages.fuse import fuse
 from helix_query.stages.rank import rank
 from helix_query.stages.rerank import rerank

@@ -1,17 +1,18 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 
+from helix_query.parts.ranking import Boosts, Rank
 from helix_query.pool import Pool, Route, Traits, Window
-from helix_query.profile import Boosts, Rank, load_profiles
+from helix_query.profile_files import load_profiles
 from helix_query.stages.normal import normalise
 from helix_query.stages.rank import (
     additive,
     boosts,
     inside,
-    later_first,
     multiplicative,
     rank,
     recency,
@@ -197,19 +198,11 @@ def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
     assert found.tolist() == [True, True, True, False, False]
 
 
-def test_the_latest_of_similar_statements_wins() -> None:
-    """Within .8 of the best (1, .9) the later gains .25; .5 is not similar and gains nothing."""
-    scores = np.array([1.0, 0.9, 0.5])
-    times = np.array([1, 2, 3])
-    assert later_first(scores, times, similar=0.8, strength=0.25).tolist() == pytest.approx([1.0, 1.25, 1.0])
-
-
-def test_current_value_prefers_the_later_of_two_like_statements() -> None:
-    """Old port slightly more similar, new port later: asked for the current value the new one leads."""
-    pool = pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0, 0.0, 0.0])
+def test_current_value_prefers_the_later_of_two_statements() -> None:
+    """Both hold all words, the old one is more similar: asked for the current value the new one leads."""
+    pool = replace(pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0] * 3), coverage=np.array([1.0, 1.0, 0.0]))
     traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
-    preferring = PROFILES["helix"].rank.model_copy(update={"current_strength": 0.4})
-    common: dict[str, Any] = {"now": NOW, "constants": preferring, "type_names": MEMORY_TYPES}
+    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
     assert rank(pool, traits, Route(), **common).positions.tolist() == [0, 1, 2]
     assert rank(pool, traits, Route(intents=("current_value",)), **common).positions.tolist() == [1, 0, 2]
 

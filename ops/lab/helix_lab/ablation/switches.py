@@ -10,8 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from pydantic import BaseModel
+
 from helix_query.constants import with_constants
-from helix_query.profile import Boosts, Channel, Edge, FieldWeights, Fuse, RankingProfile
+from helix_query.parts.fusion import Fuse
+from helix_query.parts.graph import Edge, Expand
+from helix_query.parts.part import Channel
+from helix_query.parts.ranking import Boosts
+from helix_query.parts.search import FieldWeights
+from helix_query.profile import RankingProfile
 
 Kind = Literal["stage", "channel", "signal"]
 
@@ -25,7 +32,9 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.graph_lead": 0.0,
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
-    "rank.current_strength": 0.0,
+    "rank.later_than_asked": 1.0,
+    # the latest statement leads only where the words were looked up
+    "retrieve.covering_limit": 0,
 }
 """Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
 
@@ -50,17 +59,23 @@ def switches_of(profile: RankingProfile) -> tuple[Switch, ...]:
 
 def _stages(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("route", "stage", {"route.enabled": False})
-    for form in get_args(Fuse.model_fields["form"].annotation):
-        if form != profile.fuse.form:
-            yield Switch(f"fuse {profile.fuse.form} (instead: {form})", "stage", {"fuse.form": form})
+    yield from _other_forms("fuse", Fuse, profile.fuse.form)
     yield Switch("fuse weights by intent", "stage", {"fuse.by_intent": {}})
     yield Switch("fuse weights by query", "stage", {"fuse.adaptive": None})
     yield Switch("route anchors", "stage", {"route.anchors": False})
     yield Switch("fuse rank bonuses", "stage", {"fuse.rank_bonuses": ()})
     yield Switch("expand", "stage", {"expand.enabled": False})
+    if profile.expand.enabled:
+        yield from _other_forms("expand", Expand, profile.expand.form)
     yield Switch("rank", "stage", ORDER_OF_FUSION)
     nothing_alike = {"diversify.near_duplicate": 1.01, "diversify.mmr_lambda": 1.0}
     yield Switch("diversify", "stage", {**nothing_alike, "diversify.session_floor": 1.01})
+
+
+def _other_forms(stage: str, part: type[BaseModel], used: str) -> Iterator[Switch]:
+    for form in get_args(part.model_fields["form"].annotation):
+        if form != used:
+            yield Switch(f"{stage} {used} (instead: {form})", "stage", {f"{stage}.form": form})
 
 
 def _channels(profile: RankingProfile) -> Iterator[Switch]:
@@ -94,4 +109,3 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
     for boost in Boosts.model_fields:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
     yield Switch("recipe factors", "signal", {"rank.recipe": {}})
-    yield Switch("current value", "signal", {"rank.current_strength": 0.0})

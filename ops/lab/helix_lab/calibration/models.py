@@ -11,7 +11,7 @@ import numpy as np
 from helix_lab.calibration.fit import Fitted, fit
 from helix_lab.calibration.observe import Observation
 from helix_lab.calibration.weighing import weights
-from helix_query.abstention import AnswerModel, MemoryModel
+from helix_query.parts.abstention import AnswerModel, MemoryModel
 from helix_query.stages.abstain import Belief, Features, abstain
 from helix_shared.errors import InvalidInputError
 
@@ -28,7 +28,7 @@ DIGITS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What `helix_query.abstention.Abstain` holds besides the threshold."""
+    """What `helix_query.parts.abstention.Abstain` holds besides the threshold."""
 
     memory: MemoryModel
     answer: AnswerModel

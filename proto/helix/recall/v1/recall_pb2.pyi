@@ -742,7 +742,9 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Channels that failed or passed their deadline; the others answered."""
+        """Channels that failed or passed their deadline; the others answered. pagerank: the graph around the
+        candidates was too dense for it, and the bounded walk stood in.
+        """
 
     @_builtins.property
     def explanation(self) -> Global___Explanation:
@@ -987,7 +989,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score, in its order: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), later_than_asked, later_first, latest_statement, scale, noise.
+    episodic_decay, accesses), later_than_asked, latest_statement, scale, noise.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1058,7 +1060,7 @@ class Candidate(_message.Message):
     cosine: _builtins.float
     """Exact cosine of query and memory, -1 to 1."""
     graph_mass: _builtins.float
-    """Its share of the Personalized PageRank mass, 0 to 1."""
+    """Its share of the mass that the walk of the graph left, 0 to 1."""
     coverage: _builtins.float
     """Share of the question's words by rarity that the text holds, where that was looked at."""
     form: _builtins.str
@@ -1155,6 +1157,7 @@ class Explanation(_message.Message):
     THRESHOLD_FIELD_NUMBER: _builtins.int
     THRESHOLD_ON_RELEVANCE_FIELD_NUMBER: _builtins.int
     WITHHELD_FIELD_NUMBER: _builtins.int
+    GRAPH_FORM_FIELD_NUMBER: _builtins.int
     dense_share: _builtins.float
     """What the dense list counts among dense and lexical for this question, 0 to 1; absent: one is missing."""
     threshold: _builtins.float
@@ -1164,6 +1167,10 @@ class Explanation(_message.Message):
     withheld: _builtins.int
     """Candidates that the last check against the caller's scope withheld; nothing is told of them. Above 0
     only where a store is damaged.
+    """
+    graph_form: _builtins.str
+    """How the graph was walked: pagerank, or walk (two hops at most); empty: it was not. Where the ranking
+    profile says pagerank and this says walk, the graph was too dense.
     """
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Candidate]:
@@ -1177,10 +1184,11 @@ class Explanation(_message.Message):
         threshold: _builtins.float = ...,
         threshold_on_relevance: _builtins.bool = ...,
         withheld: _builtins.int = ...,
+        graph_form: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "dense_share", b"dense_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_form", b"graph_form", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dense_share: _TypeAlias = _typing.Literal["dense_share"]  # noqa: Y015
     _WhichOneofArgType__dense_share: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share"]  # noqa: Y015

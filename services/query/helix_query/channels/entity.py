@@ -17,7 +17,7 @@ from helix_shared.artifacts.ranking import Hits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.pagerank import Adjacency
+    from helix_query.adjacency import Adjacency
     from helix_query.stages.expand import Visible
     from helix_query.stages.fuse import Cosines
 
@@ -88,13 +88,11 @@ def _one_hop(
 def _passed(graph: Adjacency, reached: Strengths, *, hub_cap: int) -> Strengths:
     """Neighbours of the nodes reached, by the strongest path: the lighter of the path so far and the edge."""
     nodes, strengths = reached
-    degrees = graph.indptr[nodes + 1] - graph.indptr[nodes]
+    degrees = graph.degrees(nodes)
     open_nodes = (degrees > 0) & (degrees <= hub_cap)
-    counts = degrees[open_nodes]
-    before = np.cumsum(counts) - counts
-    edges = np.repeat(graph.indptr[nodes[open_nodes]] - before, counts) + np.arange(int(counts.sum()))
-    path = np.minimum(np.repeat(strengths[open_nodes], counts), graph.weights[edges])
-    return _best_paths(graph.indices[edges].astype(np.int64), path)
+    edges = graph.edges_of(nodes[open_nodes])
+    path = np.minimum(np.repeat(strengths[open_nodes], edges.counts), edges.weights)
+    return _best_paths(edges.targets, path)
 
 
 def _best_paths(nodes: NDArray[np.int64], strengths: NDArray[np.float64]) -> Strengths:

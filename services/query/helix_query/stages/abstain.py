@@ -19,7 +19,7 @@ from helix_query.pool import CHANNELS, DENSE, LEXICAL, Pool, Retrieved
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.abstention import AnswerModel, MemoryModel
+    from helix_query.parts.abstention import AnswerModel, MemoryModel
     from helix_shared.artifacts.ranking import Hits
 
 JUDGED: Final = 10

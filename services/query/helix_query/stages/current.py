@@ -16,23 +16,6 @@ STEP: Final = 2.0
 """Best scores between two moments: more than any two scores are apart."""
 
 
-def later_first(
-    scores: NDArray[np.float64], occurred_at: NDArray[np.int64], *, similar: float, strength: float
-) -> NDArray[np.float64]:
-    """Factor 1 to 1 + `strength` by time among those within `similar` of the best score, else 1.
-
-    The question is for what holds now: of statements about as relevant the latest wins.
-    """
-    factors = np.ones(len(scores))
-    if not len(scores):
-        return factors
-    alike = np.flatnonzero(scores >= similar * scores.max())
-    times, places = np.unique(occurred_at[alike], return_inverse=True)
-    if len(times) > 1:
-        factors[alike] += strength * places / (len(times) - 1)
-    return factors
-
-
 def latest_statement(
     scores: NDArray[np.float64],
     coverage: NDArray[np.float64],

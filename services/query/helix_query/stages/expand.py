@@ -1,6 +1,7 @@
 """Stage 5: the graph around the pool. Mass for everyone in it, and the few the graph alone finds.
 
-The walk restarts from the sharpened fused scores and from the entities the query names. Newcomers
+The walk starts from the sharpened fused scores and from the entities the query names: Personalized
+PageRank, or the bounded walk, which also stands in where PageRank would pass too many edges. Newcomers
 pass the same predicate as every channel; their number and anyone's share of the mass are capped,
 so that the graph cannot flood the pool. Stage 6 ranks.
 """
@@ -8,16 +9,21 @@ so that the graph cannot flood the pool. Stage 6 ranks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.pagerank import Adjacency, Mass, personalized_pagerank
-from helix_query.pool import CHANNELS, GRAPH, Pool
+from helix_query.pagerank import personalized_pagerank
+from helix_query.pool import CHANNELS, GRAPH, PAGERANK, WALK, GraphForm, Pool
+from helix_query.touched import Mass
+from helix_query.walk import bounded_walk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.adjacency import Adjacency
     from helix_query.stages.fuse import Cosines
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
@@ -35,11 +41,14 @@ def expand(
     memories: int,
     cosines: Cosines,
     visible: Visible,
+    form: GraphForm = PAGERANK,
     kind_factors: NDArray[np.float64] | None = None,
     restart: float = 0.3,
     epsilon: float = 1e-5,
     max_rounds: int = 50,
+    hops: int = 2,
     hub_cap: int = 100,
+    edge_budget: int = 2_000_000,
     sharpness: float = 4.0,
     named_share: float = 0.5,
     newcomers: int = 30,
@@ -48,11 +57,12 @@ def expand(
     bridge_share: float = 0.0,
     bridge_from: int = 3,
 ) -> Pool:
-    """The pool with PageRank mass, and up to `newcomers` visible memories that the mass reached.
+    """The pool with the mass of a walk, and up to `newcomers` visible memories that it reached.
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
     is a memory's share of the mass of the pool with its newcomers, at most `mass_cap`. A newcomer gets the
-    least fused score of the pool and its true cosine.
+    least fused score of the pool and its true cosine. The pool says which form walked, and that PageRank
+    is missing where it would have passed more than `edge_budget` edges.
 
     `bridge` makes it a walk of two: it tells from the `bridge_from` memories with the most mass which nodes
     they point to and how strongly, and `bridge_share` of the second walk's restart is theirs.
@@ -61,30 +71,44 @@ def expand(
     if not len(seeds):
         return pool
 
-    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64]) -> Pool:
-        mass = personalized_pagerank(
-            graph,
-            seeds,
-            shares,
-            restart=restart,
-            epsilon=epsilon,
-            max_rounds=max_rounds,
-            hub_cap=hub_cap,
-            kind_factors=kind_factors,
-        )
-        mass = _of_memories(mass, memories=memories)
-        found = _newcomers(pool, mass, visible=visible, count=newcomers)
-        return _joined(pool, found, mass, cosines=cosines, cap=mass_cap)
+    pagerank = partial(
+        personalized_pagerank,
+        graph,
+        restart=restart,
+        epsilon=epsilon,
+        max_rounds=max_rounds,
+        hub_cap=hub_cap,
+        edge_budget=edge_budget,
+        kind_factors=kind_factors,
+    )
+    walk = partial(
+        bounded_walk,
+        graph,
+        hops=hops,
+        hub_cap=hub_cap,
+        edge_budget=edge_budget,
+        kind_factors=kind_factors,
+    )
 
-    first = walked(seeds, shares)
-    if bridge is None or not bridge_share:
-        return first
-    # only what the caller may see is read on: the pool and its newcomers
-    evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_from]]
-    nodes, weights = bridge(evidence)
-    if not len(nodes):
-        return first
-    return walked(*_with_bridges(seeds, shares, nodes, weights, share=bridge_share))
+    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64], form: GraphForm) -> Pool:
+        mass = pagerank(seeds, shares) if form == PAGERANK else None
+        used: GraphForm = WALK if mass is None else PAGERANK
+        mass = _of_memories(walk(seeds, shares) if mass is None else mass, memories=memories)
+        found = _newcomers(pool, mass, visible=visible, count=newcomers)
+        return replace(_joined(pool, found, mass, cosines=cosines, cap=mass_cap), walked=used)
+
+    first = walked(seeds, shares, form)
+    last = first
+    if bridge is not None and bridge_share:
+        # only what the caller may see is read on: the pool and its newcomers
+        evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_from]]
+        nodes, weights = bridge(evidence)
+        if len(nodes):
+            # a graph that was too dense once is not tried again
+            last = walked(
+                *_with_bridges(seeds, shares, nodes, weights, share=bridge_share), first.walked or form
+            )
+    return last if last.walked == form else replace(last, degraded=(*last.degraded, PAGERANK))
 
 
 def _seeds(

@@ -12,11 +12,12 @@ import numpy as np
 
 from helix.arithmetic import blend, lifted, product, weighted
 from helix_query.pool import Pool, Ranked, Route, Traits, Window
-from helix_query.stages.current import later_first, latest_statement
+from helix_query.stages.current import latest_statement
 from helix_query.stages.normal import Signal, signal
 from helix_query.stages.recipe_factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.stages.scoring import Relevance, Running, Scoring, boosted
 from helix_shared.artifacts.signals import NO_TIME
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.profile import Boosts, Rank
-    from helix_query.recipe import Recipe
+    from helix_query.parts.ranking import Boosts, Rank
+    from helix_query.parts.recipe import Recipe
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
-MICROSECONDS: Final = 1_000_000
 
 WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
 """Signals that have a weight by memory type."""
@@ -94,10 +94,18 @@ def scoring(
     ).items():
         running.times(name, factor)
     if constants.later_than_asked != 1.0:
-        later = traits.occurred_at > _microseconds(now)
+        later = traits.occurred_at > microseconds(now)
         running.times("later_than_asked", np.where(later, constants.later_than_asked, 1.0))
-    if "current_value" in route.intents:
-        _prefer_current(running, pool, traits, constants)
+    if "current_value" in route.intents and pool.coverage is not None:
+        gains = latest_statement(
+            running.scores,
+            pool.coverage,
+            traits.occurred_at,
+            cover=constants.current_cover,
+            floor=constants.current_floor,
+            relevant=constants.current_relevant,
+        )
+        running.plus("latest_statement", gains)
     _finish(running, pool, constants.recipe, seed)
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
     return Scoring(
@@ -146,28 +154,6 @@ def _relevance(
     return Relevance("multiplicative", scores, quality, graph_share=lead, strength=constants.strength)
 
 
-def _prefer_current(running: Running, pool: Pool, traits: Traits, constants: Rank) -> None:
-    running.times(
-        "later_first",
-        later_first(
-            running.scores,
-            traits.occurred_at,
-            similar=constants.current_similar,
-            strength=constants.current_strength,
-        ),
-    )
-    if pool.coverage is not None:
-        gains = latest_statement(
-            running.scores,
-            pool.coverage,
-            traits.occurred_at,
-            cover=constants.current_cover,
-            floor=constants.current_floor,
-            relevant=constants.current_relevant,
-        )
-        running.plus("latest_statement", gains)
-
-
 def _finish(running: Running, pool: Pool, constants: Recipe, seed: int) -> None:
     scaled = scale(running.scores, constants=constants)
     if scaled != 1.0:
@@ -180,7 +166,7 @@ def _finish(running: Running, pool: Pool, constants: Recipe, seed: int) -> None:
 
 def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
     """`per_hour` ** hours since `touched_at` (microseconds); 1 for what lies in the future."""
-    hours = (_microseconds(now) - touched_at.astype(np.float64)) / MICROSECONDS_PER_HOUR
+    hours = (microseconds(now) - touched_at.astype(np.float64)) / MICROSECONDS_PER_HOUR
     faded: NDArray[np.float64] = per_hour ** np.maximum(hours, 0.0)
     return faded
 
@@ -238,7 +224,7 @@ def boost_factors(
 
 def inside(traits: Traits, window: Window) -> NDArray[np.bool_]:
     """Whether a memory happened in the window, or speaks of something that touches it."""
-    start, end = _microseconds(window.start), _microseconds(window.end)
+    start, end = microseconds(window.start), microseconds(window.end)
     occurred = (traits.occurred_at >= start) & (traits.occurred_at < end)
     last = np.where(traits.event_end == NO_TIME, traits.event_start, traits.event_end)
     spoken_of = (traits.event_start != NO_TIME) & (traits.event_start < end) & (last >= start)
@@ -254,7 +240,3 @@ def _weights(
         signal: np.array([row[signal] for row in rows], np.float64) for row in rows[:1] for signal in row
     }
     return {signal: column[type_code] for signal, column in by_name.items()}
-
-
-def _microseconds(moment: datetime) -> float:
-    return moment.timestamp() * MICROSECONDS

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.parts.recipe import Recipe
     from helix_query.pool import Pool, Traits
-    from helix_query.recipe import Recipe
 
 Factors = dict[str, "NDArray[np.float64]"]
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from helix_query.parts.part import Part
 
 MemoryFeature = Literal["cosine", "lexical", "relative", "standing", "mass", "agreed"]
 """What is known of one memory of an answer; `stages.abstain.answer_features` says what each is."""
@@ -20,11 +22,7 @@ AnswerFeature = Literal[
 Coefficient = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MemoryModel(_Part):
+class MemoryModel(Part):
     """P(a memory is relevant) = 1 / (1 + exp(-(intercept + sum of coefficient x feature)))."""
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
@@ -33,7 +31,7 @@ class MemoryModel(_Part):
     )
 
 
-class AnswerModel(_Part):
+class AnswerModel(Part):
     """P(at least one memory of the answer is relevant), of the same form."""
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
@@ -42,7 +40,7 @@ class AnswerModel(_Part):
     )
 
 
-class Abstain(_Part):
+class Abstain(Part):
     """Stage 7c: the probability that anything here answers, and when nothing is packed for want of it."""
 
     threshold: float = Field(

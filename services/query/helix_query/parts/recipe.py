@@ -7,20 +7,15 @@ in ops/decisions/0012.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from helix_query.parts.part import Multiplier, Part
 from helix_query.stages.rerank import FORMS, MOST_CANDIDATES
 
-Multiplier = Annotated[float, Field(gt=0, le=10)]
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Rephrase(_Part):
+class Rephrase(Part):
     """Stage 3: further searches in other words, each a list of its own in the fusion."""
 
     intents: tuple[Literal["temporal", "preference"], ...] = Field(
@@ -38,7 +33,7 @@ class Rephrase(_Part):
     )
 
 
-class Recipe(_Part):
+class Recipe(Part):
     """Stage 6: relevance of the form `blend`, and factors by their own formula."""
 
     fused_normal: Literal["minmax", "best"] = Field(
@@ -80,7 +75,7 @@ class Recipe(_Part):
         return self
 
 
-class Rerank(_Part):
+class Rerank(Part):
     """Stage 6b: off until an optional tier brings a form."""
 
     form: str = Field(default="none", description="reranker that reads the best candidates again")
