@@ -36,11 +36,11 @@ from helix_shared.artifacts.signal_columns import (
     signals_of,
 )
 from helix_shared.artifacts.vector_storage import (
-    DEFAULT_STORAGE,
-    Storage,
+    StorageChoice,
     dimensions_of,
     dot_products,
     is_narrower,
+    storage_for,
     unpacked,
 )
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -62,16 +62,16 @@ _HOLE: Final = -1
 class SignalsWriter:
     """Writes the live segments in a folder; exactly one process and one thread at a time."""
 
-    def __init__(self, folder: Path, segments: list[Segment], storage: Storage) -> None:
+    def __init__(self, folder: Path, segments: list[Segment], storage: StorageChoice) -> None:
         self._folder = folder
         self._segments = segments
         self._storage = storage
 
     @classmethod
-    def open(cls, folder: Path, *, storage: Storage = DEFAULT_STORAGE) -> Self:
+    def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
         """Open the segments in `folder`, which may be new; vectors are kept in the form `storage`.
 
-        Segments in a form with more digits are rewritten at once.
+        Where a segment has more digits than that, all are rewritten at once.
 
         Raises:
             CorruptArtifactError: a segment is incomplete.
@@ -97,9 +97,7 @@ class SignalsWriter:
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
-            self._segments.append(
-                write_segment(self._next_folder(), ordinals, columns, storage=self._storage)
-            )
+            self._write(ordinals, columns)
             self._merge(self._merge_start())
 
     def erase(self, ordinals: NDArray[np.int64]) -> None:
@@ -110,7 +108,7 @@ class SignalsWriter:
         shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blank[LINE] = np.full(len(ordinals), ERASED, object)
-        self._segments.append(write_segment(self._next_folder(), ordinals, blank, storage=self._storage))
+        self._write(ordinals, blank)
         self._merge(0)
 
     def link_into(self, folder: Path) -> None:
@@ -118,6 +116,10 @@ class SignalsWriter:
         folder.mkdir(parents=True)
         for segment in self._segments:
             shutil.copytree(segment.folder, folder / segment.folder.name, copy_function=os.link)
+
+    def _write(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+        storage = storage_for(self._storage, rows=len(ordinals))
+        self._segments.append(write_segment(self._next_folder(), ordinals, columns, storage=storage))
 
     def _next_folder(self) -> Path:
         number = self._segments[-1].number + 1 if self._segments else 1
@@ -138,20 +140,23 @@ class SignalsWriter:
 
     def _rewrite(self, start: int) -> None:
         old = self._segments[start:]
-        self._segments[start:] = [merge_segments(self._next_folder(), old, storage=self._storage)]
+        rows, sources = sum(map(len, old)), (segment.storage for segment in old)
+        storage = storage_for(self._storage, rows=rows, sources=sources)
+        self._segments[start:] = [merge_segments(self._next_folder(), old, storage=storage)]
         for segment in old:
             shutil.rmtree(segment.folder)
 
     def _convert(self) -> None:
-        others = {segment.storage for segment in self._segments} - {self._storage}
-        for other in others:
-            if not is_narrower(self._storage, other):
-                raise InvalidInputError(
-                    "vector_storage",
-                    f"is {self._storage}, but the store holds {other}, from which it cannot be made: "
-                    f"set it to {other}, or build the store anew from the event stream",
-                )
-        if others:
+        wanted = [storage_for(self._storage, rows=len(segment)) for segment in self._segments]
+        pairs = [(segment.storage, storage) for segment, storage in zip(self._segments, wanted, strict=True)]
+        lost = next((pair for pair in pairs if is_narrower(*pair)), None)
+        if lost is not None and self._storage != "auto":
+            raise InvalidInputError(
+                "vector_storage",
+                f"is {lost[1]}, but the store holds {lost[0]}, from which it cannot be made: "
+                f"set it to {lost[0]} or auto, or build the store anew from the event stream",
+            )
+        if any(is_narrower(storage, held) for held, storage in pairs):
             self._rewrite(0)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 VECTOR_COLUMN: Final = "vector"
 SCAN_COLUMN: Final = "vector_short"
 
+SHORT_CANDIDATES: Final = 4
+"""Neighbours by the short vectors that are ordered again by the whole ones, per memory asked for."""
+
 
 def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
     """The first `dimensions` numbers of each of the last axis, made unit again; zeros stay zeros."""
@@ -52,6 +55,21 @@ def with_scan_column(schema: pa.Schema, dimensions: int) -> pa.Schema:
     if dimensions >= whole:
         raise InvalidInputError("scan_dimensions", f"must be less than the {whole} of the model, or 0")
     return schema.append(pa.field(SCAN_COLUMN, pa.list_(pa.float32(), dimensions), nullable=False))
+
+
+def demand_scanned(schema: pa.Schema, dimensions: int) -> None:
+    """Refuse a table whose searches do not scan the first `dimensions` numbers (0: all of them).
+
+    Raises:
+        InvalidInputError: the table was made with another setting.
+    """
+    short = scanned_dimensions(schema) if SCAN_COLUMN in schema.names else 0
+    if short != dimensions:
+        raise InvalidInputError(
+            "scan_dimensions",
+            f"is {dimensions}, but the store was made with {short}: set it to {short}, "
+            "or build the store anew from the event stream",
+        )
 
 
 def with_scanned_vectors(records: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -6,34 +6,46 @@ cosine (ops/decisions/0015). `segments` stores and gathers the rows, this module
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
 
-from helix_shared.errors import InvalidInputError
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 Storage = Literal["float32", "float16", "int8"]
+"""Numbers of a stored vector, which candidates are ordered by."""
+
+Scan = Literal["auto", "scalar", "binary"]
+"""Numbers of a scanned vector, which candidates are found by: a byte, a bit, or what the size asks for."""
+
 STORAGES: Final[tuple[Storage, ...]] = get_args(Storage)
-DEFAULT_STORAGE: Final[Storage] = "float32"
+
+StorageChoice = Literal["auto", "float32", "float16", "int8"]
+"""A form for all segments, or auto: exact in small ones, `int8` in large ones."""
+
+EXACT_ROWS: Final = 20_000
+"""Up to here auto keeps float32; a scan of more mapped rows costs four times what it does with int8."""
 
 _MATRIX: Final = 2
 _INT8_LIMIT: Final = 127
 _BYTES: Final[dict[Storage, int]] = {"float32": 4, "float16": 2, "int8": 1}
 
 
-def checked(name: str) -> Storage:
-    """The form of this name.
+@dataclass(frozen=True, slots=True)
+class VectorForm:
+    """What the operator chose for the vectors of a store; readers see it in the files themselves."""
 
-    Raises:
-        InvalidInputError: there is none.
-    """
-    for storage in STORAGES:
-        if storage == name:
-            return storage
-    raise InvalidInputError("vector_storage", f"must be one of {', '.join(STORAGES)}, not {name!r}")
+    storage: StorageChoice = "auto"
+    scan: Scan = "auto"
+    scan_dimensions: int = 0
+    """How many numbers of a Matryoshka model's vector are scanned; 0: all."""
+
+
+DEFAULT_FORM: Final = VectorForm()
 
 
 def packed(vectors: NDArray[np.float32], storage: Storage) -> NDArray[Any]:
@@ -80,6 +92,17 @@ def storage_of(rows: NDArray[Any]) -> Storage | None:
 def dimensions_of(rows: NDArray[Any]) -> int:
     """Length of the vectors in stored rows."""
     return int((rows if rows.dtype.names is None else rows["codes"]).shape[1])
+
+
+def storage_for(choice: StorageChoice, *, rows: int, sources: Iterable[Storage] = ()) -> Storage:
+    """The form of a segment of so many rows, made from segments in the forms `sources`.
+
+    Auto never widens: digits that are gone do not come back.
+    """
+    if choice != "auto":
+        return choice
+    own: Storage = "float32" if rows <= EXACT_ROWS else "int8"
+    return min((own, *sources), key=_BYTES.__getitem__)
 
 
 def is_narrower(storage: Storage, than: Storage) -> bool:
