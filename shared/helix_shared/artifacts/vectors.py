@@ -49,7 +49,7 @@ from helix_shared.artifacts.versions import Versions
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LIMIT", "TABLE_FOLDER", "Cosines", "VectorReader", "VectorWriter", "record_schema"]
 
 MAX_LIMIT: Final = 10_000
+_BATCH_ROWS: Final = 8_192
 
 # Zero warns that other processes would lose their version; there are none on the live table.
 _AT_ONCE: Final = timedelta(milliseconds=1)
@@ -234,7 +235,7 @@ class VectorReader:
         if selection is not None:
             search = search.where(filter_sql(selection), prefilter=True)
         search = search.select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
-        depth = max(limit, self._candidates(limit) if candidates is None else candidates)
+        depth = max(limit, self.candidates(limit) if candidates is None else candidates)
         if self._index is not None:
             search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
         if self._cosines is None:
@@ -245,10 +246,18 @@ class VectorReader:
         ordinals = self._rows.ordinals(search.limit(depth).to_arrow()["_rowid"].to_numpy())
         return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
 
-    def _candidates(self, limit: int) -> int:
+    def candidates(self, limit: int) -> int:
+        """How many neighbours are ordered again by whole vectors for the best `limit`."""
         if self._index is not None:
             return self._index.candidates(limit)
         return SHORT_CANDIDATES * limit if self._column == SCAN_COLUMN else limit
+
+    def whole(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Ordinals and whole vectors of all rows, in batches; reads the table, so not for a recall."""
+        every = self._table.search().select(["ordinal", VECTOR_COLUMN]).limit(max(self.count, 1))
+        for batch in every.to_batches(_BATCH_ROWS):
+            flat = batch[VECTOR_COLUMN].flatten().to_numpy(zero_copy_only=False)
+            yield batch["ordinal"].to_numpy(), flat.reshape(batch.num_rows, self.dimensions)
 
     def take(
         self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
