@@ -25,6 +25,7 @@ from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.report.write import write_report
 from helix_lab.stream import Loading
 from helix_lab.tune import tune_command
+from helix_lab.vector_losses import vectors_command
 from helix_lab.vector_store import VectorStore
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
@@ -138,6 +139,7 @@ app.command(name="ablate")(ablate_command)
 app.command(name="tune")(tune_command)
 app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
+app.command(name="vectors")(vectors_command)
 
 
 def _models() -> Path:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from nats.js.errors import NotFoundError
+from nats.js.errors import NotFoundError as NoStreamError
 from rich.table import Table
 
 from helix import subjects
@@ -17,8 +18,13 @@ from helix_cli.broker import connected
 from helix_cli.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import plain, size, stdout
+from helix_shared.artifacts.dense_recall import DenseRecall, dense_recall
+from helix_shared.artifacts.live import SIGNALS
+from helix_shared.artifacts.publishing import current, folder_of
+from helix_shared.artifacts.signals import Signals
+from helix_shared.artifacts.vectors import VectorReader
 from helix_shared.broker import streams
-from helix_shared.errors import HelixError
+from helix_shared.errors import HelixError, NotFoundError
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
@@ -31,6 +37,10 @@ HELP: Final = f"""Show streams, consumers, the served generation, and its lag.
 
   helix status
   helix status --json | jq .lag
+  helix status --deep
+
+--deep reads the newest generation of this machine's data folder and tells
+how much of exact search the vector index finds; seconds for a million.
 
 lag is how many events are published but not yet recallable. The command
 ends with 3 when a part is down, and names it.
@@ -99,14 +109,22 @@ def status_command(
     nats: options.Nats = "",
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
+    deep: Annotated[bool, typer.Option("--deep", help="Measure the vector index as well.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="--deep: folder of the generations; by default home/data.")
+    ] = None,
 ) -> None:
     """Show the status; the help text stands in `HELP`."""
     broker = run_async(look_at_nats(options.nats_url(nats, home)))
     service = look_at_query(options.query_address(query, home), now=datetime.now(UTC))
+    dense = look_at_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
-        typer.echo(json.dumps(summary(broker, service), indent=2))
+        measured = {} if dense is None else {"dense": asdict(dense)}
+        typer.echo(json.dumps(summary(broker, service) | measured, indent=2))
     else:
         _print(broker, service)
+        if dense is not None:
+            stdout().print(plain(_dense(dense)))
     if broker.problem or service.problem:
         raise typer.Exit(UNREACHABLE_EXIT)
 
@@ -164,10 +182,25 @@ def look_at_query(address: str, *, now: datetime) -> QueryPart:
     )
 
 
+def look_at_vectors(root: Path) -> DenseRecall:
+    """The dense leg of the newest generation in `root`, measured.
+
+    Raises:
+        NotFoundError: there is no generation.
+        CorruptArtifactError: it cannot be read.
+    """
+    number = current(root)
+    if number is None:
+        raise NotFoundError(f"no generation in {root}: give the data folder with --data")
+    folder = folder_of(root, number)
+    signals = Signals.open(folder / SIGNALS)
+    return dense_recall(VectorReader(folder, cosines=signals.cosines), signals)
+
+
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:
     try:
         state = (await jetstream.stream_info(name)).state
-    except NotFoundError:
+    except NoStreamError:
         return None
     return StreamRow(name, state.messages, state.bytes, state.first_seq, state.last_seq)
 
@@ -175,7 +208,7 @@ async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:
 async def _consumer(jetstream: JetStreamContext, stream: str, name: str) -> ConsumerRow | None:
     try:
         info = await jetstream.consumer_info(stream, name)
-    except NotFoundError:
+    except NoStreamError:
         return None
     return ConsumerRow(
         stream, name, info.num_pending or 0, info.num_ack_pending or 0, info.num_redelivered or 0
@@ -212,6 +245,21 @@ def _served(service: QueryPart) -> str:
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
         f"       {service.memories} memories, {service.entities} entities, {service.edges} edges\n"
         f"       model {service.model} ({service.model_checksum[:12]})"
+    )
+
+
+def _dense(dense: DenseRecall) -> str:
+    found = "nothing to search" if dense.recall is None else f"recall@{dense.depth} {dense.recall:.3f}"
+    index = (
+        f"{dense.scan} index, {dense.nprobes} of {dense.partitions} partitions"
+        if dense.partitions
+        else "exact scan, no index"
+    )
+    return (
+        f"dense  {found} against exact search, mean of {dense.queries} stored vectors\n"
+        f"       {index}, {dense.candidates} candidates\n"
+        f"       {dense.unindexed_rows} of {dense.rows} rows outside the index\n"
+        f"       {dense.scanned_dimensions} of {dense.dimensions} dimensions scanned, kept as {dense.storage}"
     )
 
 

@@ -68,7 +68,9 @@ async def _renew_for_ever(lease: Lease) -> None:
 
 async def _write(client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event) -> None:
     jetstream = client.jetstream()
-    shard = await asyncio.to_thread(Shard.open, settings.data_dir, maintain_every=settings.maintain_every)
+    shard = await asyncio.to_thread(
+        Shard.open, settings.data_dir, maintain_every=settings.maintain_every, form=settings.vector_form
+    )
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(await event_stream(jetstream), shard.manifest)

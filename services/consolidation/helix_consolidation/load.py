@@ -23,6 +23,7 @@ from helix_consolidation.tombstones import NOTHING, scope_code
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import digest_of
+from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ class Loaded:
     """Of CURRENT; None when there is none."""
 
 
-def load(root: Path) -> Loaded:
+def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
     """Clone CURRENT into `<root>/live` and read it; what was in `live` before is gone.
 
     Raises:
         CorruptArtifactError: CURRENT cannot be read.
+        InvalidInputError: its vectors are in a form that cannot become `form`.
     """
     folder, number = root / LIVE, generation.current(root)
     known = Known()
@@ -83,7 +85,7 @@ def load(root: Path) -> Loaded:
     # what is cloned unread would be published again under a fresh checksum
     generation.verify(generation.folder_of(root, number), known=set())
     manifest = generation.clone(root, number, folder)
-    live = Live.open(folder)
+    live = Live.open(folder, form=form)
     ordinals = max(restore_state(known, folder), live.signals.count)
     known.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
     _fill(known, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from helix_shared.artifacts.vector_storage import Scan, StorageChoice, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
 
 
@@ -34,7 +35,21 @@ class ConsolidationSettings(BrokerSettings):
     tidy_seconds: float = Field(
         1.5, gt=0, le=3_600, description="without anything new for this long, the vector table is tidied"
     )
+    vector_storage: StorageChoice = Field(
+        "auto", description="numbers of a stored vector; auto: by size; a store becomes narrower, never wider"
+    )
+    vector_scan: Scan = Field(
+        "auto", description="numbers of a scanned vector: scalar (a byte), binary (a bit), auto: by size"
+    )
+    scan_dimensions: int = Field(
+        0, ge=0, le=8_192, description="numbers scanned of a Matryoshka model's vector; 0: all"
+    )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="a missing sequence is looked up in its stream after it"
     )
+
+    @property
+    def vector_form(self) -> VectorForm:
+        """The three settings of vectors as one value."""
+        return VectorForm(self.vector_storage, self.vector_scan, self.scan_dimensions)

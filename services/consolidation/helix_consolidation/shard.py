@@ -20,6 +20,7 @@ from helix_consolidation.load import LIVE, load
 from helix_consolidation.publish import publish_generation
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.live import Live
+from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.broker.verdict import ATTEMPTS
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
@@ -54,11 +55,19 @@ class Shard:
     """One data folder, its live stores, and what the writer knows."""
 
     def __init__(
-        self, root: Path, known: Known, live: Live | None, manifest: Manifest | None, *, maintain_every: int
+        self,
+        root: Path,
+        known: Known,
+        live: Live | None,
+        manifest: Manifest | None,
+        *,
+        maintain_every: int,
+        form: VectorForm,
     ) -> None:
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
+        self._form = form
         self._erased = False
         self._is_untidy = True
         self._erasure = NO_GENERATION
@@ -66,15 +75,16 @@ class Shard:
         self.manifest = manifest
 
     @classmethod
-    def open(cls, root: Path, *, maintain_every: int) -> Self:
+    def open(cls, root: Path, *, maintain_every: int, form: VectorForm = DEFAULT_FORM) -> Self:
         """Start from CURRENT; what the live folder held is gone.
 
         Raises:
             CorruptArtifactError: CURRENT cannot be read.
+            InvalidInputError: its vectors are in a form that cannot become `form`.
         """
-        loaded = load(root)
+        loaded = load(root, form=form)
         _log.info("loaded", memories=loaded.known.ledger.memories, applied=loaded.known.applied.floor)
-        return cls(root, loaded.known, loaded.live, loaded.manifest, maintain_every=maintain_every)
+        return cls(root, loaded.known, loaded.live, loaded.manifest, maintain_every=maintain_every, form=form)
 
     @property
     def can_publish(self) -> bool:
@@ -170,7 +180,9 @@ class Shard:
 
     def _write(self, changes: Changes) -> None:
         if self._live is None and self.known.model is not None:
-            self._live = Live.create(self._root / LIVE, dimensions=self.known.model.dimensions)
+            self._live = Live.create(
+                self._root / LIVE, dimensions=self.known.model.dimensions, form=self._form
+            )
         if changes.is_empty or self._live is None:
             return
         write_changes(self._live, self.known.ledger, changes)

@@ -13,6 +13,7 @@ from helix_shared.artifacts.graph import GraphBuilder
 from helix_shared.artifacts.integrity import Checksums
 from helix_shared.artifacts.lexicon import LexiconWriter
 from helix_shared.artifacts.signals import SignalsWriter
+from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors import VectorWriter
 
 if TYPE_CHECKING:
@@ -36,27 +37,28 @@ class Live:
     """Generation, memories and builder revision of the graph published last."""
 
     @classmethod
-    def create(cls, folder: Path, *, dimensions: int) -> Live:
+    def create(cls, folder: Path, *, dimensions: int, form: VectorForm = DEFAULT_FORM) -> Live:
         """Empty stores in a new folder."""
         folder.mkdir(parents=True)
         return cls(
-            vectors=VectorWriter.create(folder, dimensions),
+            vectors=VectorWriter.create(folder, dimensions, form=form),
             lexicon=LexiconWriter.create(folder / LEXICON),
             graph=GraphBuilder.empty(),
-            signals=SignalsWriter.open(folder / SIGNALS),
+            signals=SignalsWriter.open(folder / SIGNALS, storage=form.storage),
         )
 
     @classmethod
-    def open(cls, folder: Path) -> Live:
+    def open(cls, folder: Path, *, form: VectorForm = DEFAULT_FORM) -> Live:
         """The stores of a cloned generation.
 
         Raises:
             CorruptArtifactError: one of them cannot be read.
+            InvalidInputError: the vectors are in a form that cannot become `form`.
         """
         return cls(
-            vectors=VectorWriter.open(folder),
+            vectors=VectorWriter.open(folder, form=form),
             graph=GraphBuilder.load(folder / GRAPH),
-            signals=SignalsWriter.open(folder / SIGNALS),
+            signals=SignalsWriter.open(folder / SIGNALS, storage=form.storage),
             lexicon=LexiconWriter.open(folder / LEXICON),
         )
 

@@ -1,8 +1,9 @@
 """One immutable segment of the signals: a folder of `.npy` files with one row per ordinal, ascending.
 
 `scalars` holds the ordinal and all scalar columns, because every file of a generation costs a sync;
-`vector`, `minhash` and the `lines` are files of their own, because they stay mapped. `signals` decides
-when segments are written and merged. A segment appears whole, by rename.
+`vector` (in a form of `vector_storage`, which its dtype tells), `minhash` and the `lines` are files of
+their own, because they stay mapped. `signals` decides when segments are written and merged. A segment
+appears whole, by rename.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 
 from helix_shared.artifacts.lines import Lines, open_lines, write_gathered_lines, write_lines
 from helix_shared.artifacts.signal_columns import LINE, MATRICES, SCALARS
+from helix_shared.artifacts.vector_storage import Storage, packed, storage_of, unpacked
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -41,6 +43,7 @@ class Segment:
     columns: Mapping[str, NDArray[np.generic]]
     scalars: NDArray[Any]
     lines: Lines
+    storage: Storage
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -79,11 +82,19 @@ def open_segment(folder: Path) -> Segment:
         raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
     identity = (folder.name, status.st_dev, status.st_ino, status.st_mtime_ns)
     columns = {name: scalars[name] for name in SCALARS} | arrays
-    return Segment(folder, identity, np.ascontiguousarray(scalars["ordinal"]), columns, scalars, lines)
+    storage = storage_of(arrays["vector"])
+    if storage is None:
+        raise CorruptArtifactError(f"signals segment has vectors in no known form: {folder}")
+    ordinals = np.ascontiguousarray(scalars["ordinal"])
+    return Segment(folder, identity, ordinals, columns, scalars, lines, storage)
 
 
 def write_segment(
-    folder: Path, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]
+    folder: Path,
+    ordinals: NDArray[np.int64],
+    columns: Mapping[str, NDArray[np.generic]],
+    *,
+    storage: Storage,
 ) -> Segment:
     """Write a segment; of an ordinal given twice the last row counts."""
     kept, rows = _last_rows(ordinals)
@@ -94,51 +105,83 @@ def write_segment(
     with _appearing(folder) as staging:
         np.save(staging / f"{_SCALARS}.npy", scalars)
         for name, dtype in MATRICES.items():
-            np.save(staging / f"{name}.npy", np.asarray(columns[name][rows], dtype=dtype))
+            matrix = np.asarray(columns[name][rows], dtype=dtype)
+            np.save(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
         write_lines(staging, columns[LINE][rows].tolist())
     return open_segment(folder)
 
 
-def merge_segments(folder: Path, segments: Sequence[Segment]) -> Segment:
-    """Write the rows of `segments` as one; of an ordinal in several the last segment's row counts."""
+def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storage) -> Segment:
+    """Write the rows of `segments` as one; of an ordinal in several the last segment's row counts.
+
+    Vectors in another form than `storage` are turned into it.
+    """
     _, rows = _last_rows(np.concatenate([segment.ordinals for segment in segments]))
     starts = np.cumsum([0, *(len(segment) for segment in segments)])
     with _appearing(folder) as staging:
         _write_gathered(staging / f"{_SCALARS}.npy", [segment.scalars for segment in segments], starts, rows)
         for name in MATRICES:
+            sources = [segment.columns[name] for segment in segments]
+            converted = name == "vector" and any(segment.storage != storage for segment in segments)
             _write_gathered(
-                staging / f"{name}.npy", [segment.columns[name] for segment in segments], starts, rows
+                staging / f"{name}.npy",
+                sources,
+                starts,
+                rows,
+                read=(lambda picked: packed(unpacked(picked), storage)) if converted else _as_stored,
             )
         write_gathered_lines(staging, [segment.lines for segment in segments], starts, rows)
     return open_segment(folder)
 
 
 def gather(
-    sources: Sequence[NDArray[np.generic]], starts: NDArray[np.int64], rows: NDArray[np.int64]
-) -> NDArray[np.generic]:
-    """Rows of the concatenation of `sources`, without building it; `starts` are their offsets."""
-    picked = np.empty((len(rows), *sources[0].shape[1:]), dtype=sources[0].dtype)
+    sources: Sequence[NDArray[np.generic]],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    *,
+    read: Callable[[NDArray[Any]], NDArray[Any]],
+) -> NDArray[Any]:
+    """What `read` makes of rows of the concatenation of `sources`, without building it.
+
+    `starts` are the offsets of the sources; `read` gives one row per row, of the same kind for all.
+    """
+    if len(sources) == 1:
+        return read(np.take(sources[0], rows, axis=0))
     origin = np.searchsorted(starts, rows, side="right") - 1
+    picked: NDArray[Any] | None = None
     for index, source in enumerate(sources):
         here = np.flatnonzero(origin == index)
-        if len(here):
-            picked[here] = source[rows[here] - starts[index]]
-    return picked
+        if len(here) or picked is None:
+            part = read(np.take(source, rows[here] - starts[index], axis=0))
+            picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
+            picked[here] = part
+    return np.empty(0) if picked is None else picked
+
+
+def _as_stored(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows
 
 
 def _write_gathered(
-    path: Path, sources: Sequence[NDArray[Any]], starts: NDArray[np.int64], rows: NDArray[np.int64]
+    path: Path,
+    sources: Sequence[NDArray[Any]],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    *,
+    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
 ) -> None:
     """Write the gathered rows piece by piece: a merged matrix can be larger than memory should be."""
+    first = read(sources[0][:0])
     header = {
-        "descr": np.lib.format.dtype_to_descr(sources[0].dtype),
+        "descr": np.lib.format.dtype_to_descr(first.dtype),
         "fortran_order": False,
-        "shape": (len(rows), *sources[0].shape[1:]),
+        "shape": (len(rows), *first.shape[1:]),
     }
     with path.open("wb") as target:
         np.lib.format.write_array_header_2_0(target, header)
         for start in range(0, len(rows), _CHUNK_ROWS):
-            target.write(gather(sources, starts, rows[start : start + _CHUNK_ROWS]).tobytes())
+            piece = gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read)
+            target.write(piece.tobytes())
 
 
 @contextmanager

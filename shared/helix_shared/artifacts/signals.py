@@ -35,10 +35,18 @@ from helix_shared.artifacts.signal_columns import (
     code,
     signals_of,
 )
+from helix_shared.artifacts.vector_storage import (
+    StorageChoice,
+    dimensions_of,
+    dot_products,
+    is_narrower,
+    storage_for,
+    unpacked,
+)
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -54,19 +62,25 @@ _HOLE: Final = -1
 class SignalsWriter:
     """Writes the live segments in a folder; exactly one process and one thread at a time."""
 
-    def __init__(self, folder: Path, segments: list[Segment]) -> None:
+    def __init__(self, folder: Path, segments: list[Segment], storage: StorageChoice) -> None:
         self._folder = folder
         self._segments = segments
+        self._storage = storage
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Open the segments in `folder`, which may be new.
+    def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
+        """Open the segments in `folder`, which may be new; vectors are kept in the form `storage`.
+
+        Where a segment has more digits than that, all are rewritten at once.
 
         Raises:
             CorruptArtifactError: a segment is incomplete.
+            InvalidInputError: a segment keeps fewer digits than `storage` wants; they are lost.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder, open_segments(folder))
+        writer = cls(folder, open_segments(folder), storage)
+        writer._convert()
+        return writer
 
     @property
     def count(self) -> int:
@@ -83,7 +97,7 @@ class SignalsWriter:
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
-            self._segments.append(write_segment(self._next_folder(), ordinals, columns))
+            self._write(ordinals, columns)
             self._merge(self._merge_start())
 
     def erase(self, ordinals: NDArray[np.int64]) -> None:
@@ -91,9 +105,10 @@ class SignalsWriter:
         if not len(ordinals) or not self._segments:
             return
         shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
+        shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blank[LINE] = np.full(len(ordinals), ERASED, object)
-        self._segments.append(write_segment(self._next_folder(), ordinals, blank))
+        self._write(ordinals, blank)
         self._merge(0)
 
     def link_into(self, folder: Path) -> None:
@@ -101,6 +116,10 @@ class SignalsWriter:
         folder.mkdir(parents=True)
         for segment in self._segments:
             shutil.copytree(segment.folder, folder / segment.folder.name, copy_function=os.link)
+
+    def _write(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+        storage = storage_for(self._storage, rows=len(ordinals))
+        self._segments.append(write_segment(self._next_folder(), ordinals, columns, storage=storage))
 
     def _next_folder(self) -> Path:
         number = self._segments[-1].number + 1 if self._segments else 1
@@ -117,9 +136,28 @@ class SignalsWriter:
     def _merge(self, start: int) -> None:
         merged = self._segments[start:]
         if len(merged) > 1:
-            self._segments[start:] = [merge_segments(self._next_folder(), merged)]
-            for segment in merged:
-                shutil.rmtree(segment.folder)
+            self._rewrite(start)
+
+    def _rewrite(self, start: int) -> None:
+        old = self._segments[start:]
+        rows, sources = sum(map(len, old)), (segment.storage for segment in old)
+        storage = storage_for(self._storage, rows=rows, sources=sources)
+        self._segments[start:] = [merge_segments(self._next_folder(), old, storage=storage)]
+        for segment in old:
+            shutil.rmtree(segment.folder)
+
+    def _convert(self) -> None:
+        wanted = [storage_for(self._storage, rows=len(segment)) for segment in self._segments]
+        pairs = [(segment.storage, storage) for segment, storage in zip(self._segments, wanted, strict=True)]
+        lost = next((pair for pair in pairs if is_narrower(*pair)), None)
+        if lost is not None and self._storage != "auto":
+            raise InvalidInputError(
+                "vector_storage",
+                f"is {lost[1]}, but the store holds {lost[0]}, from which it cannot be made: "
+                f"set it to {lost[0]} or auto, or build the store anew from the event stream",
+            )
+        if any(is_narrower(storage, held) for held, storage in pairs):
+            self._rewrite(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,25 +231,30 @@ class Signals:
     @property
     def dimensions(self) -> int:
         """Length of a vector; 0 while there is none."""
-        return int(self.segments[0].columns["vector"].shape[1]) if self.segments else 0
+        return dimensions_of(self.segments[0].columns["vector"]) if self.segments else 0
+
+    @property
+    def storage(self) -> str:
+        """The forms vectors are in, in alphabetical order: two only until segments are next merged."""
+        return ", ".join(sorted({segment.storage for segment in self.segments}))
 
     def vectors(self, ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors of `ordinals`, one row each; zeros for an ordinal without a row."""
-        return self._gather("vector", ordinals).astype(np.float32, copy=False)
+        return self._gather("vector", ordinals, unpacked)
 
     def minhash(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint32]:
         """MinHash signatures of `ordinals`, one row each."""
-        return self._gather("minhash", ordinals).astype(np.uint32, copy=False)
+        return self._gather("minhash", ordinals, lambda rows: rows)
 
     def cosines(self, query: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Exact cosines of the unit vector `query` with the memories of `ordinals`.
+        """Cosines of the unit vector `query` with the vectors of `ordinals` as they are stored.
 
         Of no memories there are none, also where no memory was ever written and vectors have no length yet.
         """
         if not len(ordinals):
             return np.empty(0, np.float32)
-        scores: NDArray[np.float32] = self.vectors(ordinals) @ np.asarray(query, dtype=np.float32)
-        return scores
+        sought = np.asarray(query, dtype=np.float32)
+        return self._gather("vector", ordinals, lambda rows: dot_products(rows, sought))
 
     def lines(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:
         """What an answer shows of the memories of `ordinals`, in their order: `LINE_COLUMNS` and `ordinal`.
@@ -229,12 +272,14 @@ class Signals:
                 found.append({"ordinal": ordinal, **line})
         return found
 
-    def _gather(self, name: str, ordinals: NDArray[np.int64]) -> NDArray[np.generic]:
+    def _gather(
+        self, name: str, ordinals: NDArray[np.int64], read: Callable[[NDArray[Any]], NDArray[Any]]
+    ) -> NDArray[Any]:
         rows = self.rows[ordinals]
         sources = [segment.columns[name] for segment in self.segments]
         if not sources:
             return np.zeros((len(rows), 0), dtype=COLUMNS[name])
-        picked = gather(sources, self.starts, np.maximum(rows, 0))
+        picked = gather(sources, self.starts, np.maximum(rows, 0), read=read)
         picked[rows == _HOLE] = 0
         return picked
 

@@ -1,21 +1,41 @@
-"""When the vector table gets indices, and when compaction pays; called by `VectorWriter.maintain`."""
+"""When the vector table gets which indices, how a search uses them, and when compaction pays.
+
+`VectorWriter.maintain` builds; `VectorReader` asks `vector_index` how far to look. The numbers are
+measured: ops/decisions/0015.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-from lancedb.index import Bitmap, BTree, IvfSq, LabelList
+from lancedb.index import Bitmap, BTree, IvfRq, IvfSq, LabelList
+
+from helix_shared.artifacts.vector_scan import scanned_column
+
+if TYPE_CHECKING:
+    from helix_shared.artifacts.vector_storage import Scan
 
 INDEX_ROWS: Final = 2_000
 """Up to here a scan of all vectors is exact and fast (7 ms); above, indices are built (5 ms at 20,000)."""
 
 ROWS_PER_PARTITION: Final = 1_000
 
-# Scalar quantisation needs no codebook. Measured on 150,000 vectors of 384 dimensions: built in 4 s
-# where product quantisation took 35, with the same recall of exact neighbours and the same latency;
-# while an index is built, nothing is published.
-TRAINING_SAMPLES: Final = 64
-TRAINING_ROUNDS: Final = 20
+SCALAR_ROWS: Final = 200_000
+"""Up to here a byte a dimension (built in 3 s for 100,000), above a bit: a million take 76 MB, not 390."""
+
+TRAINING_SAMPLES: Final = 32
+TRAINING_ROUNDS: Final = 10
+
+PROBES_PER_ROOT: Final = 4
+"""Partitions looked at, per square root of their number: 40 of 100, 127 of 1,000."""
+
+BINARY_CANDIDATES: Final = (4, 200)
+"""Candidates worth rescoring, a factor of the limit and a constant: one bit a dimension orders roughly."""
+
+SCALAR_CANDIDATES: Final = 1.5
+"""As above for one byte a dimension; twice as many find nothing more."""
 
 RETRAIN_GROWTH: Final = 4
 """The vector index is built anew when the table asks for this many times its partitions."""
@@ -35,7 +55,8 @@ files, so the larger the table the rarer it must be.
 RESTING_ROWS: Final = 50_000
 """Up to here a table at rest is made one fragment again: a second of work nobody waits for."""
 
-_VECTOR_INDEX: Final = "vector_ivf_"
+# LanceDB does not tell how many partitions an index has, so its name does.
+_PREFIXES: Final[dict[Scan, str]] = {"scalar": "vector_ivf_", "binary": "vector_rq_"}
 _SCALAR_INDICES: Final = {
     "memory_id": BTree,
     "ordinal": BTree,
@@ -50,7 +71,43 @@ _SCALAR_INDICES: Final = {
 }
 
 
-def build_indices(table: Any, rows: int) -> bool:
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """The vector index of a table: how its vectors are scanned, in how many partitions."""
+
+    scan: Scan
+    partitions: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return f"{_PREFIXES[self.scan]}{self.partitions}"
+
+    @property
+    def nprobes(self) -> int:
+        """Partitions to look at for a recall@100 of .98 and more."""
+        return min(self.partitions, math.ceil(PROBES_PER_ROOT * math.sqrt(self.partitions)))
+
+    def candidates(self, limit: int) -> int:
+        """How many of the index's neighbours to rescore for the best `limit`."""
+        if self.scan == "binary":
+            factor, constant = BINARY_CANDIDATES
+            return factor * limit + constant
+        return math.ceil(SCALAR_CANDIDATES * limit)
+
+
+def vector_index(table: Any) -> VectorIndex | None:
+    """The vector index of a table; None: searches are exact."""
+    return max(_vector_indices(_index_names(table)), key=lambda index: index.partitions, default=None)
+
+
+def unindexed_rows(table: Any) -> int:
+    """Rows outside the vector index, which every search scans; all, where there is none."""
+    index = vector_index(table)
+    return int(table.count_rows() if index is None else table.index_stats(index.name).num_unindexed_rows)
+
+
+def build_indices(table: Any, rows: int, *, scan: Scan = "auto") -> bool:
     """Build the indices a table of `rows` should have and lacks; tell whether there were any."""
     if rows <= INDEX_ROWS:
         return False
@@ -58,12 +115,20 @@ def build_indices(table: Any, rows: int) -> bool:
     missing = [column for column in _SCALAR_INDICES if f"{column}_idx" not in present]
     for column in missing:
         table.create_index(column, config=_SCALAR_INDICES[column](), name=f"{column}_idx")
-    return _build_vector_index(table, rows, _partitions(present)) or bool(missing)
+    wanted = wanted_index(rows, scan=scan)
+    return _build_vector_index(table, wanted, _vector_indices(present)) or bool(missing)
+
+
+def wanted_index(rows: int, *, scan: Scan = "auto") -> VectorIndex:
+    """The index a table of `rows` is best served by, of the kind `scan`."""
+    if scan == "auto":
+        scan = "scalar" if rows <= SCALAR_ROWS else "binary"
+    return VectorIndex(scan, max(1, rows // ROWS_PER_PARTITION))
 
 
 def has_vector_index(table: Any) -> bool:
     """Tell whether searches are approximate."""
-    return bool(_partitions(_index_names(table)))
+    return vector_index(table) is not None
 
 
 def worth_compacting(table: Any, rows: int, *, resting: bool) -> bool:
@@ -73,25 +138,23 @@ def worth_compacting(table: Any, rows: int, *, resting: bool) -> bool:
         return True
     if resting and fragments > 1 and rows <= RESTING_ROWS:
         return True
-    return any(
-        int(table.index_stats(_name(partitions)).num_unindexed_rows) > TAIL_ROWS
-        for partitions in _partitions(_index_names(table))
-    )
+    return has_vector_index(table) and unindexed_rows(table) > TAIL_ROWS
 
 
-def _build_vector_index(table: Any, rows: int, built: list[int]) -> bool:
-    wanted = max(1, rows // ROWS_PER_PARTITION)
-    if built and max(built) * RETRAIN_GROWTH > wanted:
+def _build_vector_index(table: Any, wanted: VectorIndex, built: list[VectorIndex]) -> bool:
+    alike = [index.partitions for index in built if index.scan == wanted.scan]
+    if alike and max(alike) * RETRAIN_GROWTH > wanted.partitions:
         return False
-    config = IvfSq(
+    kind = IvfRq if wanted.scan == "binary" else IvfSq
+    config = kind(
         distance_type="cosine",
-        num_partitions=wanted,
+        num_partitions=wanted.partitions,
         sample_rate=TRAINING_SAMPLES,
         max_iterations=TRAINING_ROUNDS,
     )
-    table.create_index("vector", config=config, name=_name(wanted))
-    for partitions in built:
-        table.drop_index(_name(partitions))
+    table.create_index(scanned_column(table.schema), config=config, name=wanted.name)
+    for index in built:
+        table.drop_index(index.name)
     return True
 
 
@@ -99,10 +162,10 @@ def _index_names(table: Any) -> set[str]:
     return {str(index.name) for index in table.list_indices()}
 
 
-def _partitions(names: set[str]) -> list[int]:
-    return [int(name.removeprefix(_VECTOR_INDEX)) for name in names if name.startswith(_VECTOR_INDEX)]
-
-
-def _name(partitions: int) -> str:
-    # LanceDB does not tell how many partitions an index has, so its name does.
-    return f"{_VECTOR_INDEX}{partitions}"
+def _vector_indices(names: set[str]) -> list[VectorIndex]:
+    return [
+        VectorIndex(scan, int(name.removeprefix(prefix)))
+        for name in names
+        for scan, prefix in _PREFIXES.items()
+        if name.startswith(prefix)
+    ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from helix_shared.artifacts.records import record_schema
 from helix_shared.artifacts.vector_filter import ids_sql
+from helix_shared.artifacts.vector_scan import with_scan_column
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ NO_ROW: Final = np.uint64(2**64 - 1)
 _LINKED: Final = ("data", "_deletions", "_indices")
 
 
-def create_table(folder: Path, dimensions: int) -> Any:
-    """Make an empty table in a folder that has none."""
-    return lancedb.connect(str(folder)).create_table(TABLE, schema=record_schema(dimensions))
+def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
+    """Make an empty table in a folder that has none; searches scan the first `scanned` numbers, 0: all."""
+    schema = with_scan_column(record_schema(dimensions), scanned)
+    return lancedb.connect(str(folder)).create_table(TABLE, schema=schema)
 
 
 def open_table(folder: Path) -> Any:

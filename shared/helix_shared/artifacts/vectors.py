@@ -8,6 +8,7 @@ never come out of a search. LanceDB does not fsync; `generation` does.
 
 from __future__ import annotations
 
+import math
 import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
@@ -18,7 +19,24 @@ from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.records import conforming, record_schema
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.vector_filter import filter_sql, ordinals_sql
-from helix_shared.artifacts.vector_index import build_indices, has_vector_index, worth_compacting
+from helix_shared.artifacts.vector_index import (
+    VectorIndex,
+    build_indices,
+    unindexed_rows,
+    vector_index,
+    worth_compacting,
+)
+from helix_shared.artifacts.vector_scan import (
+    SCAN_COLUMN,
+    SHORT_CANDIDATES,
+    VECTOR_COLUMN,
+    demand_scanned,
+    scanned_column,
+    scanned_dimensions,
+    shortened,
+    with_scanned_vectors,
+)
+from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vector_table import (
     TABLE_FOLDER,
     RowMap,
@@ -31,7 +49,7 @@ from helix_shared.artifacts.versions import Versions
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -40,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LIMIT", "TABLE_FOLDER", "Cosines", "VectorReader", "VectorWriter", "record_schema"]
 
 MAX_LIMIT: Final = 10_000
+_BATCH_ROWS: Final = 8_192
 
 # Zero warns that other processes would lose their version; there are none on the live table.
 _AT_ONCE: Final = timedelta(milliseconds=1)
@@ -55,24 +74,28 @@ class Cosines(Protocol):
 class VectorWriter:
     """Writes the live table in `folder`; exactly one process and one thread at a time."""
 
-    def __init__(self, folder: Path, table: Any) -> None:
+    def __init__(self, folder: Path, table: Any, form: VectorForm) -> None:
         self._folder = folder
         self._table = table
         self._schema: pa.Schema = table.schema
+        self._form = form
 
     @classmethod
-    def create(cls, folder: Path, dimensions: int) -> Self:
+    def create(cls, folder: Path, dimensions: int, *, form: VectorForm = DEFAULT_FORM) -> Self:
         """Make an empty table; the folder holds none yet."""
-        return cls(folder, create_table(folder, dimensions))
+        return cls(folder, create_table(folder, dimensions, scanned=form.scan_dimensions), form)
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path, *, form: VectorForm = DEFAULT_FORM) -> Self:
         """Open the table of `folder`.
 
         Raises:
             CorruptArtifactError: there is none that can be read.
+            InvalidInputError: it scans another number of dimensions than `form` says.
         """
-        return cls(folder, open_table(folder))
+        table = open_table(folder)
+        demand_scanned(table.schema, form.scan_dimensions)
+        return cls(folder, table, form)
 
     @property
     def count(self) -> int:
@@ -95,7 +118,7 @@ class VectorWriter:
         Raises:
             InvalidInputError: a column is missing or of another type, or an id stands there twice.
         """
-        rows = conforming(records, self._schema)
+        rows = conforming(with_scanned_vectors(records, self._schema), self._schema)
         if not rows.num_rows:
             return
         merge = self._table.merge_insert("memory_id")
@@ -128,7 +151,7 @@ class VectorWriter:
         `force` the bytes of deleted rows are gone afterwards; `resting` says that nothing else is due,
         so that more pays. Tells whether anything was done.
         """
-        built = build_indices(self._table, self.count)
+        built = build_indices(self._table, self.count, scan=self._form.scan)
         if not (force or built or worth_compacting(self._table, self.count, resting=resting)):
             return False
         self._table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
@@ -155,7 +178,9 @@ class VectorReader:
         self._table = open_table(folder)
         self._schema: pa.Schema = self._table.schema
         self._cosines = cosines
-        self._indexed = has_vector_index(self._table)
+        # Without the whole vectors at hand, short ones would be all there is to order by.
+        self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
+        self._index = vector_index(self._table) if self._column == scanned_column(self._schema) else None
         self._row_map: RowMap | None = None
         self._lock = threading.Lock()
         self._versions: Versions | None = None
@@ -187,16 +212,16 @@ class VectorReader:
         selection: Selection | None,
         *,
         limit: int,
-        nprobes: int = 20,
-        refine: int = 2,
+        nprobes: int | None = None,
+        candidates: int | None = None,
     ) -> Hits:
         """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
 
         Without a selection of all rows, hidden ones and those of all tenants included: the caller has to
         judge them.
 
-        `nprobes` partitions are looked at and `limit` x `refine` candidates rescored, both only
-        where there is a vector index.
+        `nprobes` partitions are looked at and `candidates` neighbours ordered again by whole vectors; by
+        default as many as suit the index. Without an index all rows are looked at.
 
         Raises:
             InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
@@ -204,19 +229,35 @@ class VectorReader:
         query = _unit(vector, self.dimensions)
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
-        search = self._table.search(query, vector_column_name="vector").distance_type("cosine")
+        short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
+        sought = shortened(query, short)
+        search = self._table.search(sought, vector_column_name=self._column).distance_type("cosine")
         if selection is not None:
             search = search.where(filter_sql(selection), prefilter=True)
         search = search.select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
-        rescored = self._indexed and self._cosines is not None
-        if self._indexed:
-            search = search.nprobes(max(1, nprobes))
-            search = search if rescored else search.refine_factor(max(1, refine))
-        found = search.limit(limit * max(1, refine) if rescored else limit).to_arrow()
-        ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
-        if rescored and self._cosines is not None:
-            return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
-        return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
+        depth = max(limit, self.candidates(limit) if candidates is None else candidates)
+        if self._index is not None:
+            search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
+        if self._cosines is None:
+            search = search if self._index is None else search.refine_factor(math.ceil(depth / limit))
+            found = search.limit(limit).to_arrow()
+            ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
+            return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
+        ordinals = self._rows.ordinals(search.limit(depth).to_arrow()["_rowid"].to_numpy())
+        return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
+
+    def candidates(self, limit: int) -> int:
+        """How many neighbours are ordered again by whole vectors for the best `limit`."""
+        if self._index is not None:
+            return self._index.candidates(limit)
+        return SHORT_CANDIDATES * limit if self._column == SCAN_COLUMN else limit
+
+    def whole(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Ordinals and whole vectors of all rows, in batches; reads the table, so not for a recall."""
+        every = self._table.search().select(["ordinal", VECTOR_COLUMN]).limit(max(self.count, 1))
+        for batch in every.to_batches(_BATCH_ROWS):
+            flat = batch[VECTOR_COLUMN].flatten().to_numpy(zero_copy_only=False)
+            yield batch["ordinal"].to_numpy(), flat.reshape(batch.num_rows, self.dimensions)
 
     def take(
         self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
@@ -246,6 +287,21 @@ class VectorReader:
             if self._versions is None:
                 self._versions = Versions.read(self._where)
             return self._versions
+
+    @property
+    def index(self) -> VectorIndex | None:
+        """How its vectors are scanned; None: all of them, exactly."""
+        return self._index
+
+    @property
+    def unindexed_rows(self) -> int:
+        """Rows outside the index, which every search scans; all of them without one."""
+        return unindexed_rows(self._table)
+
+    @property
+    def scanned_dimensions(self) -> int:
+        """Numbers of a vector that are scanned."""
+        return scanned_dimensions(self._schema)
 
     def warm(self) -> None:
         """Load what the first search would wait for."""

@@ -86,7 +86,7 @@ def test_an_indexed_search_is_rescored_exactly(
     matrix = np.array(table["vector"].to_pylist(), np.float32)
     exact = matrix @ matrix[5]
     for reader in (VectorReader(tmp_path), VectorReader(tmp_path, cosines=cosines)):
-        hits = reader.search(matrix[5], ACME, limit=10, nprobes=20, refine=20)
+        hits = reader.search(matrix[5], ACME, limit=10, nprobes=20, candidates=200)
         assert hits.ordinals.tolist() == np.argsort(-exact)[:10].tolist()
         assert hits.scores == pytest.approx(np.sort(exact)[::-1][:10], abs=1e-5)
 
