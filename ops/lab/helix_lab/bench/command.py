@@ -1,174 +1,194 @@
-"""What recall costs over its engines: whole recalls against their floor, in one run.
+"""`helix-lab bench`: what recall costs at a size, in one report; a section that fails loses no other.
 
-The floor of a query is its embedding plus the slower of the raw LanceDB search and the raw tantivy
-search over the same generation: less than that no pipeline over these engines can take.
+Data is built once (`kept`); a run works on a clone with the whole stack over it (`place`). Absolute times
+depend on the machine, so what counts are the ratios of one run.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import random
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from helix.events import MessageEvent
-from helix.recall.v1 import recall_pb2
-from helix_cli.located import Located
-from helix_cli.recall_client import RecallClient
-from helix_cli.sending import Tally, send_in_order
+from helix_cli.models import ensure_default_model
+from helix_cli.services import QUERY
 from helix_cli.stack import Stack
-from helix_lab.settle import settle
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.lexicon_query import FieldWeights
-from helix_shared.artifacts.publishing import current
-from helix_shared.artifacts.selection import Selection
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
-from helix_shared.encoders.encoder import Encoder
-from helix_shared.encoders.store import default_model
+from helix_lab.bench.asking import (
+    Asked,
+    ask,
+    asked_texts,
+    memory_bytes,
+    recall_section,
+    saturate,
+    start_seconds,
+)
+from helix_lab.bench.feeding import freshness_section, ingest_section, live_section
+from helix_lab.bench.floor import dense_section, floor_section
+from helix_lab.bench.kept import ensure_built
+from helix_lab.bench.load import Facts, read_facts
+from helix_lab.bench.machine import machine
+from helix_lab.bench.place import stack_over
+from helix_lab.bench.rivals import peers_section
+from helix_lab.bench.table import print_report
+from helix_lab.bench.written import write_bench
+from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 
-TENANT: Final = "bench"
-CANDIDATES: Final = 100
-_SUBJECTS: Final = ("staging", "the importer", "billing", "the scheduler", "the parser", "our cache", "login")
-_VERBS: Final = ("fails with", "now uses", "was moved to", "should avoid", "depends on", "logs", "retries")
-_OBJECTS: Final = ("port", "token", "E", "queue", "shard", "timeout", "index", "worker", "schema", "bucket")
-_REASONS: Final = (
-    "since the release",
-    "after the migration",
-    "because of load",
-    "in the nightly run",
-    "again",
+SECTIONS: Final = (
+    *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
+    *("start", "peers"),
 )
+"""In the order in which they run: what changes the data comes after what reads it."""
+OVER_STACK: Final = SECTIONS[:8]
+DATA: Final = Path("../shared/data")
+PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
 
 console = Console()
 
 
+@dataclass(slots=True)
+class Bench:
+    """One run: what is asked of what, and the report so far."""
+
+    built: Path
+    facts: Facts
+    models: Path
+    queries: list[tuple[str, str]]
+    peers_python: Path
+    peer_seconds: float
+    report: dict[str, Any]
+    asked: Asked = field(default_factory=Asked)
+
+
 def bench(
-    n: Annotated[int, typer.Option(help="Memories.", min=100, max=1_000_000)] = 2_000,
-    queries: Annotated[int, typer.Option(help="Recalls to time.", min=10, max=10_000)] = 200,
-    out: Annotated[Path | None, typer.Option(help="Write the figures as JSON here.")] = None,
-    wait_seconds: Annotated[float, typer.Option(help="How long publishing may take.")] = 3_600.0,
+    n: Annotated[int, typer.Option("--n", help="Memories.", min=100, max=1_000_000)] = 10_000,
+    queries: Annotated[int, typer.Option(help="Recalls to time.", min=10, max=10_000)] = 400,
+    out: Annotated[Path | None, typer.Option(help="Report: JSON; bench.md and charts beside.")] = None,
+    only: Annotated[str, typer.Option(help=f"Sections, comma between: {', '.join(SECTIONS)}.")] = "",
+    data: Annotated[Path, typer.Option(help="Sets whose texts are varied; else invented ones.")] = DATA,
+    built: Annotated[Path | None, typer.Option(help="Data built before, whatever its code.")] = None,
+    seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 7,
+    peer_seconds: Annotated[float, typer.Option(help="Each peer may take so long.", min=1)] = 900.0,
+    peers_python: Annotated[Path, typer.Option(help="Python of the peers.")] = PEERS_PYTHON,
+    *,
+    build_only: Annotated[bool, typer.Option("--build-only", help="Measure nothing.")] = False,
 ) -> None:
-    """Publish generated turns, time recalls over gRPC and, on the same generation, the bare engines."""
-    drawn = random.Random(7)  # noqa: S311  a repeatable text, no secret
-    turns = list(_turns(drawn, n))
-    asked = [" ".join(drawn.sample(turn.text.split(), 6)) for turn in drawn.choices(turns, k=queries)]
-    with (
-        tempfile.TemporaryDirectory(prefix="helix-bench-") as home,
-        Stack(Path(home), nats_port=0, query_port=0, models=helix_home() / "models") as stack,
-    ):
-        stack.wait_ready()
-        seconds = asyncio.run(_publish(turns, stack, wait_seconds))
-        recalls, stages = _recalls(stack.query_address, asked)
-        floor = _floor(stack.home.data, asked)
-    report = {
-        "n": n,
-        "queries": queries,
-        "memories_per_second": round(n / seconds, 1),
-        "recall_ms": _percentiles(recalls),
-        "stages_ms": {name: _percentiles(times) for name, times in stages.items()},
-        "floor_ms": {name: _percentiles(times) for name, times in floor.items()},
-        "recall_over_floor_p50": round(float(np.median(recalls) / np.median(floor["floor"])), 2),
-    }
-    _print(report)
+    """Generate memories once, and measure recall, its floor, peers, live ingest and memory over them."""
+    chosen = _sections(only)
+    models = helix_home() / "models"
+    ensure_default_model(models)
+    folder, facts = (built, read_facts(built)) if built else _build(n, data, models, seed)
+    console.print(f"{facts.n:,} memories, {facts.tenant_memories:,} of them {facts.tenant}'s: {folder}")
+    if build_only:
+        return
+    report: dict[str, Any] = {"n": facts.n, "tenant_memories": facts.tenant_memories, "machine": machine()}
+    run = Bench(folder, facts, models, asked_texts(facts, queries), peers_python, peer_seconds, report)
+    measure(run, chosen)
+    print_report(report, console)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(report, indent=2) + "\n")
+        written = write_bench(report, out)
+        console.print(f"written: {', '.join(map(str, written))}")
+    if report.get("failed"):
+        raise typer.Exit(1)
 
 
-def _turns(drawn: random.Random, n: int) -> Iterator[MessageEvent]:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    for k in range(n):
-        words = (drawn.choice(part) for part in (_SUBJECTS, _VERBS, _OBJECTS))
-        tail = f"{drawn.randrange(10_000)} {drawn.choice(_REASONS)}, seen in module_{drawn.randrange(500)}"
-        yield MessageEvent(
-            event_id=f"bench-{k}",
-            tenant_id=TENANT,
-            session_id=f"s{k // 40}",
-            role="user",
-            text=f"{' '.join(words)} {tail}",
-            occurred_at=start + timedelta(minutes=k),
-        )
+def measure(run: Bench, chosen: list[str]) -> None:
+    """Run the chosen sections; what fails is named in `failed`, and the others go on."""
+    over_stack = [name for name in OVER_STACK if name in chosen]
+    if over_stack:
+        try:
+            with stack_over(run.built, run.facts, run.models) as stack:
+                for name in over_stack:
+                    _one(run, name, stack)
+        except HelixError as error:
+            _failed(run, "stack", error)
+    for name in SECTIONS[len(OVER_STACK) :]:
+        if name in chosen:
+            _one(run, name, None)
 
 
-async def _publish(turns: list[MessageEvent], stack: Stack, wait_seconds: float) -> float:
-    started = time.monotonic()
-    client = await connect(stack.nats_url, name="helix-bench")
+def _one(run: Bench, name: str, stack: Stack | None) -> None:
+    console.print(f"{name} ...", style="dim")
     try:
-        located = (Located(turn.event_id, turn) for turn in turns)
-        await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=Tally())
-    finally:
-        await client.close()
-    await settle(stack.nats_url, stack.query_address, wait_seconds=wait_seconds)
-    return time.monotonic() - started
+        run.report |= _WORK[name](run, stack)
+    except Exception as error:  # noqa: BLE001  one section must not lose the others
+        _failed(run, name, error)
 
 
-def _recalls(address: str, asked: list[str]) -> tuple[list[float], dict[str, list[float]]]:
-    whole: list[float] = []
-    stages: dict[str, list[float]] = {}
-    with RecallClient(address) as client:
-        for text in asked:
-            request = recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=TENANT), query=text)
-            started = time.perf_counter()
-            reply = client.recall(request)
-            whole.append((time.perf_counter() - started) * 1_000)
-            for stage in reply.stages:
-                stages.setdefault(stage.stage, []).append(stage.milliseconds)
-    return whole, stages
+def _failed(run: Bench, name: str, error: Exception) -> None:
+    reason = f"{type(error).__name__}: {error}"
+    run.report.setdefault("failed", {})[name] = reason
+    console.print(f"{name} failed: {reason}", style="red", markup=False)
 
 
-def _floor(data: Path, asked: list[str]) -> dict[str, list[float]]:
-    """Embedding, raw dense and raw lexical search of the same queries, one after the other."""
-    generation = Generation.open(data, current(data) or 0)
-    try:
-        with Encoder.load(default_model(helix_home() / "models"), lanes=1) as encoder:
-            rows = [_engine_times(generation, encoder, text) for text in asked]
-    finally:
-        generation.close()
-    columns = dict(zip(("embed", "dense", "lexical"), map(list, zip(*rows, strict=True)), strict=True))
-    return columns | {"floor": [embed + max(dense, lexical) for embed, dense, lexical in rows]}
+def _recall(run: Bench, stack: Any) -> dict[str, Any]:
+    run.asked = ask(stack.query_address, run.facts, run.queries)
+    return recall_section(run.asked)
 
 
-def _engine_times(generation: Generation, encoder: Encoder, text: str) -> tuple[float, float, float]:
-    selection, weights = Selection(TENANT), FieldWeights()
-    embed, vector = _timed(lambda: encoder.embed_query(text))
-    dense, _ = _timed(lambda: generation.vectors.search(vector, selection, limit=CANDIDATES))
-    lexical, _ = _timed(lambda: generation.lexicon.search(text, selection, limit=CANDIDATES, weights=weights))
-    return embed, dense, lexical
+def _memory(_: Bench, stack: Any) -> dict[str, Any]:
+    pids = [child.pid for child in stack.processes if child.name.startswith(QUERY)]
+    return {"memory_bytes": memory_bytes(pids[0])}
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = work()
-    return (time.perf_counter() - started) * 1_000, result
+def _start(run: Bench, _: Any) -> dict[str, Any]:
+    return start_seconds(run.built, run.models, run.facts, run.built.with_name(f".start-{run.facts.n}.log"))
 
 
-def _percentiles(times: list[float]) -> dict[str, float]:
-    return {f"p{q}": round(float(np.percentile(times, q)), 2) for q in (50, 95, 99)}
+def _floor(run: Bench, stack: Any) -> dict[str, Any]:
+    return floor_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
 
 
-def _print(report: dict[str, Any]) -> None:
-    table = Table(title=f"{report['n']} memories, {report['queries']} recalls", title_justify="left")
-    for column in ("what", "p50 ms", "p95 ms", "p99 ms"):
-        table.add_column(column, justify="left" if column == "what" else "right")
-    rows = {"whole recall over gRPC": report["recall_ms"]}
-    rows |= {f"  stage {name}": times for name, times in report["stages_ms"].items()}
-    rows |= {f"engine {name}": times for name, times in report["floor_ms"].items()}
-    for name, times in rows.items():
-        table.add_row(name, *(f"{times[p]:.2f}" for p in ("p50", "p95", "p99")))
-    console.print(table)
-    console.print(
-        f"whole recall / floor at p50: {report['recall_over_floor_p50']}; "
-        f"published to recallable: {report['memories_per_second']} memories a second"
+def _dense(run: Bench, stack: Any) -> dict[str, Any]:
+    return dense_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
+
+
+def _peers(run: Bench, _: Any) -> dict[str, Any]:
+    return peers_section(
+        run.built, run.models, run.facts, python=run.peers_python, most_seconds=run.peer_seconds
     )
+
+
+_WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
+    "recall": _recall,
+    "throughput": lambda run, stack: {"throughput": saturate(stack.query_address, run.facts, run.queries)},
+    "memory": _memory,
+    "floor": _floor,
+    "dense": _dense,
+    "freshness": lambda run, stack: freshness_section(stack, run.facts),
+    "live": lambda run, stack: live_section(stack, run.facts, run.queries),
+    "ingest": lambda run, stack: ingest_section(stack, run.facts, run.models),
+    "start": _start,
+    "peers": _peers,
+}
+
+
+def _sections(only: str) -> list[str]:
+    names = [name.strip() for name in only.split(",") if name.strip()] or list(SECTIONS)
+    for name in names:
+        if name not in SECTIONS:
+            raise InvalidInputError("only", f"{name!r} is none of {', '.join(SECTIONS)}")
+    return names
+
+
+def _build(n: int, data: Path, models: Path, seed: int) -> tuple[Path, Facts]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f}/s"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("reading base texts", total=n, rate=0.0)
+
+        def tick(written: int) -> None:
+            progress.update(task, advance=written, description="writing memories")
+            progress.update(task, rate=progress.tasks[0].speed or 0.0)
+
+        return ensure_built(helix_home() / "lab", models, data, n, seed=seed, tick=tick)

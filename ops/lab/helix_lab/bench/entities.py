@@ -7,6 +7,7 @@ are more of them the more memories there are. `vary` draws.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,27 +21,34 @@ FEWEST: Final = 500
 MADE: Final = ("name", "path", "symbol", "version", "error", "issue")
 """Kinds of which new names can be made; a date or a title stays as it is."""
 
+_PROPER = re.compile(r"\w[\w .'-]*")
+"""A name as people write one; a scrap of quoted code is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entities:
-    """The names of each kind, most frequent first, and how many ranks there are."""
+    """The names of each kind of text and of name, most frequent first, and how many ranks there are."""
 
-    known: dict[str, list[str]]
+    known: dict[tuple[int, str], list[str]]
     ranks: int
 
-    def drawn(self, kind: str, chance: float) -> str:
-        """Surface of the name that `chance`, evenly drawn from [0, 1), means; empty where none can be made."""
-        real = self.known.get(kind)
-        if not real or kind not in MADE:
+    def drawn(self, about: int, kind: str, chance: float) -> str:
+        """Surface of the name that `chance`, evenly drawn from [0, 1), means; empty where none can be made.
+
+        `about` is what the text is about, an index into `base.KINDS`.
+        """
+        real = self.known.get((about, kind))
+        if not real:
             return ""
         return _surface(kind, real, int(math.exp(chance * math.log(self.ranks))) - 1)
 
 
-def entities_of(names: Iterable[Name], memories: int) -> Entities:
-    """Names for a corpus of `memories`, from those of the base texts."""
-    counted: dict[str, Counter[str]] = defaultdict(Counter)
-    for name in names:
-        counted[name.kind][name.surface] += 1
+def entities_of(names: Iterable[tuple[int, Name]], memories: int) -> Entities:
+    """Names for a corpus of `memories`, from those of the base texts, each with what its text is about."""
+    counted: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for about, name in names:
+        if name.kind in MADE and (name.kind != "name" or _PROPER.fullmatch(name.surface)):
+            counted[about, name.kind][name.surface] += 1
     known = {kind: [surface for surface, _ in counts.most_common()] for kind, counts in counted.items()}
     return Entities(known, max(FEWEST, memories // MEMORIES_PER_NAME))
 

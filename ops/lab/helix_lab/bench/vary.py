@@ -75,7 +75,8 @@ def material_of(base: Base, memories: int) -> Material:
     words: list[list[str]] = [[] for _ in range(int(base.kinds.max()) + 1)]
     for template in templates:
         words[template.kind] += [template.pieces[at] for at in template.words]
-    entities = entities_of((name for found in names for name in found), memories)
+    about = zip(base.kinds.tolist(), names, strict=True)
+    entities = entities_of(((kind, name) for kind, found in about for name in found), memories)
     return Material(templates, entities, [found or ["again"] for found in words])
 
 
@@ -93,7 +94,8 @@ def _append(varied: Varied, material: Material, template: Template, drawn: rando
     for at, kind in template.names:
         surface = pieces[at]
         if surface not in put:
-            new = material.entities.drawn(kind, drawn.random()) if drawn.random() < NAME_SHARE else ""
+            kept = drawn.random() >= NAME_SHARE
+            new = "" if kept else material.entities.drawn(template.kind, kind, drawn.random())
             put[surface] = new or surface
         pieces[at] = put[surface]
     for at in template.numbers:
