@@ -130,8 +130,7 @@ def _invented() -> EvaluationSet:
     documents = list(_invented_turns(drawn))
     asked = drawn.sample(documents, 200)
     questions = [
-        Question(f"q{k}", " ".join(document.text.split()[:7]), "", "", "")
-        for k, document in enumerate(asked)
+        Question(f"q{k}", " ".join(document.text.split()[:7]), "", "", "") for k, document in enumerate(asked)
     ]
     return EvaluationSet(INVENTED, documents, questions, {})
 

@@ -99,7 +99,7 @@ def bench(
 
 def measure(run: Bench, chosen: list[str]) -> None:
     """Run the chosen sections; what fails is named in `failed`, and the others go on."""
-    over_stack = [name for name in OVER_STACK if name in chosen]
+    over_stack: list[str] = [name for name in OVER_STACK if name in chosen]
     if over_stack:
         try:
             with stack_over(run.built, run.facts, run.models) as stack:
@@ -107,8 +107,8 @@ def measure(run: Bench, chosen: list[str]) -> None:
                     _one(run, name, stack)
         except HelixError as error:
             _failed(run, "stack", error)
-    for name in SECTIONS[len(OVER_STACK) :]:
-        if name in chosen:
+    for name in chosen:
+        if name not in OVER_STACK:
             _one(run, name, None)
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Final
 
 import helix_shared.artifacts
-from helix_lab.bench import base, entities, layout, load, noise, vary
+from helix_lab.bench import base, entities, indexing, layout, load, noise, vary
 from helix_lab.bench.base import read_base, texts
 from helix_lab.bench.load import FACTS_FILE, Facts, Tick, build, read_facts
 from helix_lab.build import code_digest
@@ -23,7 +23,7 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 
-GENERATORS: Final[tuple[ModuleType, ...]] = (base, layout, entities, vary, noise, load, edges)
+GENERATORS: Final[tuple[ModuleType, ...]] = (base, layout, entities, indexing, vary, noise, load, edges)
 LANES: Final = 2
 
 

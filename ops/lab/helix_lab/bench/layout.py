@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -73,7 +73,8 @@ def tenant_name(code: int) -> str:
 def power_law(count: int, exponent: float) -> NDArray[np.float64]:
     """Shares of ranks 1 to `count` that fall with rank^-exponent; they sum to 1."""
     weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
-    return weights / weights.sum()
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares
 
 
 def lay_out(n: int, kinds: NDArray[np.int8], *, seed: int) -> Layout:
@@ -91,7 +92,7 @@ def lay_out(n: int, kinds: NDArray[np.int8], *, seed: int) -> Layout:
     length[-1] -= int(length.sum()) - n
     begin = np.sort(drawn.random(sessions)) * DAYS * 86_400
     offset = drawn.integers(0, 2**31, sessions) % np.maximum(there[kind], 1)
-    per_session = {
+    per_session: dict[str, NDArray[Any]] = {
         "tenant": drawn.choice(TENANTS, sessions, p=power_law(TENANTS, TENANT_EXPONENT)).astype(np.int16),
         "kind": kind,
         "user": drawn.choice(USERS, sessions, p=power_law(USERS, 1.0)).astype(np.int16),

@@ -30,11 +30,11 @@ from helix_consolidation.publish import Circumstances, publish_generation
 from helix_consolidation.rows import Additions, Placed, records_of
 from helix_consolidation.standing import NEVER, Standing
 from helix_lab.bench.base import CHAT, DOCUMENT, FACT, KINDS, Base
+from helix_lab.bench.indexing import LexiconAside
 from helix_lab.bench.layout import AUDIENCES, BEGIN, DAYS, NOBODY, Layout, lay_out, tenant_name
 from helix_lab.bench.noise import Noise, moved, noise_of
 from helix_lab.bench.vary import Material, Varied, material_of, vary
 from helix_shared.artifacts.graph_snapshot import Link
-from helix_shared.artifacts.lexicon import entries_of
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import StreamState, digest_of
 from helix_shared.artifacts.signals import MEMORY_TYPES, signals_of
@@ -102,9 +102,10 @@ def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _:
     live = Live.create(folder / "live", dimensions=base.vectors.shape[1])
     loader = _Loader(base, layout, noise, live, sequences, pieces, seed)
     try:
-        for start, varied in _varied(material_of(base, n), layout, seed):
-            _write(loader, start, varied)
-            tick(len(varied.texts))
+        with LexiconAside(live, folder / "live") as lexicon:
+            for start, varied in _varied(material_of(base, n), layout, seed):
+                lexicon.upsert(_write(loader, start, varied))
+                tick(len(varied.texts))
         live.vectors.maintain()
         _publish(loader, folder)
     finally:
@@ -176,8 +177,8 @@ def _mixed(seed: int, start: int) -> int:
     return seed * 1_000_003 + start
 
 
-def _write(loader: _Loader, start: int, varied: Varied) -> None:
-    """One batch, in the order in which consolidation writes the stores."""
+def _write(loader: _Loader, start: int, varied: Varied) -> pa.Table:
+    """One batch into vectors, signals and graph; returns the records for the lexicon."""
     edge = _edge_rows(loader, start, varied)
     placed = [
         Placed(start + row, Additions(expansions=tuple(expansions)), Standing(), "")
@@ -185,7 +186,6 @@ def _write(loader: _Loader, start: int, varied: Varied) -> None:
     ]
     records = records_of(edge, placed)
     loader.live.vectors.upsert(records)
-    loader.live.lexicon.upsert(entries_of(records))
     loader.live.signals.append(*signals_of(records))
     tenants = edge["tenant_id"].to_pylist()
     for row, (tenant, links) in enumerate(zip(tenants, varied.links, strict=True)):
@@ -193,6 +193,7 @@ def _write(loader: _Loader, start: int, varied: Varied) -> None:
     ids = edge["memory_id"].to_pylist()
     loader.ids += ids
     loader.known_items += _known_items(loader, start, varied, ids)
+    return records
 
 
 def _edge_rows(loader: _Loader, start: int, varied: Varied) -> pa.Table:
@@ -282,9 +283,7 @@ def _shifted(times: pa.ChunkedArray, shift: pa.Array) -> Any:
     return pa.array(moved_to, mask=~known.to_numpy(zero_copy_only=False)).cast(_TIME)
 
 
-def _known_items(
-    loader: _Loader, start: int, varied: Varied, ids: list[str]
-) -> Iterator[tuple[str, str]]:
+def _known_items(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
     """Words in a row out of memories everybody in the asked tenant sees; about enough from every batch."""
     layout = loader.layout
     part = slice(start, start + len(ids))
@@ -321,5 +320,10 @@ def _publish(loader: _Loader, folder: Path) -> None:
     # without a time of creation: any stream that goes on after `last` is the right one
     stream = StreamState(name=EVENTS_STREAM, first_sequence=1, last_sequence=last)
     publish_generation(
-        folder, loader.live, known, None, Circumstances(0, stream, BEGIN + timedelta(days=DAYS)), demand_lease=lambda: None
+        folder,
+        loader.live,
+        known,
+        None,
+        Circumstances(0, stream, BEGIN + timedelta(days=DAYS)),
+        demand_lease=lambda: None,
     )

@@ -90,7 +90,7 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))
         yield f"query service: {', '.join(parts)}"
     if "start_s" in report:
-        yield f"start to first answer: {report['start_s']} s, the very first {report['start_first_s']} s"
+        yield f"start to first answer: {report['start_s']} s"
     if "dense_recall_at_100" in report:
         yield f"dense recall@100 against exact: {report['dense_recall_at_100']}"
     for name, reason in report.get("failed", {}).items():

@@ -23,6 +23,7 @@ NAME_SHARE: Final = 0.7
 WORD_SHARE: Final = 0.15
 """Of the names, and of the plain words, that are exchanged: enough that no variants are near-duplicates."""
 NAMES_READ: Final = 24
+MOST_DIGITS: Final = 11
 _WORD: Final = re.compile(r"\w+|\W+")
 _PLAIN: Final = re.compile(r"[a-z]{4,}")
 
@@ -161,6 +162,8 @@ def _template(
     pieces += _WORD.findall(text[at:])
     named = {at for at, _ in places}
     free = [at for at in range(len(pieces)) if at not in named]
-    numbers = [at for at in free if pieces[at].isascii() and pieces[at].isdigit() and len(pieces[at]) < 12]
+    numbers = [
+        at for at in free if pieces[at].isascii() and pieces[at].isdigit() and len(pieces[at]) <= MOST_DIGITS
+    ]
     words = [at for at in free if _PLAIN.fullmatch(pieces[at])]
     return Template(pieces, places, numbers, words, kind, title, context, links, expansions)
