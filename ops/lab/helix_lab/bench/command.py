@@ -6,6 +6,7 @@ depend on the machine, so what counts are the ratios of one run.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,28 +89,38 @@ def bench(
         return
     report: dict[str, Any] = {"n": facts.n, "tenant_memories": facts.tenant_memories, "machine": machine()}
     run = Bench(folder, facts, models, asked_texts(facts, queries), peers_python, peer_seconds, report)
-    measure(run, chosen)
+    signal.signal(signal.SIGTERM, _end)
+    measure(run, chosen, done=lambda: None if out is None else write_bench(report, out))
     print_report(report, console)
     if out is not None:
-        written = write_bench(report, out)
-        console.print(f"written: {', '.join(map(str, written))}")
+        console.print(f"written: {', '.join(map(str, write_bench(report, out)))}")
     if report.get("failed"):
         raise typer.Exit(1)
 
 
-def measure(run: Bench, chosen: list[str]) -> None:
-    """Run the chosen sections; what fails is named in `failed`, and the others go on."""
+def _end(*_: object) -> None:
+    """Services run in sessions of their own: they end when the stack is left, and only then."""
+    raise SystemExit(1)
+
+
+def measure(run: Bench, chosen: list[str], *, done: Callable[[], object] = lambda: None) -> None:
+    """Run the chosen sections; what fails is named in `failed`, and the others go on.
+
+    `done` is called after each: a run of hours that is ended keeps what it has.
+    """
     over_stack: list[str] = [name for name in OVER_STACK if name in chosen]
     if over_stack:
         try:
             with stack_over(run.built, run.facts, run.models) as stack:
                 for name in over_stack:
                     _one(run, name, stack)
+                    done()
         except HelixError as error:
             _failed(run, "stack", error)
     for name in chosen:
         if name not in OVER_STACK:
             _one(run, name, None)
+            done()
 
 
 def _one(run: Bench, name: str, stack: Stack | None) -> None:
