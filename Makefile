@@ -2,7 +2,7 @@
 #
 #   make setup   environment and model      make lint    ruff, mypy, import contracts
 #   make demo    see it work                make eval    quality, on DATA or your own data (ARGS=...)
-#   make test    prove it works             make bench   latency and throughput (ARGS=...)
+#   make test    prove it works             make bench   latency and throughput (N=..., ARGS=...)
 #   make lock    pin every dependency anew  make stubs   gRPC stubs and AsyncAPI document anew
 #   make peers   Helix beside other engines, in an environment of their own (ARGS=...)
 #   make clean   remove what make made; memories and models stay
@@ -73,8 +73,9 @@ lint: setup
 eval: setup
 	$(BIN)/helix-lab eval $(or $(ARGS),--data $(DATA) --profile dense,bm25,fused,helix --out reports/eval/report.json)
 
+# Data of N memories is built once; the report joins those of other sizes in its folder.
 bench: setup
-	$(BIN)/helix-lab bench $(ARGS)
+	$(BIN)/helix-lab bench --n $(or $(N),10000) --data $(DATA) --out reports/bench/$(or $(N),10000).json $(ARGS)
 
 peers: setup peers-setup
 	$(BIN)/helix-lab peers --python $(PEERS)/bin/python $(ARGS)

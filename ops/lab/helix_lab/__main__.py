@@ -14,7 +14,7 @@ from rich.table import Table
 
 from helix_cli.models import ensure_default_model
 from helix_lab.ablate import ablate_command
-from helix_lab.bench import bench
+from helix_lab.bench.command import bench
 from helix_lab.calibrate import calibrate_command
 from helix_lab.data import EvaluationSet, load_sets
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta

@@ -104,7 +104,7 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
     started = datetime.now(UTC)
     ingest = Ingest(encoder, IngestSettings.load().most_tokens(encoder.card))
     last = len(data.documents)
-    messages = _numbered(_derived(data, ingest, started, tick))
+    messages = _numbered(derived_messages(data, ingest, started, tick))
     while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
         outcome = shard.apply(batch, now=microseconds(started), log_end=last)
         if outcome.dead or outcome.postponed:
@@ -115,7 +115,7 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
     shard.publish(Circumstances(1, stream, datetime.now(UTC)), demand_lease=lambda: None)
 
 
-def _derived(
+def derived_messages(
     data: EvaluationSet, ingest: Ingest, started: datetime, tick: Tick
 ) -> Iterator[Sequence[DerivedMessage]]:
     """The three messages every document leads to, in the order of the log."""

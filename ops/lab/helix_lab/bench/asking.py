@@ -1,0 +1,192 @@
+"""Recalls over gRPC, timed by the caller: one after the other, several at once, and the first of a start.
+
+This process is the client; the query service is another. `floor` measures what its engines alone take.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from helix.recall.v1 import recall_pb2
+from helix_cli.children import ServiceChild, child_environment
+from helix_cli.ports import choose_port
+from helix_cli.recall_client import RecallClient
+from helix_cli.services import QUERY, service_settings
+from helix_lab.bench.load import Facts
+from helix_shared.errors import OverloadedError, TemporaryError
+
+WARM_UP: Final = 60
+CALLERS: Final = 8
+SATURATED_SECONDS: Final = 20.0
+START_SECONDS: Final = 300.0
+KIB: Final = 1_024
+HIT_AT: Final = 10
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a series of recalls took: milliseconds of each, of each stage, and which items were found."""
+
+    milliseconds: list[float] = field(default_factory=list)
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    hits: list[bool] = field(default_factory=list)
+    without_embedding: list[float] = field(default_factory=list)
+
+
+def asked_texts(facts: Facts, count: int) -> list[tuple[str, str]]:
+    """Queries, each with the id of the memory it is words of; every other is a real question without one."""
+    questions = facts.questions[:: max(1, len(facts.questions) // max(1, count // 2))]
+    mixed = itertools.chain.from_iterable(
+        zip(facts.known_items, ((question, "") for question in itertools.cycle(questions)), strict=False)
+    )
+    return list(itertools.islice(mixed, count))
+
+
+def percentiles(values: Sequence[float], marks: Sequence[int] = (50, 95, 99)) -> dict[str, float]:
+    """Percentiles by name; empty for no values."""
+    return {f"p{mark}": round(float(np.percentile(values, mark)), 2) for mark in marks} if values else {}
+
+
+def request_of(facts: Facts, text: str) -> recall_pb2.RecallRequest:
+    """What is asked: the default profile, nobody in particular of the largest tenant."""
+    return recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=facts.tenant), query=text)
+
+
+def ask(address: str, facts: Facts, queries: Sequence[tuple[str, str]]) -> Asked:
+    """Ask one after the other, after a warm-up with other questions than are timed."""
+    found = Asked()
+    with RecallClient(address) as client:
+        for text in facts.questions[1 : 1 + WARM_UP]:
+            client.recall(request_of(facts, text))
+        for text, item in queries:
+            request = request_of(facts, text)
+            started = time.perf_counter()
+            reply = client.recall(request)
+            milliseconds = (time.perf_counter() - started) * 1_000
+            _note(found, reply, milliseconds, item)
+    return found
+
+
+def _note(found: Asked, reply: recall_pb2.RecallResponse, milliseconds: float, item: str) -> None:
+    found.milliseconds.append(milliseconds)
+    stages = {stage.stage: stage.milliseconds for stage in reply.stages}
+    for name, taken in stages.items():
+        found.stages.setdefault(name, []).append(taken)
+    found.without_embedding.append(milliseconds - stages.get("embed", 0.0))
+    if item:
+        ids = [memory.memory.memory_id for memory in reply.memories[:HIT_AT]]
+        found.hits.append(item in ids)
+
+
+def recall_section(asked: Asked) -> dict[str, Any]:
+    """`recall_ms`, `stages_ms` and how often a known item was among the first ten."""
+    return {
+        "recall_ms": percentiles(asked.milliseconds),
+        "stages_ms": {name: percentiles(times) for name, times in asked.stages.items()},
+        "queries": len(asked.milliseconds),
+        "own": {
+            "recall_at_10": round(statistics.fmean(asked.hits), 3) if asked.hits else None,
+            "without_embedding_ms": percentiles(asked.without_embedding),
+        },
+    }
+
+
+def saturate(
+    address: str,
+    facts: Facts,
+    queries: Sequence[tuple[str, str]],
+    *,
+    callers: int = CALLERS,
+    seconds: float = SATURATED_SECONDS,
+) -> dict[str, Any]:
+    """Recalls a second when `callers` ask without a pause, and how long one takes then."""
+    times: list[float] = []
+    refused = 0
+    lock = threading.Lock()
+    ends = time.perf_counter() + seconds
+
+    def call(offset: int) -> None:
+        nonlocal refused
+        with RecallClient(address) as client:
+            for text, _ in itertools.cycle([*queries[offset:], *queries[:offset]]):
+                started = time.perf_counter()
+                if started > ends:
+                    return
+                try:
+                    client.recall(request_of(facts, text))
+                except OverloadedError:
+                    with lock:
+                        refused += 1
+                    continue
+                with lock:
+                    times.append((time.perf_counter() - started) * 1_000)
+
+    with ThreadPoolExecutor(callers) as pool:
+        list(pool.map(call, (len(queries) * caller // callers for caller in range(callers))))
+    return {
+        "callers": callers,
+        "recalls_per_second": round(len(times) / seconds, 1),
+        "refused": refused,
+        **{f"{name}_ms": value for name, value in percentiles(times).items()},
+    }
+
+
+@contextlib.contextmanager
+def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[ServiceChild, str]]:
+    """A query service alone over `data`, not waited for; ends with the block."""
+    address = f"127.0.0.1:{choose_port(0, usual=0, option='port')}"
+    settings = service_settings(QUERY, nats_url="", data=data, models=models, query_address=address)
+    child = ServiceChild("query-alone", "helix_query", environment=child_environment(settings), log=log)
+    child.start()
+    try:
+        yield child, address
+    finally:
+        child.kill()
+
+
+def start_seconds(data: Path, models: Path, facts: Facts, log: Path, *, rounds: int = 3) -> dict[str, Any]:
+    """From starting the process to its first answer, in the median of `rounds`; files are in memory."""
+    taken: list[float] = []
+    for _ in range(rounds + 1):
+        started = time.monotonic()
+        with query_service(data, models, log) as (_, address), RecallClient(address) as client:
+            _first_answer(client, facts, deadline=started + START_SECONDS)
+            taken.append(time.monotonic() - started)
+    # the first start may read the disk
+    return {"start_s": round(statistics.median(taken[1:]), 2), "start_first_s": round(taken[0], 2)}
+
+
+def _first_answer(client: RecallClient, facts: Facts, *, deadline: float) -> None:
+    while True:
+        try:
+            client.recall(request_of(facts, facts.questions[0]))
+        except TemporaryError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def memory_bytes(pid: int) -> dict[str, int]:
+    """Resident memory of a process: its own, and pages of mapped files it shares with the page cache."""
+    fields: dict[str, int] = {}
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value, *_ = line.split()
+        fields[name.rstrip(":")] = int(value) * KIB
+    return {
+        "resident": fields["Rss"],
+        "anonymous": fields["Anonymous"],
+        "mapped": fields["Rss"] - fields["Anonymous"],
+    }

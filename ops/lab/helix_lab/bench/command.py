@@ -1,0 +1,205 @@
+"""`helix-lab bench`: what recall costs at a size, in one report; a section that fails loses no other.
+
+Data is built once (`kept`); a run works on a clone with the whole stack over it (`place`). Absolute times
+depend on the machine, so what counts are the ratios of one run.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from helix_cli.models import ensure_default_model
+from helix_cli.services import QUERY
+from helix_cli.stack import Stack
+from helix_lab.bench.asking import (
+    Asked,
+    ask,
+    asked_texts,
+    memory_bytes,
+    recall_section,
+    saturate,
+    start_seconds,
+)
+from helix_lab.bench.feeding import freshness_section, ingest_section, live_section
+from helix_lab.bench.floor import dense_section, floor_section
+from helix_lab.bench.kept import ensure_built
+from helix_lab.bench.load import Facts, read_facts
+from helix_lab.bench.machine import machine
+from helix_lab.bench.place import stack_over
+from helix_lab.bench.rivals import peers_section
+from helix_lab.bench.table import print_report
+from helix_lab.bench.written import write_bench
+from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.settings import helix_home
+
+SECTIONS: Final = (
+    *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
+    *("start", "peers"),
+)
+"""In the order in which they run: what changes the data comes after what reads it."""
+OVER_STACK: Final = SECTIONS[:8]
+DATA: Final = Path("../shared/data")
+PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
+
+console = Console()
+
+
+@dataclass(slots=True)
+class Bench:
+    """One run: what is asked of what, and the report so far."""
+
+    built: Path
+    facts: Facts
+    models: Path
+    queries: list[tuple[str, str]]
+    peers_python: Path
+    peer_seconds: float
+    report: dict[str, Any]
+    asked: Asked = field(default_factory=Asked)
+
+
+def bench(
+    n: Annotated[int, typer.Option("--n", help="Memories.", min=100, max=1_000_000)] = 10_000,
+    queries: Annotated[int, typer.Option(help="Recalls to time.", min=10, max=10_000)] = 400,
+    out: Annotated[Path | None, typer.Option(help="Report: JSON; bench.md and charts beside.")] = None,
+    only: Annotated[str, typer.Option(help=f"Sections, comma between: {', '.join(SECTIONS)}.")] = "",
+    data: Annotated[Path, typer.Option(help="Sets whose texts are varied; else invented ones.")] = DATA,
+    built: Annotated[Path | None, typer.Option(help="Data built before, whatever its code.")] = None,
+    seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 7,
+    peer_seconds: Annotated[float, typer.Option(help="Each peer may take so long.", min=1)] = 900.0,
+    peers_python: Annotated[Path, typer.Option(help="Python of the peers.")] = PEERS_PYTHON,
+    *,
+    build_only: Annotated[bool, typer.Option("--build-only", help="Measure nothing.")] = False,
+) -> None:
+    """Generate memories once, and measure recall, its floor, peers, live ingest and memory over them."""
+    chosen = _sections(only)
+    models = helix_home() / "models"
+    ensure_default_model(models)
+    folder, facts = (built, read_facts(built)) if built else _build(n, data, models, seed)
+    console.print(f"{facts.n:,} memories, {facts.tenant_memories:,} of them {facts.tenant}'s: {folder}")
+    if build_only:
+        return
+    report: dict[str, Any] = {"n": facts.n, "tenant_memories": facts.tenant_memories, "machine": machine()}
+    run = Bench(folder, facts, models, asked_texts(facts, queries), peers_python, peer_seconds, report)
+    signal.signal(signal.SIGTERM, _end)
+    measure(run, chosen, done=lambda: None if out is None else write_bench(report, out))
+    print_report(report, console)
+    if out is not None:
+        console.print(f"written: {', '.join(map(str, write_bench(report, out)))}")
+    if report.get("failed"):
+        raise typer.Exit(1)
+
+
+def _end(*_: object) -> None:
+    """Services run in sessions of their own: they end when the stack is left, and only then."""
+    raise SystemExit(1)
+
+
+def measure(run: Bench, chosen: list[str], *, done: Callable[[], object] = lambda: None) -> None:
+    """Run the chosen sections; what fails is named in `failed`, and the others go on.
+
+    `done` is called after each: a run of hours that is ended keeps what it has.
+    """
+    over_stack: list[str] = [name for name in OVER_STACK if name in chosen]
+    if over_stack:
+        try:
+            with stack_over(run.built, run.facts, run.models) as stack:
+                for name in over_stack:
+                    _one(run, name, stack)
+                    done()
+        except HelixError as error:
+            _failed(run, "stack", error)
+    for name in chosen:
+        if name not in OVER_STACK:
+            _one(run, name, None)
+            done()
+
+
+def _one(run: Bench, name: str, stack: Stack | None) -> None:
+    console.print(f"{name} ...", style="dim")
+    try:
+        run.report |= _WORK[name](run, stack)
+    except Exception as error:  # noqa: BLE001  one section must not lose the others
+        _failed(run, name, error)
+
+
+def _failed(run: Bench, name: str, error: Exception) -> None:
+    reason = f"{type(error).__name__}: {error}"
+    run.report.setdefault("failed", {})[name] = reason
+    console.print(f"{name} failed: {reason}", style="red", markup=False)
+
+
+def _recall(run: Bench, stack: Any) -> dict[str, Any]:
+    run.asked = ask(stack.query_address, run.facts, run.queries)
+    return recall_section(run.asked)
+
+
+def _memory(_: Bench, stack: Any) -> dict[str, Any]:
+    pids = [child.pid for child in stack.processes if child.name.startswith(QUERY)]
+    return {"memory_bytes": memory_bytes(pids[0])}
+
+
+def _start(run: Bench, _: Any) -> dict[str, Any]:
+    return start_seconds(run.built, run.models, run.facts, run.built.with_name(f".start-{run.facts.n}.log"))
+
+
+def _floor(run: Bench, stack: Any) -> dict[str, Any]:
+    return floor_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
+
+
+def _dense(run: Bench, stack: Any) -> dict[str, Any]:
+    return dense_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
+
+
+def _peers(run: Bench, _: Any) -> dict[str, Any]:
+    return peers_section(
+        run.built, run.models, run.facts, python=run.peers_python, most_seconds=run.peer_seconds
+    )
+
+
+_WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
+    "recall": _recall,
+    "throughput": lambda run, stack: {"throughput": saturate(stack.query_address, run.facts, run.queries)},
+    "memory": _memory,
+    "floor": _floor,
+    "dense": _dense,
+    "freshness": lambda run, stack: freshness_section(stack, run.facts),
+    "live": lambda run, stack: live_section(stack, run.facts, run.queries),
+    "ingest": lambda run, stack: ingest_section(stack, run.facts, run.models),
+    "start": _start,
+    "peers": _peers,
+}
+
+
+def _sections(only: str) -> list[str]:
+    names = [name.strip() for name in only.split(",") if name.strip()] or list(SECTIONS)
+    for name in names:
+        if name not in SECTIONS:
+            raise InvalidInputError("only", f"{name!r} is none of {', '.join(SECTIONS)}")
+    return names
+
+
+def _build(n: int, data: Path, models: Path, seed: int) -> tuple[Path, Facts]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f}/s"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("reading base texts", total=n, rate=0.0)
+
+        def tick(written: int) -> None:
+            progress.update(task, advance=written, description="writing memories")
+            progress.update(task, rate=progress.tasks[0].speed or 0.0)
+
+        return ensure_built(helix_home() / "lab", models, data, n, seed=seed, tick=tick)

@@ -1,0 +1,183 @@
+"""Recall while memories arrive, how soon they can be recalled, and how fast many are taken in.
+
+Events go through the whole stack, at the size of the data: what they wait for is the publishing of a
+generation. `place` starts the stack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from helix.events import MessageEvent
+from helix_cli.located import Located
+from helix_cli.recall_client import RecallClient
+from helix_cli.sending import Tally, send_in_order
+from helix_cli.stack import Stack
+from helix_lab.bench.asking import percentiles, request_of
+from helix_lab.bench.load import Facts
+from helix_lab.settle import settle
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import default_model
+
+EVENTS_PER_SECOND: Final = 50
+LIVE_SECONDS: Final = 30.0
+FRESH_EVENTS: Final = 12
+INGESTED: Final = 1_000
+LANES: Final = 2
+WAIT_SECONDS: Final = 900.0
+AFTER_SWAP_SECONDS: Final = 1.0
+SESSION_TURNS: Final = 20
+
+
+def _turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
+    """New turns without end: words of known items mixed, so that no two are near-duplicates."""
+    drawn = random.Random(mark)  # noqa: S311  repeatable texts, no secret
+    words = " ".join(text for text, _ in facts.known_items).split() or ["nothing"]
+    for k in itertools.count():
+        yield MessageEvent(
+            event_id=f"{mark}-{k}",
+            tenant_id=facts.tenant,
+            session_id=f"{mark}-{k // SESSION_TURNS}",
+            role="user",
+            text=" ".join(drawn.choices(words, k=drawn.randint(8, 60))),
+            occurred_at=datetime.now(UTC),
+        )
+
+
+def freshness_section(stack: Stack, facts: Facts, *, events: int = FRESH_EVENTS) -> dict[str, Any]:
+    """`freshness_s`: from publishing one event to a recall that has it, nothing else going on."""
+    taken: list[float] = []
+    turns = _turns(facts, "fresh")
+    with RecallClient(stack.query_address) as client:
+        for turn in itertools.islice(turns, events):
+            started, sequence = asyncio.run(_publish_one(stack.nats_url, turn))
+            client.wait_until_applied(sequence, wait_seconds=WAIT_SECONDS)
+            taken.append(time.monotonic() - started)
+    return {"freshness_s": percentiles(taken, (50, 95))}
+
+
+async def _publish_one(url: str, turn: MessageEvent) -> tuple[float, int]:
+    """When it was published, on the monotonic clock, and its sequence."""
+    client = await connect(url, name="helix-bench")
+    try:
+        started = time.monotonic()
+        return started, (await Publisher(client.jetstream()).publish_event(turn)).sequence
+    finally:
+        await client.close()
+
+
+def live_section(stack: Stack, facts: Facts, queries: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """`live`: recall quiet, then under live ingest, and in the second after each new generation."""
+    quiet, _ = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
+    with _feeding(stack.nats_url, facts) as sent:
+        busy, after_swap = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    ratio = percentiles(busy)["p95"] / percentiles(quiet)["p95"]
+    return {
+        "live": {
+            "quiet_ms": percentiles(quiet),
+            "busy_ms": percentiles(busy),
+            "after_swap_ms": percentiles(after_swap),
+            "busy_over_quiet_p95": round(ratio, 2),
+            "events_per_second": round(sent[0] / LIVE_SECONDS, 1),
+        }
+    }
+
+
+def _recalls_for(
+    address: str, facts: Facts, queries: Sequence[tuple[str, str]], seconds: float
+) -> tuple[list[float], list[float]]:
+    """Times of recalls one after the other, and of those right after the generation changed."""
+    times: list[float] = []
+    after_swap: list[float] = []
+    generation, swapped = 0, float("-inf")
+    ends = time.monotonic() + seconds
+    with RecallClient(address) as client:
+        for text, _ in itertools.cycle(queries):
+            started = time.perf_counter()
+            reply = client.recall(request_of(facts, text))
+            taken = (time.perf_counter() - started) * 1_000
+            if generation and reply.generation != generation:
+                swapped = time.monotonic()
+            generation = reply.generation
+            times.append(taken)
+            if time.monotonic() - swapped < AFTER_SWAP_SECONDS:
+                after_swap.append(taken)
+            if time.monotonic() > ends:
+                return times, after_swap
+    return times, after_swap
+
+
+@contextmanager
+def _feeding(url: str, facts: Facts) -> Iterator[list[int]]:
+    """Publish at a steady rate beside the block; yields how many were sent."""
+    stop, sent = threading.Event(), [0]
+
+    async def feed() -> None:
+        client = await connect(url, name="helix-bench-live")
+        publisher, begun = Publisher(client.jetstream()), time.monotonic()
+        running: set[asyncio.Task[Any]] = set()
+        for turn in _turns(facts, "live"):
+            if stop.is_set():
+                break
+            task = asyncio.create_task(publisher.publish_event(turn))
+            running.add(task)
+            task.add_done_callback(running.discard)
+            sent[0] += 1
+            await asyncio.sleep(max(0.0, begun + sent[0] / EVENTS_PER_SECOND - time.monotonic()))
+        await asyncio.gather(*running)
+        await client.close()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="feed") as pool:
+        feeding = pool.submit(lambda: asyncio.run(feed()))
+        try:
+            yield sent
+        finally:
+            stop.set()
+            feeding.result()
+
+
+def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = INGESTED) -> dict[str, Any]:
+    """`ingest`: memories a second through the whole path, against the embedder alone on equal texts."""
+    turns = list(itertools.islice(_turns(facts, "bulk"), events))
+    started = time.monotonic()
+    asyncio.run(_publish_all(stack.nats_url, turns))
+    published = time.monotonic() - started
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    through = events / (time.monotonic() - started)
+    others = [turn.text for turn in itertools.islice(_turns(facts, "alone"), events)]
+    with Encoder.load(default_model(models), lanes=LANES) as encoder:
+        encoder.embed_many(others[:50])
+        started = time.monotonic()
+        encoder.embed_many(others[50:])
+        alone = len(others[50:]) / (time.monotonic() - started)
+    return {
+        "ingest": {
+            "events": events,
+            "memories_per_second": round(through, 1),
+            "published_per_second": round(events / published, 1),
+            "embedder_per_second": round(alone, 1),
+            "of_embedder": round(through / alone, 3),
+        }
+    }
+
+
+async def _publish_all(url: str, turns: Sequence[MessageEvent]) -> None:
+    client = await connect(url, name="helix-bench")
+    try:
+        located = (Located(turn.event_id, turn) for turn in turns)
+        await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=Tally())
+    finally:
+        await client.close()

@@ -1,0 +1,42 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+from typing import Any, Final
+
+_PACKAGES: Final = ("lancedb", "pylance", "tantivy", "onnxruntime", "numpy", "pyarrow", "grpcio")
+_KIB: Final = 1_024
+
+
+def machine() -> dict[str, Any]:
+    """Cores, processor, memory and versions."""
+    return {
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.processor(),
+        "memory_bytes": _kibibytes(_field(Path("/proc/meminfo"), "MemTotal")),
+        "load_before": [round(load, 2) for load in os.getloadavg()],
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _field(path: Path, name: str) -> str:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
+
+
+def _kibibytes(text: str) -> int:
+    digits = text.partition(" ")[0]
+    return int(digits) * _KIB if digits.isdigit() else 0
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,58 @@
+"""Where a run happens: a home of its own over a clone of built data, and a stream that goes on after it.
+
+Generation 1 counts events that no stream holds. So the new stream begins behind them: consolidation then
+accepts the generation as its own, and live events follow it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from helix.subjects import EVENTS_STREAM
+from helix_cli.home import HomeFolder
+from helix_cli.provision import provision
+from helix_cli.stack import Stack
+from helix_lab.bench.kept import clone_built
+from helix_lab.bench.load import Facts
+from helix_shared.broker.connection import connect
+from helix_shared.broker.server import NatsServer
+
+READY_SECONDS: Final = 600.0
+
+
+@contextlib.contextmanager
+def stack_over(built: Path, facts: Facts, models: Path) -> Iterator[Stack]:
+    """The whole stack over a clone of `built`, ready; the clone goes with it.
+
+    Raises:
+        TemporaryError: it does not get ready.
+    """
+    # links need the file system of the data
+    with tempfile.TemporaryDirectory(prefix=".run-", dir=built.parent) as home:
+        prepare(Path(home), built, facts)
+        with Stack(Path(home), nats_port=0, query_port=0, models=models) as stack:
+            stack.wait_ready(timeout_seconds=READY_SECONDS)
+            yield stack
+
+
+def prepare(home: Path, built: Path, facts: Facts) -> None:
+    """Clone `built` into `home` and begin the event stream after its last event."""
+    folder = HomeFolder.at(home)
+    clone_built(built, folder.data)
+    with NatsServer(folder.nats) as server:
+        provision(server.url)
+        asyncio.run(_begin_after(server.url, facts.events))
+
+
+async def _begin_after(url: str, last: int) -> None:
+    client = await connect(url, name="helix-bench")
+    try:
+        # emptying a stream up to a sequence it has not reached makes that sequence its next
+        await client.jetstream().purge_stream(EVENTS_STREAM, seq=last + 1)
+    finally:
+        await client.close()

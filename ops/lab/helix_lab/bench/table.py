@@ -1,0 +1,97 @@
+"""The report on the console: one table of times, one of everything else, ratios beside the bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+_MARKS: Final = ("p50", "p95", "p99")
+_MIB: Final = 1_048_576
+
+
+def print_report(report: Mapping[str, Any], console: Console) -> None:
+    """Show what the report holds; sections that were left out have no rows."""
+    title = f"{report['n']:,} memories, milliseconds"
+    table = Table("what", *(f"{mark} ms" for mark in _MARKS), title=title, title_justify="left")
+    for name, times in time_rows(report):
+        table.add_row(name, *(f"{times[mark]:.2f}" if mark in times else "-" for mark in _MARKS))
+    console.print(table)
+    for line in (*ratios(report), *plain_lines(report)):
+        console.print(line, markup=False)
+
+
+def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Every row of milliseconds: name and percentiles."""
+    if "recall_ms" in report:
+        yield "whole recall over gRPC", report["recall_ms"]
+        yield "  without its embedding", report["own"]["without_embedding_ms"]
+    for name, times in report.get("stages_ms", {}).items():
+        yield f"  stage {name}", times
+    for name, times in report.get("floor_ms", {}).items():
+        yield f"engines: {name}", times
+    for name, figures in report.get("peers", {}).items():
+        if isinstance(figures, Mapping) and "recall_ms" in figures:
+            yield f"peer {name}, vector given", figures["recall_ms"]
+    for name in ("quiet_ms", "busy_ms", "after_swap_ms"):
+        if times := report.get("live", {}).get(name):
+            yield f"live {name.removesuffix('_ms').replace('_', ' ')}", times
+
+
+def over_floor(report: Mapping[str, Any]) -> dict[str, float]:
+    """Whole recall over its floor, and over both engines run at once, at p50 and p95."""
+    if "recall_ms" not in report or "floor_ms" not in report:
+        return {}
+    return {
+        f"{name}_{mark}": round(report["recall_ms"][mark] / report["floor_ms"][name][mark], 2)
+        for name in ("floor", "parallel")
+        for mark in ("p50", "p95")
+    }
+
+
+def ratios(report: Mapping[str, Any]) -> Iterator[str]:
+    """What the bars ask: ratios of one run."""
+    if found := over_floor(report):
+        yield (
+            f"recall over its floor: {found['floor_p50']} at p50, {found['floor_p95']} at p95; "
+            f"over embedding and both engines at once: {found['parallel_p50']} and {found['parallel_p95']}"
+        )
+    for name, figures in report.get("peers", {}).items():
+        if not isinstance(figures, Mapping) or "recall_ms" not in figures:
+            yield f"peer {name}: skipped, {figures['skipped'] if isinstance(figures, Mapping) else figures}"
+        elif "own" in report:
+            own = report["own"]
+            ratio = figures["recall_ms"]["p50"] / own["without_embedding_ms"]["p50"]
+            yield (
+                f"peer {name}: {ratio:.2f} times our p50, recall@10 {figures['recall_at_10']} "
+                f"(ours {own['recall_at_10']}), loaded in {figures['load_seconds']} s"
+            )
+    if live := report.get("live"):
+        yield f"under {live['events_per_second']} events/s: p95 is {live['busy_over_quiet_p95']} times quiet"
+
+
+def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Figures that are no milliseconds."""
+    if found := report.get("throughput"):
+        yield (
+            f"{found['callers']} callers: {found['recalls_per_second']} recalls/s, p95 {found['p95_ms']} ms, "
+            f"{found['refused']} refused"
+        )
+    if found := report.get("freshness_s"):
+        yield f"published to recallable: p50 {found['p50']} s, p95 {found['p95']} s"
+    if found := report.get("ingest"):
+        yield (
+            f"ingest: {found['memories_per_second']} memories/s, {found['of_embedder']:.0%} of the embedder "
+            f"alone ({found['embedder_per_second']}/s)"
+        )
+    if found := report.get("memory_bytes"):
+        parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))
+        yield f"query service: {', '.join(parts)}"
+    if "start_s" in report:
+        yield f"start to first answer: {report['start_s']} s"
+    if "dense_recall_at_100" in report:
+        yield f"dense recall@100 against exact: {report['dense_recall_at_100']}"
+    for name, reason in report.get("failed", {}).items():
+        yield f"{name} failed: {reason}"
