@@ -11,13 +11,14 @@ import pytest
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
-from helix_shared.encoders.vector_cache import VectorCache
+from helix_shared.encoders.vector_cache import ENTRY_BYTES, VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+TWO_VECTORS = 2 * (384 * 4 + ENTRY_BYTES)
 TEXTS = [
     "Marta leads the billing team.",
     "the ferry to Naxos leaves at nine",
@@ -74,7 +75,7 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
 
 def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
     """The cache hands out the very array, read-only; the least recently used one goes first."""
-    with Encoder.load(folder, cache=VectorCache(2)) as small:
+    with Encoder.load(folder, cache=VectorCache(TWO_VECTORS)) as small:
         first = small.embed("one")
         small.embed("two")
         assert first is small.embed("one")
@@ -87,7 +88,7 @@ def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
 
 def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> None:
     """An encoder may be called from many threads at once, with a cache that is too small for them."""
-    with Encoder.load(folder, cache=VectorCache(2)) as shared, ThreadPoolExecutor(4) as pool:
+    with Encoder.load(folder, cache=VectorCache(TWO_VECTORS)) as shared, ThreadPoolExecutor(4) as pool:
         expected = shared.embed_many(TEXTS)
         start = threading.Barrier(4)
 
