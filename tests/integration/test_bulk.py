@@ -34,6 +34,7 @@ class Sender:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.batches: list[int] = []
+        self.took_one = asyncio.Event()
         self.publisher = Publisher(client.jetstream(), timeout_seconds=2)
 
     async def together(self, messages: Sequence[Outgoing]) -> list[Receipt] | None:
@@ -41,6 +42,7 @@ class Sender:
         receipts = await self.publisher.publish_together(self.client, messages)
         if receipts is not None:
             self.batches.append(len(receipts))
+            self.took_one.set()
         return receipts
 
     async def send(self, events: Sequence[Event | Refusal]) -> Tally:
@@ -59,9 +61,7 @@ async def stored(client: Client) -> list[tuple[str, str, bytes]]:
     return [(str(m.subject), (m.headers or {})[subjects.MSG_ID_HEADER], m.data or b"") for m in found]
 
 
-async def test_a_batch_stores_what_single_publishing_stores(
-    nats_server: NatsServer, nats_client: Client, tmp_path: Path
-) -> None:
+async def test_a_batch_stores_what_single_publishing_stores(nats_client: Client, tmp_path: Path) -> None:
     """Subjects, ids, bodies and order are the same for two tenants, whichever way they are sent."""
     events = [said(n, tenant=f"t{n % 2}", session=f"s{n % 3}") for n in range(40)]
     sender = Sender(nats_client)
@@ -120,8 +120,7 @@ async def test_a_server_killed_during_an_import_loses_and_doubles_nothing(
     sender = Sender(nats_client)
     events = [said(n, session=f"s{n % 4}") for n in range(4_000)]
     sending = asyncio.create_task(sender.send(events))
-    while not sender.batches:
-        await asyncio.sleep(0.002)
+    await asyncio.wait_for(sender.took_one.wait(), 30)
     assert not sending.done(), "killed in the middle"
     nats_server.kill()
     await asyncio.sleep(0.3)

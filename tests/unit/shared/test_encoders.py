@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from prometheus_client import REGISTRY
 
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
@@ -98,6 +99,31 @@ def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> Non
             return all(np.array_equal(shared.embed(TEXTS[index]), expected[index]) for index in order)
 
         assert list(pool.map(run, range(4))) == [True] * 4
+
+
+def test_equal_texts_under_way_at_once_are_made_once(folder: Path) -> None:
+    """Eight threads ask for one long text at the same moment; the model runs once."""
+    made = REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) or 0.0
+    start = threading.Barrier(8)
+    with Encoder.load(folder) as shared, ThreadPoolExecutor(8) as pool:
+
+        def run(_: int) -> np.ndarray:
+            start.wait()
+            return shared.embed(TEXTS[4])
+
+        vectors = list(pool.map(run, range(8)))
+    assert all(np.array_equal(vectors[0], vector) for vector in vectors)
+    assert REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) == made + 1
+
+
+def test_a_cache_stays_within_its_bytes() -> None:
+    """A vector of 384 float32 counts 1,536 bytes and what stands around it; none at all fit into zero."""
+    cache, none = VectorCache(TWO_VECTORS), VectorCache(0)
+    for number in range(5):
+        for kept in (cache, none):
+            kept.put(str(number), np.zeros(384, dtype=np.float32))
+    assert [cache.get(str(number)) is not None for number in range(5)] == [False, False, False, True, True]
+    assert none.get("4") is None
 
 
 def test_prefixes_of_the_card_come_before_query_and_passage(
