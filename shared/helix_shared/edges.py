@@ -13,6 +13,7 @@ empty batch says which event it answers. Consolidation appends the rows as they 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -47,6 +48,7 @@ class Origin:
     """Model of the worker, `name@checksum`; a writer without a generation learns it even from no rows."""
 
 
+@functools.cache
 def memories_schema(dimensions: int) -> pa.Schema:
     """Schema of the memories edge; `dimensions` is the length of a vector.
 
@@ -106,11 +108,13 @@ def memories_schema(dimensions: int) -> pa.Schema:
     )
 
 
+@functools.cache
 def expansions_schema() -> pa.Schema:
     """Schema of the expansions edge."""
     return pa.schema([_required("memory_id", pa.string()), _required("expansions", _NAMES)])
 
 
+@functools.cache
 def links_schema() -> pa.Schema:
     """Schema of the links edge: `memory_id` -[edge]-> entity (`kind`, canonical `name`)."""
     return pa.schema(

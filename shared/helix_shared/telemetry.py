@@ -15,9 +15,12 @@ from prometheus_client import Counter, Gauge, Histogram, start_http_server
 MESSAGES = Counter("helix_messages_total", "Messages answered by a worker", ["service", "outcome"])
 WORK_SECONDS = Histogram(
     "helix_work_seconds",
-    "Time a worker spent on one batch",
+    "Time a worker spent on one message, and consolidation on one batch",
     ["service"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+EMBEDDINGS = Counter(
+    "helix_embeddings_total", "Vectors handed out, made by the model or kept from an equal text", ["source"]
 )
 GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
 GENERATIONS_REJECTED = Counter("helix_generation_rejected_total", "Generations that failed verification")

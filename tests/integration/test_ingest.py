@@ -19,6 +19,7 @@ from helix import subjects
 from helix.events import DocumentEvent, ForgetEvent, MessageEvent, SessionEvent
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.model import load_card
@@ -165,3 +166,30 @@ def test_unknown_setting_stops_the_start(models_dir: Path) -> None:
     )
     assert done.returncode == 78
     assert b"HELIX_INGEST_LANS: unknown setting" in done.stderr
+
+
+async def test_two_copies_make_the_rows_that_one_makes_and_no_cache_changes_a_bit(
+    nats_server: NatsServer, nats_client: Client, models_dir: Path, tmp_path: Path
+) -> None:
+    """Rows, contexts and vectors are the same bytes whoever answers, with everything kept or nothing."""
+    turns = [said(n, f"turn {n % 17} of {n % 5}, long ago", session=f"s{n % 3}") for n in range(60)]
+
+    async def rows(server: NatsServer, client: Client, copies: int, **settings: str) -> dict[int, Any]:
+        for turn in turns:
+            await Publisher(client.jetstream()).publish_event(turn)
+        with contextlib.ExitStack() as stack:
+            for _ in range(copies):
+                stack.enter_context(worker(server, models_dir, COPIES=str(copies), **settings))
+            found = await derived(client, len(turns))
+        return {
+            origin.event_sequence: batch.drop_columns(["created_at", "occurred_at"]).to_pylist()
+            for origin, batch in found
+        }
+
+    both = await rows(nats_server, nats_client, 2)
+    with NatsServer(tmp_path / "other") as other:
+        client = await connect(other.url, name="test")
+        await streams.provision(client.jetstream())
+        one = await rows(other, client, 1, VECTOR_CACHE_BYTES="0", TURN_CACHE_BYTES="0", BATCH_SIZE="1")
+        await client.close()
+    assert both == one

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
@@ -18,12 +19,22 @@ from helix_shared.errors import PermanentError, TemporaryError
 async def connected(url: str) -> AsyncIterator[JetStreamContext]:
     """JetStream at `url`.
 
+    Raises: as `connected_client`.
+    """
+    async with connected_client(url) as client:
+        yield client.jetstream()
+
+
+@contextlib.asynccontextmanager
+async def connected_client(url: str) -> AsyncIterator[Client]:
+    """NATS at `url`.
+
     Raises:
         TemporaryError: it does not answer, now or later.
     """
     client = await connection.connect(url, name="helix-cli")
     try:
-        yield client.jetstream()
+        yield client
     except (NatsError, TimeoutError) as error:
         raise TemporaryError(f"NATS at {url} failed: {str(error) or type(error).__name__}") from error
     finally:

@@ -1,6 +1,6 @@
 """`helix import`: folders of Markdown and transcripts of agents become events.
 
-What a file says is `sources`; how events are sent is `publish` and `sending`. Importing again
+What a file says is `sources`; how events are sent is `publish` and `bulk`. Importing again
 changes nothing, because every event id follows from the source.
 """
 
@@ -17,7 +17,7 @@ import typer
 from helix_cli import options
 from helix_cli.failure import EXIT_CODES, FAILED_EXIT
 from helix_cli.located import Located, Refusal
-from helix_cli.publish import publish_items, summary, wait_for
+from helix_cli.publish import outcome, publish_items, summary, wait_for
 from helix_cli.sending import Tally
 from helix_cli.sources.discover import Format, Source, discover
 from helix_cli.sources.items import Scope, Skipped
@@ -112,11 +112,7 @@ def _report(tally: Tally, counts: Counter[str], *, files: int, dry_run: bool, as
         return
     for what, count in sorted(counts.items()):
         typer.echo(f"{count:8} {what}")
-    refused = f"refused {len(tally.refusals)}"
     if dry_run:
-        typer.echo(f"dry run: {files} files, {refused}, nothing published")
+        typer.echo(f"dry run: {files} files, refused {len(tally.refusals)}, nothing published")
         return
-    typer.echo(
-        f"{files} files: published {tally.published}, duplicates {tally.duplicates}, {refused}, "
-        f"last sequence {tally.last_sequence}"
-    )
+    typer.echo(f"{files} files: {outcome(tally)}")

@@ -1,13 +1,15 @@
 """`helix publish`: one event from options, or many from JSONL.
 
-Reading is `reading`, the order of sending is `sending`; this file asks, prints and waits.
+Reading is `reading`, sending is `bulk`; this file asks, prints and waits.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import sys
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -19,17 +21,21 @@ from typing import Annotated, Any, Final
 import typer
 
 from helix_cli import options
-from helix_cli.broker import connected, require_events_stream
+from helix_cli.broker import connected_client, require_events_stream
+from helix_cli.bulk import send_in_bulk
 from helix_cli.failure import EXIT_CODES, FAILED_EXIT, run_async
 from helix_cli.located import Located, Refusal, from_json
 from helix_cli.reading import read_events
 from helix_cli.recall_client import RecallClient
-from helix_cli.sending import Tally, send_in_order
+from helix_cli.sending import Tally
 from helix_cli.terminal import note, progress
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import InvalidInputError
 
 STDIN: Final = "-"
+MANY: Final = 100
+"""So many events are worth their rate."""
+BLOCK_BYTES: Final = 1024 * 1024
 BODY_FIELDS: Final = {"document": "body"}
 """Where `--text` goes; `text` for every other kind."""
 
@@ -113,7 +119,11 @@ def publish_command(
         if strict:
             items = _all_or_none(items)
         tally = publish_items(
-            items, nats_url=options.nats_url(nats, home), in_flight=in_flight, as_json=as_json
+            items,
+            nats_url=options.nats_url(nats, home),
+            in_flight=in_flight,
+            as_json=as_json,
+            total=_lines(files) if files else 1,
         )
     report(tally, as_json=as_json)
     if wait and tally.last_sequence:
@@ -155,11 +165,14 @@ def publish_items(
     When the server goes away, what was acknowledged until then is reported before the error.
     """
     tally = Tally()
+    started = time.monotonic()
 
     async def work() -> None:
-        async with connected(nats_url) as jetstream:
+        async with connected_client(nats_url) as client:
+            jetstream = client.jetstream()
             await require_events_stream(jetstream)
             publisher = Publisher(jetstream)
+            together = functools.partial(publisher.publish_together, client)
             with progress() as bar:
                 task = bar.add_task("publishing", total=total)
 
@@ -168,17 +181,24 @@ def publish_items(
                         note(f"refused {item}")
                     bar.advance(task)
 
-                await send_in_order(
-                    items, publisher.publish_event, tally=tally, in_flight=in_flight, answered=answered
+                await send_in_bulk(
+                    items,
+                    publisher.publish_event,
+                    together,
+                    tally=tally,
+                    in_flight=in_flight,
+                    answered=answered,
                 )
 
     try:
         run_async(work())
     except BaseException:
+        tally.seconds = time.monotonic() - started
         if tally.last_sequence:
             report(tally, as_json=as_json)
             note("not all was published; publish the same again, what is there already is not doubled")
         raise
+    tally.seconds = time.monotonic() - started
     return tally
 
 
@@ -187,10 +207,19 @@ def report(tally: Tally, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(summary(tally)))
         return
-    typer.echo(
+    typer.echo(outcome(tally))
+
+
+def outcome(tally: Tally) -> str:
+    """The tally for people; many events end with their time and rate."""
+    line = (
         f"published {tally.published}, duplicates {tally.duplicates}, refused {len(tally.refusals)}, "
         f"last sequence {tally.last_sequence}"
     )
+    sent = tally.published + tally.duplicates
+    if sent < MANY:
+        return line
+    return f"{line} ({tally.seconds:.1f} s, {sent / max(tally.seconds, 1e-3):.0f} events/s)"
 
 
 def summary(tally: Tally) -> dict[str, Any]:
@@ -200,6 +229,7 @@ def summary(tally: Tally) -> dict[str, Any]:
         "duplicates": tally.duplicates,
         "refused": [asdict(refusal) for refusal in tally.refusals],
         "last_sequence": tally.last_sequence,
+        "seconds": round(tally.seconds, 3),
     }
 
 
@@ -215,6 +245,18 @@ def _read(name: str, tenant: str, stack: contextlib.ExitStack) -> Iterator[Locat
     if name == STDIN:
         return read_events(sys.stdin.buffer, "stdin", tenant_id=tenant)
     return read_events(stack.enter_context(Path(name).open("rb")), name, tenant_id=tenant)
+
+
+def _lines(names: list[str]) -> int | None:
+    """How many lines are to be sent, for the progress bar; None where that cannot be known before."""
+    if not all(Path(name).is_file() for name in names):
+        return None
+    total = 0
+    for name in names:
+        with Path(name).open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                total += block.count(b"\n")
+    return total
 
 
 def _all_or_none(items: Iterable[Located | Refusal]) -> list[Located | Refusal]:

@@ -1,4 +1,4 @@
-"""Publishing many events: many in flight, each session in order, every acknowledgement counted.
+"""Publishing events one by one: many in flight, each session in order, every acknowledgement counted.
 
 A session's next event is sent when the one before is acknowledged; sessions run side by side.
 Events that speak of others (correct, forget, erase, feedback) wait for everything before them and
@@ -38,6 +38,7 @@ class Tally:
     duplicates: int = 0
     refusals: list[Refusal] = field(default_factory=list)
     last_sequence: int = 0
+    seconds: float = 0.0
 
     def count(self, receipt: Receipt) -> None:
         """Count an acknowledged event; the stream knows a duplicate's first sequence."""
@@ -71,10 +72,20 @@ async def send_in_order(
         await sender.cancel()
 
 
-async def off_thread(items: Iterable[T], *, ahead: int) -> AsyncIterator[T]:
+async def off_thread(items: Iterable[T], *, ahead: int = AHEAD) -> AsyncIterator[T]:
+    """`chunks_off_thread`, one by one."""
+    async for chunk in chunks_off_thread(items, most=1, ahead=ahead):
+        yield chunk[0]
+
+
+async def chunks_off_thread(
+    items: Iterable[T], *, most: int, gather_seconds: float = 0.0, ahead: int = AHEAD
+) -> AsyncIterator[list[T]]:
     """Iterate a blocking iterable (a file, a pipe) on a thread of its own, `ahead` items at most.
 
-    The loop keeps answering NATS while a pipe is silent, and Ctrl-C does not wait for its next line.
+    A chunk holds what is read within `gather_seconds` of its first item and while the one before was
+    worked on, `most` items at most. The loop keeps answering NATS while a pipe is silent, and Ctrl-C
+    does not wait for its next line.
     """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[tuple[T] | BaseException | None] = asyncio.Queue()
@@ -94,11 +105,20 @@ async def off_thread(items: Iterable[T], *, ahead: int) -> AsyncIterator[T]:
             put(error)
 
     threading.Thread(target=pump, daemon=True, name="reader").start()
-    while (entry := await queue.get()) is not None:
-        if isinstance(entry, BaseException):
-            raise entry
-        room.release()
-        yield entry[0]
+    while isinstance(entry := await queue.get(), tuple):
+        if gather_seconds and queue.qsize() < most - 1:
+            await asyncio.sleep(gather_seconds)
+        chunk = [entry[0]]
+        while len(chunk) < most and not queue.empty():
+            following = queue.get_nowait()
+            if not isinstance(following, tuple):
+                queue.put_nowait(following)  # the end: nothing comes after it
+                break
+            chunk.append(following[0])
+        room.release(len(chunk))
+        yield chunk
+    if entry is not None:
+        raise entry
 
 
 class _Sender:

@@ -50,7 +50,7 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
 
 
 def service_settings(
-    service: str, *, nats_url: str, data: Path, models: Path, query_address: str
+    service: str, *, nats_url: str, data: Path, models: Path, query_address: str, copies: int
 ) -> dict[str, str]:
     """Variables that place a service in the stack; what the user set beside them is kept."""
     known = {
@@ -58,9 +58,10 @@ def service_settings(
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
         "LISTEN": query_address,
+        "COPIES": str(copies),
     }
     wanted = {
-        "ingest": ("NATS_URL", "MODELS_DIR"),
+        "ingest": ("NATS_URL", "MODELS_DIR", "COPIES"),
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
         "consolidation": ("NATS_URL", "DATA_DIR"),

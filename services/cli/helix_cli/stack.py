@@ -190,6 +190,7 @@ class Stack:
             data=self.home.data,
             models=self.models,
             query_address=self.query_address,
+            copies=self._copies[service.name],
         )
         environment = child_environment(
             settings | {"HELIX_HOME": str(self.home.root)} | self._environment,

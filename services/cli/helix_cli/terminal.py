@@ -10,7 +10,15 @@ from typing import Final
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 _HARMLESS: Final = "\n\t"
@@ -58,6 +66,14 @@ def size(count: float) -> str:
     return f"{count:.1f} TiB"
 
 
+class RateColumn(ProgressColumn):
+    """Steps a second."""
+
+    def render(self, task: Task) -> Text:
+        """The rate, once there is one."""
+        return Text(f"{task.speed:.0f}/s" if task.speed else "")
+
+
 def progress() -> Progress:
     """A progress bar on standard error that shows nothing unless that is a terminal."""
     console = Console(stderr=True)
@@ -65,6 +81,7 @@ def progress() -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        RateColumn(),
         TimeRemainingColumn(),
         console=console,
         transient=True,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 from helix_ingest.consumer import SERVICE, Ingest, wire
 from helix_ingest.settings import IngestSettings
+from helix_ingest.turns import Turns
 from helix_shared.broker.worker import Worker, create_broker, create_worker
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
+from helix_shared.encoders.vector_cache import VectorCache
 from helix_shared.telemetry import configure_logging, logger
 
 
@@ -19,9 +24,17 @@ def create_app() -> Worker:
     """
     settings = IngestSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
-    encoder = Encoder.load(default_model(settings.models_dir), lanes=settings.lanes)
-    logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum)
+    os.nice(settings.niceness)
+    lanes = settings.lanes_of(len(os.sched_getaffinity(0)))
+    cache = VectorCache(settings.vector_cache_bytes)
+    encoder = Encoder.load(default_model(settings.models_dir), lanes=lanes, cache=cache)
+    logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum, lanes=lanes)
     broker = create_broker(settings, service=SERVICE)
-    ingest = Ingest(encoder, settings.most_tokens(encoder.card))
+    ingest = Ingest(
+        encoder,
+        settings.most_tokens(encoder.card),
+        Turns(most_bytes=settings.turn_cache_bytes),
+        ThreadPoolExecutor(lanes, thread_name_prefix="lane"),
+    )
     durable = wire(broker, ingest, settings)
     return create_worker(broker, [durable], settings, service=SERVICE)

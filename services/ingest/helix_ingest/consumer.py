@@ -1,30 +1,30 @@
 """The consumer: one event in, exactly one `memories` message out, even an empty one.
 
 The empty answer of a refused or silent event is what lets the writer say "everything up to
-sequence n is in". Earlier turns are read back from the log, so any number of copies may run.
+sequence n is in". Earlier turns are the log's (`turns`), so any number of copies may run.
 """
 
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from faststream.nats import NatsBroker
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from helix import events, subjects
-from helix.events import DocumentEvent, Event, MessageEvent, SessionEvent, ToolEvent
+from helix.events import DocumentEvent
 from helix_ingest.draft import Draft, Logged
-from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.drafts import drafts_of
 from helix_ingest.embed import embed
 from helix_ingest.rows import rows_of
 from helix_ingest.settings import IngestSettings
+from helix_ingest.turns import Turns, stored_at
 from helix_shared import edges
-from helix_shared.broker import log, streams
+from helix_shared.broker import streams
 from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, subscribe
 from helix_shared.encoders.encoder import Encoder
@@ -42,6 +42,9 @@ class Ingest:
 
     encoder: Encoder
     most_tokens: int
+    turns: Turns
+    lanes: ThreadPoolExecutor
+    """Where events are answered: one thread for each that may embed at once."""
 
     async def handle(self, message: Msg, connected: Connected) -> None:
         """Answer one event.
@@ -50,11 +53,13 @@ class Ingest:
             PermanentError: the event breaks a rule; the reason names the field.
             TemporaryError: NATS does not answer.
         """
+        self.turns.note(message)
         logged = read_event(message)
         if logged.event.kind in events.LIFECYCLE_KINDS:
             return  # consolidation reads these itself
-        before = await earlier_turns(logged, connected.client)
-        answer = await asyncio.to_thread(self.answer, logged, before)
+        before = await self.turns.before(logged, connected.client)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self.lanes, self.answer, logged, before)
         await answer.publish(connected.publisher)
 
     async def bury(self, message: Msg, connected: Connected) -> None:
@@ -71,7 +76,7 @@ class Ingest:
     def answer(self, logged: Logged, before: list[Logged]) -> DerivedMessage:
         """The memories message of an event; `before` are earlier turns of its session, oldest first.
 
-        Runs in a thread: embedding releases the GIL.
+        Runs in a lane: embedding releases the GIL.
         """
         event = logged.event
         document = event.document_id if isinstance(event, DocumentEvent) else ""
@@ -125,48 +130,6 @@ def read_event(message: Msg) -> Logged:
                 field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
             )
     return Logged(event, message.metadata.sequence.stream, stored_at(message.metadata.timestamp))
-
-
-async def earlier_turns(logged: Logged, client: Client) -> list[Logged]:
-    """Up to `CONTEXT_TURNS` turns of the same session before the event, oldest first."""
-    event = logged.event
-    wanted = _turns_wanted(event)
-    if not event.session_id or wanted == 0:
-        return []
-    subject = subjects.session_messages(event.tenant_id, event.session_id)
-    turns: list[Logged] = []
-    sequence = logged.sequence
-    while len(turns) < wanted:
-        found = await log.last_before(client, subjects.EVENTS_STREAM, subject, sequence)
-        if found is None:
-            break
-        sequence = found.sequence
-        turn = _turn_in(found, event)
-        if turn is not None:
-            turns.append(turn)
-    return turns[::-1]
-
-
-def stored_at(moment: datetime) -> datetime:
-    """Server time in milliseconds: a delivery and a direct get differ in the digits behind them."""
-    return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
-
-
-def _turns_wanted(event: Event) -> int:
-    if isinstance(event, MessageEvent | SessionEvent):
-        return CONTEXT_TURNS
-    return 1 if isinstance(event, ToolEvent) else 0
-
-
-def _turn_in(found: log.LoggedMessage, event: Event) -> Logged | None:
-    """An earlier message as a turn; a refused one, or one repeating this very event, is none."""
-    try:
-        earlier = events.parse_event(found.body)
-    except ValidationError:
-        return None
-    if earlier.tenant_id != event.tenant_id or earlier.event_id == event.event_id:
-        return None
-    return Logged(earlier, found.sequence, stored_at(found.stored_at))
 
 
 def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:

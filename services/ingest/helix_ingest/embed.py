@@ -18,10 +18,10 @@ from helix_shared.encoders.encoder import Encoder
 
 def embed(drafts: Sequence[Draft], encoder: Encoder) -> NDArray[np.float32]:
     """Unit vectors of `drafts`, float32 [len(drafts), dimensions]."""
-    passages = encoder.embed_many([draft.passage for draft in drafts])
     windowed = [n for n, draft in enumerate(drafts) if draft.window]
+    vectors = encoder.embed_many([d.passage for d in drafts] + [drafts[n].window for n in windowed])
+    passages, windows = vectors[: len(drafts)], vectors[len(drafts) :]
     if windowed:
-        windows = encoder.embed_many([drafts[n].window for n in windowed])
         mean = passages[windowed] + windows
         passages[windowed] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     return passages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from datetime import datetime
@@ -100,7 +101,13 @@ def minhash(text: str) -> bytes:
     """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997)."""
     words = [word.lower() for word in _WORD.findall(text)]
     shingles = {*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
-    signature = MinHash(num_perm=MINHASH_PERMUTATIONS, seed=1)
+    signature = _no_words().copy()
     signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])
     packed: bytes = signature.hashvalues.astype(np.dtype("<u4")).tobytes()
     return packed
+
+
+@functools.cache
+def _no_words() -> MinHash:
+    """The signature of nothing; drawing its permutations costs more than a text does."""
+    return MinHash(num_perm=MINHASH_PERMUTATIONS, seed=1)

@@ -15,7 +15,7 @@ from helix_shared import edges
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from helix_shared.broker.publisher import Publisher
+    from helix_shared.broker.publisher import Publishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class DerivedMessage:
         """The sequence of the event, readable without the body."""
         return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
 
-    async def publish(self, publisher: Publisher) -> None:
+    async def publish(self, publisher: Publishes) -> None:
         """Publish it.
 
         Raises:

@@ -41,15 +41,11 @@ async def last_before(client: Client, stream: str, subject: str, sequence: int) 
     if sequence <= 1:
         return None
     request = json.dumps({"multi_last": [subject], "up_to_seq": sequence - 1}).encode()
-    inbox = client.new_inbox()
-    subscription = await client.subscribe(inbox)
     try:
-        await client.publish(f"$JS.API.DIRECT.GET.{stream}", request, reply=inbox)
-        reply = await subscription.next_msg(timeout=READ_SECONDS)
+        # the stream ends its answer with a second message, which the client drops
+        reply = await client.request(f"$JS.API.DIRECT.GET.{stream}", request, timeout=READ_SECONDS)
     except (NatsError, TimeoutError) as error:
         raise TemporaryError(f"stream {stream} does not answer a direct get") from error
-    finally:
-        await subscription.unsubscribe()
     headers = reply.headers or {}
     if headers.get("Status", "") in {_NOT_FOUND, _END_OF_BATCH}:
         return None

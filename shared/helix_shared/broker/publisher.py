@@ -2,15 +2,16 @@
 
 A repeat is safe because the stream drops a second message of the same id within an hour, and
 because every id further down follows from the event id. `duplicate` therefore counts as success.
+Many messages at once go in an atomic batch (`batch`) where the stream takes them so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from nats.errors import ConnectionClosedError, NoRespondersError
 from nats.errors import Error as NatsError
@@ -18,7 +19,11 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
 from helix import events, limits, subjects
+from helix_shared.broker.batch import Outgoing, publish_batch
 from helix_shared.errors import InvalidInputError, OverloadedError, PermanentError, TemporaryError
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
 
 ATTEMPTS: Final = 8
 FIRST_DELAY_SECONDS: Final = 0.05
@@ -38,12 +43,29 @@ class Receipt:
     duplicate: bool
 
 
+class Publishes(Protocol):
+    """What a handler needs of a publisher."""
+
+    async def publish(
+        self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
+    ) -> Receipt:
+        """Publish and wait for the acknowledgement."""
+
+
 class Publisher:
     """Publishes events and derived messages; many calls may run at once."""
 
     def __init__(self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0) -> None:
         self._jetstream = jetstream
         self._timeout_seconds = timeout_seconds
+
+    async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[Receipt] | None:
+        """Publish `messages` (one `batch.split` batch, in order) as a whole.
+
+        None when they have to be published one by one, as when one of them is there already.
+        """
+        sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
+        return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
 
     async def publish_event(self, event: events.Event) -> Receipt:
         """Publish one event.
@@ -53,15 +75,8 @@ class Publisher:
             OverloadedError: the stream is full.
             TemporaryError: no acknowledgement after every attempt.
         """
-        body = events.encode_event(event)
-        if len(body) > limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES:
-            most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
-            raise InvalidInputError(
-                "event", f"{len(body)} bytes of JSON; at most {most} bytes, split the text"
-            )
-        return await self.publish(
-            events.subject_of(event), body, message_id=subjects.message_id(event.tenant_id, event.event_id)
-        )
+        message = event_message(event)
+        return await self.publish(message.subject, message.body, message_id=message.message_id)
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
@@ -87,6 +102,19 @@ class Publisher:
             await asyncio.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311  jitter, not a secret
             delay = min(LONGEST_DELAY_SECONDS, delay * 2)
         raise AssertionError("unreachable: the loop returns or raises")
+
+
+def event_message(event: events.Event) -> Outgoing:
+    """The message an event is published as.
+
+    Raises:
+        InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
+    """
+    body = events.encode_event(event)
+    most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
+    if len(body) > most:
+        raise InvalidInputError("event", f"{len(body)} bytes of JSON; at most {most} bytes, split the text")
+    return Outgoing(events.subject_of(event), body, subjects.message_id(event.tenant_id, event.event_id))
 
 
 def _raise_unless_temporary(error: Exception, subject: str) -> None:

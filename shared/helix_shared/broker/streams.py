@@ -47,6 +47,7 @@ STREAMS: Final = (
         description="the truth: every published event",
         subjects=[f"{subjects.ROOT}.events.>"],
         max_msg_size=limits.EVENT_BYTES,
+        allow_atomic=True,
     ),
     api.StreamConfig(
         name=subjects.DERIVED_STREAM,
@@ -54,6 +55,7 @@ STREAMS: Final = (
         subjects=[f"{subjects.ROOT}.derived.>"],
         max_msg_size=DERIVED_BYTES,
         retention=api.RetentionPolicy.INTEREST,
+        allow_atomic=True,
     ),
     api.StreamConfig(
         name=subjects.ACCESS_STREAM,

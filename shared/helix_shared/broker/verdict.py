@@ -7,10 +7,8 @@ terminated, so a refused message is never only gone.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from nats.aio.msg import Msg
@@ -61,22 +59,6 @@ async def answer(
             MESSAGES.labels(service, "unanswered").inc()
 
 
-async def answer_all(
-    messages: Sequence[Msg],
-    handle: Handler,
-    *,
-    service: str,
-    publisher: Publisher,
-    ack_wait_seconds: float,
-    bury: Handler | None = None,
-) -> None:
-    """`answer` a batch at once, each message for itself; one bad message spoils no other."""
-    async with kept_alive(messages, ack_wait_seconds=ack_wait_seconds):
-        await asyncio.gather(
-            *(answer(m, handle, service=service, publisher=publisher, bury=bury) for m in messages)
-        )
-
-
 async def acknowledge(message: Msg) -> None:
     """Acknowledge and wait until the server knows; a lost acknowledgement means redelivery."""
     await message.ack_sync(timeout=ACK_SECONDS)
@@ -115,28 +97,6 @@ async def dead_letter(message: Msg, error: Exception, *, service: str, publisher
     _log.warning("dead letter", stream=position.stream, sequence=position.sequence.stream, reason=reason)
     await message.term()
     MESSAGES.labels(service, "dead").inc()
-
-
-@contextlib.asynccontextmanager
-async def kept_alive(messages: Sequence[Msg], *, ack_wait_seconds: float) -> AsyncIterator[None]:
-    """Tell the server every third of the ack wait that the messages are being worked on."""
-
-    async def beat() -> None:
-        while True:
-            await asyncio.sleep(ack_wait_seconds / 3)
-            for message in messages:
-                if not message.is_acked:
-                    # a heartbeat that is lost costs a redelivery, never the worker
-                    with contextlib.suppress(NatsError, OSError):
-                        await message.in_progress()
-
-    task = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 def _header_text(text: str) -> str:

@@ -3,17 +3,18 @@
 ingest, doc2query and kg are this shell with their own handler. It starts only when the durable
 consumer stands (`streams` provisions it), reconnects for ever, and ends the process with exit code
 1 when its connection is closed for good or its consumer vanished, so that a supervisor starts it
-anew. SIGTERM lets the running batch finish. How messages are fetched stands in `pull`, what becomes
-of them in `verdict`.
+anew. SIGTERM lets what is in work finish. How messages are fetched stands in `pull`, what becomes
+of them in `verdict`, how answers are sent in `outbox`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from faststream import FastStream
 from faststream.nats import NatsBroker
@@ -22,7 +23,8 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import connection, verdict
-from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.outbox import Outbox
+from helix_shared.broker.publisher import Publisher, Publishes
 from helix_shared.broker.pull import pull
 from helix_shared.errors import HelixError, InvalidInputError, PermanentError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
@@ -61,11 +63,14 @@ class Connected:
     """What a handler may reach: the client (reading the log) and the acknowledged publisher."""
 
     client: Client
-    publisher: Publisher
+    publisher: Publishes
 
 
-Handle = Callable[[Msg, Connected], Awaitable[None]]
-"""Handles one message; its errors decide the answer, see `verdict.answer`."""
+class Handle(Protocol):
+    """Handles one message; its errors decide the answer, see `verdict.answer`."""
+
+    async def __call__(self, message: Msg, connected: Connected) -> None:
+        """Return when the message is done with."""
 
 
 class Worker(FastStream):
@@ -101,34 +106,40 @@ def subscribe(
 ) -> Durable:
     """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
 
-    Every message is answered by `verdict.answer_all`: acknowledged, postponed or dead-lettered
-    (after `bury`, what the worker owes others even then). Nothing is read before the application
-    made of the returned consumer runs.
+    Handlers start in the order of delivery. Every message is answered by `verdict`: acknowledged,
+    postponed or dead-lettered (after `bury`, what the worker owes others even then). Nothing is read
+    before the application made of the returned consumer runs.
     """
 
-    async def answer(messages: Sequence[Msg]) -> None:
+    async def read(stop: asyncio.Event) -> None:
         client = broker.connection
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
-        connected = Connected(client, publisher)
-        with WORK_SECONDS.labels(service).time():
-            await verdict.answer_all(
-                messages,
-                _bound(handle, connected),
-                service=service,
-                publisher=publisher,
-                ack_wait_seconds=ack_wait_seconds,
-                bury=None if bury is None else _bound(bury, connected),
-            )
+        outbox = Outbox(client, publisher)
+        connected = Connected(client, outbox)
 
-    async def read(stop: asyncio.Event) -> None:
+        async def work(message: Msg) -> None:
+            with outbox.expecting():
+                await handle(message, connected)
+
+        async def answer(message: Msg) -> None:
+            with WORK_SECONDS.labels(service).time():
+                await verdict.answer(
+                    message,
+                    work,
+                    service=service,
+                    publisher=publisher,
+                    bury=None if bury is None else functools.partial(bury, connected=connected),
+                )
+
         await pull(
-            broker.connection,
+            client,
             answer,
             stop,
             stream=stream,
             durable=durable,
-            batch_messages=batch_messages,
+            most_in_work=batch_messages,
             collect_seconds=collect_seconds,
+            ack_wait_seconds=ack_wait_seconds,
         )
 
     return Durable(stream, durable, subject, read)
@@ -250,10 +261,3 @@ async def _watch(worker: Worker, client: Client, durables: Sequence[Durable]) ->
                 worker.fail(f"consumer {durable.stream}/{durable.name} vanished")
             except (NatsError, TimeoutError, OSError) as error:
                 _log.warning("consumer does not answer", consumer=durable.name, reason=type(error).__name__)
-
-
-def _bound(handle: Handle, connected: Connected) -> verdict.Handler:
-    async def bound(message: Msg) -> None:
-        await handle(message, connected)
-
-    return bound

@@ -7,7 +7,7 @@ card. Query and passage differ by the prefix the card names.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -17,13 +17,17 @@ from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import Cache, VectorCache
 from helix_shared.errors import InvalidInputError
+from helix_shared.telemetry import EMBEDDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
-CACHE_CAPACITY = 4096
+CACHE_BYTES = 8 * 1024 * 1024
+"""About 4,000 vectors of 384 dimensions."""
+FEW = 2
+"""So many texts are embedded by the caller: handing one to a lane costs two thread switches."""
 
 
 class Encoder:
@@ -36,6 +40,7 @@ class Encoder:
         self._tokens = tokens
         self._session = session
         self._cache = cache
+        self._under_way: dict[str, Future[np.ndarray]] = {}
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
 
     @classmethod
@@ -46,7 +51,7 @@ class Encoder:
 
         `lanes` is how many texts `embed_many` has in work at once, `threads_per_lane` how many threads one
         text may use: one for throughput, two for the latency of a single query. `cache` keeps vectors of
-        this model by text; by default the last `CACHE_CAPACITY`.
+        this model by text; by default `CACHE_BYTES` of them.
 
         Raises:
             NotFoundError: there is no such folder.
@@ -55,7 +60,7 @@ class Encoder:
         card = load_card(folder)
         tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens)
         session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
-        return cls(card, tokens, session, lanes=lanes, cache=cache or VectorCache(CACHE_CAPACITY))
+        return cls(card, tokens, session, lanes=lanes, cache=cache or VectorCache(CACHE_BYTES))
 
     def embed(self, text: str) -> np.ndarray:
         """Embed a text that is stored; float32 [dimensions], length one, read-only.
@@ -73,7 +78,7 @@ class Encoder:
         return self._vector(self.card.query_prefix + _filled(text, field="text"))
 
     def embed_many(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts that are stored, one run per distinct text, spread over the lanes.
+        """Embed texts that are stored, one run per distinct text, spread over the lanes when they are many.
 
         Returns float32 [len(texts), dimensions] in the order of `texts`, each row equal to `embed` of it.
 
@@ -81,10 +86,14 @@ class Encoder:
             InvalidInputError: a text is empty or white space; nothing is embedded.
         """
         filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
-        distinct = list(dict.fromkeys(filled))
-        vectors = dict(zip(distinct, self._lanes.map(self.embed, distinct), strict=True))
+        prefixed = [self.card.passage_prefix + text for text in filled]
+        distinct = dict.fromkeys(prefixed)
+        vectors = {text: vector for text in distinct if (vector := self._known(text)) is not None}
+        new = [text for text in distinct if text not in vectors]
+        made = map(self._made, new) if len(new) <= FEW else self._lanes.map(self._made, new)
+        vectors.update(zip(new, made, strict=True))
         rows = np.empty((len(filled), self.card.dimensions), dtype=np.float32)
-        for row, text in enumerate(filled):
+        for row, text in enumerate(prefixed):
             rows[row] = vectors[text]
         return rows
 
@@ -110,13 +119,34 @@ class Encoder:
         self.close()
 
     def _vector(self, text: str) -> np.ndarray:
-        cached = self._cache.get(text)
-        if cached is not None:
-            return cached
-        vector = self._session.vector(self._tokens.ids(text))
-        # Callers share the cached array, so none of them may write into it.
-        vector.setflags(write=False)
-        self._cache.put(text, vector)
+        known = self._known(text)
+        return self._made(text) if known is None else known
+
+    def _known(self, text: str) -> np.ndarray | None:
+        vector = self._cache.get(text)
+        if vector is not None:
+            EMBEDDINGS.labels("cache").inc()
+        return vector
+
+    def _made(self, text: str) -> np.ndarray:
+        """The vector of a text that is not kept; two threads that need the same one make it once."""
+        promised: Future[np.ndarray] = Future()
+        under_way = self._under_way.setdefault(text, promised)
+        if under_way is not promised:
+            EMBEDDINGS.labels("cache").inc()
+            return under_way.result()
+        try:
+            vector = self._session.vector(self._tokens.ids(text))
+            # Callers share the cached array, so none of them may write into it.
+            vector.setflags(write=False)
+            self._cache.put(text, vector)
+            promised.set_result(vector)
+        except BaseException as error:
+            promised.set_exception(error)
+            raise
+        finally:
+            del self._under_way[text]
+        EMBEDDINGS.labels("model").inc()
         return vector
 
 

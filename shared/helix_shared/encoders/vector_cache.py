@@ -26,11 +26,16 @@ class Cache(Protocol):
         """Keep `vector`."""
 
 
-class VectorCache:
-    """Up to `capacity` vectors by text; a capacity of zero keeps nothing."""
+ENTRY_BYTES = 512
+"""What an entry takes besides its vector: the key and the objects around both."""
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+
+class VectorCache:
+    """Vectors by text, up to `most_bytes` of memory; a bound of zero keeps nothing."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._lock = threading.Lock()
         self._vectors: OrderedDict[bytes, np.ndarray] = OrderedDict()
 
@@ -44,16 +49,22 @@ class VectorCache:
             return vector
 
     def put(self, text: str, vector: np.ndarray) -> None:
-        """Keep `vector`, and drop the least recently used one when there is no room."""
+        """Keep `vector`, and drop the least recently used ones when there is no room."""
         key = text_key(text)
         with self._lock:
+            replaced = self._vectors.pop(key, None)
             self._vectors[key] = vector
-            self._vectors.move_to_end(key)
-            while len(self._vectors) > self._capacity:
-                self._vectors.popitem(last=False)
+            self._bytes += _entry_bytes(vector) - (0 if replaced is None else _entry_bytes(replaced))
+            while self._bytes > self._most_bytes:
+                _, dropped = self._vectors.popitem(last=False)
+                self._bytes -= _entry_bytes(dropped)
 
 
 def text_key(text: str) -> bytes:
     """What stands for `text` in a cache."""
     # A digest, because a text can be a thousand times the size of its vector.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+def _entry_bytes(vector: np.ndarray) -> int:
+    return int(vector.nbytes) + ENTRY_BYTES

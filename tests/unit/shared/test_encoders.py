@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from prometheus_client import REGISTRY
 
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
-from helix_shared.encoders.vector_cache import VectorCache
+from helix_shared.encoders.vector_cache import ENTRY_BYTES, VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+TWO_VECTORS = 2 * (384 * 4 + ENTRY_BYTES)
 TEXTS = [
     "Marta leads the billing team.",
     "the ferry to Naxos leaves at nine",
@@ -74,7 +76,7 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
 
 def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
     """The cache hands out the very array, read-only; the least recently used one goes first."""
-    with Encoder.load(folder, cache=VectorCache(2)) as small:
+    with Encoder.load(folder, cache=VectorCache(TWO_VECTORS)) as small:
         first = small.embed("one")
         small.embed("two")
         assert first is small.embed("one")
@@ -87,7 +89,7 @@ def test_an_equal_text_is_answered_from_the_cache(folder: Path) -> None:
 
 def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> None:
     """An encoder may be called from many threads at once, with a cache that is too small for them."""
-    with Encoder.load(folder, cache=VectorCache(2)) as shared, ThreadPoolExecutor(4) as pool:
+    with Encoder.load(folder, cache=VectorCache(TWO_VECTORS)) as shared, ThreadPoolExecutor(4) as pool:
         expected = shared.embed_many(TEXTS)
         start = threading.Barrier(4)
 
@@ -97,6 +99,31 @@ def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> Non
             return all(np.array_equal(shared.embed(TEXTS[index]), expected[index]) for index in order)
 
         assert list(pool.map(run, range(4))) == [True] * 4
+
+
+def test_equal_texts_under_way_at_once_are_made_once(folder: Path) -> None:
+    """Eight threads ask for one long text at the same moment; the model runs once."""
+    made = REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) or 0.0
+    start = threading.Barrier(8)
+    with Encoder.load(folder) as shared, ThreadPoolExecutor(8) as pool:
+
+        def run(_: int) -> np.ndarray:
+            start.wait()
+            return shared.embed(TEXTS[4])
+
+        vectors = list(pool.map(run, range(8)))
+    assert all(np.array_equal(vectors[0], vector) for vector in vectors)
+    assert REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) == made + 1
+
+
+def test_a_cache_stays_within_its_bytes() -> None:
+    """A vector of 384 float32 counts 1,536 bytes and what stands around it; none at all fit into zero."""
+    cache, none = VectorCache(TWO_VECTORS), VectorCache(0)
+    for number in range(5):
+        for kept in (cache, none):
+            kept.put(str(number), np.zeros(384, dtype=np.float32))
+    assert [cache.get(str(number)) is not None for number in range(5)] == [False, False, False, True, True]
+    assert none.get("4") is None
 
 
 def test_prefixes_of_the_card_come_before_query_and_passage(

@@ -1,0 +1,94 @@
+"""Atomic batches: many messages stored by one write of the stream, all of them or none.
+
+A single message costs the server a flush to disk each (about 3 ms of its time, measured), one of a
+batch of 64 a thirtieth of that. The stream refuses a batch as a whole when it knows one of its ids
+already, so every refusal, and every silence, means: publish them one by one, ids make that safe.
+`publisher` does so; nothing of a batch is visible before its commit.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+
+from helix import subjects
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+
+MOST_MESSAGES: Final = 500
+"""Half of what the server takes in one batch."""
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""Of bodies in one batch; the server holds an open batch in memory."""
+
+_BATCH_ID: Final = "Nats-Batch-Id"
+_BATCH_SEQUENCE: Final = "Nats-Batch-Sequence"
+_BATCH_COMMIT: Final = "Nats-Batch-Commit"
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One message to be stored; a repeat under the same `message_id` changes nothing."""
+
+    subject: str
+    body: bytes
+    message_id: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stamped(self) -> dict[str, str]:
+        """The headers with the id."""
+        return {**self.headers, subjects.MSG_ID_HEADER: self.message_id}
+
+
+def split(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
+    """Batches in order, each of at most `MOST_MESSAGES` messages and, beyond one, `MOST_BYTES`."""
+    batch: list[Outgoing] = []
+    size = 0
+    for message in messages:
+        if batch and (len(batch) == MOST_MESSAGES or size + len(message.body) > MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += len(message.body)
+    if batch:
+        yield batch
+
+
+async def publish_batch(
+    client: Client, messages: Sequence[Outgoing], *, timeout_seconds: float
+) -> list[int] | None:
+    """Store `messages` as one batch; their sequences, or None when that is not known to have happened.
+
+    After None each message must be published alone: some or all may be stored all the same.
+    """
+    if len({message.message_id for message in messages}) < len(messages):
+        return None
+    batch = uuid.uuid4().hex
+    try:
+        for number, message in enumerate(messages[:-1], 1):
+            headers = {**message.stamped, _BATCH_ID: batch, _BATCH_SEQUENCE: str(number)}
+            await client.publish(message.subject, message.body, headers=headers)
+        last = messages[-1]
+        headers = {**last.stamped, _BATCH_ID: batch, _BATCH_SEQUENCE: str(len(messages)), _BATCH_COMMIT: "1"}
+        reply = await client.request(last.subject, last.body, timeout=timeout_seconds, headers=headers)
+        return _sequences(json.loads(reply.data), len(messages))
+    except (NatsError, TimeoutError, OSError, ValueError, KeyError) as error:
+        _log.info("batch not acknowledged", messages=len(messages), reason=type(error).__name__)
+        return None
+
+
+def _sequences(answer: dict[str, object], count: int) -> list[int] | None:
+    last = answer.get("seq")
+    if "error" in answer or answer.get("count") != count or not isinstance(last, int):
+        _log.debug("batch refused", messages=count, reason=str(answer.get("error", answer)))
+        return None
+    return list(range(last - count + 1, last + 1))

@@ -1,0 +1,109 @@
+"""The outbox of a worker: what its handlers publish at about the same time goes in one atomic batch.
+
+A message handled alone is published at once. While others are being worked on it waits for them,
+`LINGER_SECONDS` at most, because a batch costs the server hardly more than one message. Each
+`publish` still returns only when its own message is stored; what the stream does not take together
+goes one by one under the same ids. `worker` makes one for every consumer it reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.broker.batch import Outgoing, split
+from helix_shared.broker.publisher import Publisher, Receipt
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+
+LINGER_SECONDS: Final = 0.2
+MOST_TOGETHER: Final = 64
+
+Entry = tuple[Outgoing, "asyncio.Future[Receipt]"]
+
+
+class Outbox:
+    """Publishes like `Publisher`, together with whatever else is about to be published."""
+
+    def __init__(self, client: Client, publisher: Publisher) -> None:
+        self._client = client
+        self._publisher = publisher
+        self._waiting: deque[Entry] = deque()
+        self._expected = 0
+        self._changed = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
+
+    @contextlib.contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Inside, one more message is about to be published, and worth waiting for."""
+        self._expected += 1
+        try:
+            yield
+        finally:
+            self._expected -= 1
+            self._changed.set()
+
+    async def publish(
+        self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
+    ) -> Receipt:
+        """Publish and return when the stream has it.
+
+        Raises: as `Publisher.publish`.
+        """
+        stored: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._waiting.append((Outgoing(subject, body, message_id, headers or {}), stored))
+        self._changed.set()
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send_waiting())
+        return await stored
+
+    async def _send_waiting(self) -> None:
+        try:
+            while self._waiting:
+                await self._collect()
+                count = min(MOST_TOGETHER, len(self._waiting))
+                await self._send([self._waiting.popleft() for _ in range(count)])
+        finally:
+            self._sending = None
+
+    async def _collect(self) -> None:
+        """Wait until everything expected waits here, there is enough of it, or it has waited long enough."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while len(self._waiting) < min(MOST_TOGETHER, self._expected):
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    async def _send(self, entries: Sequence[Entry]) -> None:
+        entry_of = {id(message): stored for message, stored in entries}
+        for batch in split([message for message, _ in entries]):
+            receipts = await self._publisher.publish_together(self._client, batch) if len(batch) > 1 else None
+            if receipts is None:
+                await asyncio.gather(*(self._send_alone(m, entry_of[id(m)]) for m in batch))
+                continue
+            for message, receipt in zip(batch, receipts, strict=True):
+                _settle(entry_of[id(message)], receipt)
+
+    async def _send_alone(self, message: Outgoing, stored: asyncio.Future[Receipt]) -> None:
+        try:
+            receipt = await self._publisher.publish(
+                message.subject, message.body, message_id=message.message_id, headers=message.headers
+            )
+        except Exception as error:  # noqa: BLE001  raised again where the message came from
+            _settle(stored, error)
+        else:
+            _settle(stored, receipt)
+
+
+def _settle(stored: asyncio.Future[Receipt], outcome: Receipt | Exception) -> None:
+    """Tell the handler, unless it was cancelled meanwhile."""
+    if stored.done():
+        return
+    if isinstance(outcome, Exception):
+        stored.set_exception(outcome)
+    else:
+        stored.set_result(outcome)

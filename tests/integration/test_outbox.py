@@ -1,0 +1,86 @@
+"""The outbox of a worker: together where it pays, alone where nobody else is coming, never lost."""
+
+import asyncio
+
+import pytest
+from nats.aio.client import Client
+
+from helix import subjects
+from helix_shared.broker import outbox as outbox_module
+from helix_shared.broker.outbox import Outbox
+from helix_shared.broker.publisher import Publisher, Receipt
+from helix_shared.errors import InvalidInputError
+
+pytestmark = pytest.mark.integration
+
+SUBJECT = "helix.v1.events.acme.s.message"
+
+
+async def batched(client: Client, sequence: int) -> bool:
+    """Whether a stored message came in a batch."""
+    found = await client.jetstream().get_msg(subjects.EVENTS_STREAM, sequence)
+    return "Nats-Batch-Id" in (found.headers or {})
+
+
+def an_outbox(client: Client) -> Outbox:
+    """An outbox of its own."""
+    return Outbox(client, Publisher(client.jetstream(), timeout_seconds=2))
+
+
+async def handle(outbox: Outbox, number: int, seconds: float = 0.0) -> Receipt:
+    """A handler that works for a while and publishes."""
+    with outbox.expecting():
+        await asyncio.sleep(seconds)
+        return await outbox.publish(SUBJECT, b"{}", message_id=f"m{number}")
+
+
+async def test_what_is_handled_together_is_stored_by_one_batch(nats_client: Client) -> None:
+    """Each handler gets the receipt of its own message."""
+    outbox = an_outbox(nats_client)
+    receipts = await asyncio.gather(*(handle(outbox, n, 0.001 * n) for n in range(20)))
+    assert [r.sequence for r in receipts] == list(range(1, 21))
+    assert all([await batched(nats_client, n) for n in range(1, 21)])
+
+
+async def test_a_message_handled_alone_does_not_wait(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Waiting for company is for those who have some."""
+    monkeypatch.setattr(outbox_module, "LINGER_SECONDS", 30.0)
+    receipt = await asyncio.wait_for(handle(an_outbox(nats_client), 1), 5)
+    assert (receipt.sequence, await batched(nats_client, 1)) == (1, False)
+
+
+async def test_a_slow_handler_holds_nobody_up_for_long(nats_client: Client) -> None:
+    """The others are published after `LINGER_SECONDS`."""
+    outbox = an_outbox(nats_client)
+    slow = asyncio.create_task(handle(outbox, 9, 30))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(asyncio.gather(*(handle(outbox, n) for n in range(3))), 5)
+    slow.cancel()
+
+
+async def test_a_repeat_in_a_batch_is_a_duplicate_and_the_others_are_stored(nats_client: Client) -> None:
+    """A redelivered event gives the same answer under the same id."""
+    outbox = an_outbox(nats_client)
+    await handle(outbox, 3)
+    receipts = await asyncio.gather(*(handle(outbox, n) for n in range(6)))
+    assert [r.duplicate for r in receipts] == [False, False, False, True, False, False]
+    assert receipts[3].sequence == 1
+    state = (await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)).state
+    assert state.messages == 6
+
+
+async def test_a_message_the_stream_refuses_fails_its_own_handler_alone(nats_client: Client) -> None:
+    """One body beyond the stream's limit among good ones."""
+    outbox = an_outbox(nats_client)
+
+    async def too_large() -> Receipt:
+        with outbox.expecting():
+            return await outbox.publish(SUBJECT, b"x" * (300 * 1024), message_id="large")
+
+    results = await asyncio.gather(
+        too_large(), *(handle(outbox, n) for n in range(4)), return_exceptions=True
+    )
+    assert isinstance(results[0], InvalidInputError)
+    assert all(isinstance(result, Receipt) for result in results[1:])
