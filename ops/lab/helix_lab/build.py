@@ -35,7 +35,7 @@ from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Shard
 from helix_doc2query.consumer import DERIVATION as DOC2QUERY
-from helix_ingest.consumer import Ingest
+from helix_ingest.answers import Answers
 from helix_ingest.draft import Logged
 from helix_ingest.drafts import CONTEXT_TURNS
 from helix_ingest.settings import IngestSettings
@@ -102,7 +102,7 @@ def build_corpus(data: EvaluationSet, folder: Path, encoder: Encoder, *, tick: T
 
 def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> None:
     started = datetime.now(UTC)
-    ingest = Ingest(encoder, IngestSettings.load().most_tokens(encoder.card))
+    ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
     last = len(data.documents)
     messages = _numbered(derived_messages(data, ingest, started, tick))
     while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
@@ -116,12 +116,12 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
 
 
 def derived_messages(
-    data: EvaluationSet, ingest: Ingest, started: datetime, tick: Tick
+    data: EvaluationSet, ingest: Answers, started: datetime, tick: Tick
 ) -> Iterator[Sequence[DerivedMessage]]:
     """The three messages every document leads to, in the order of the log."""
 
     def follow(event: tuple[Logged, list[Logged]]) -> Sequence[DerivedMessage]:
-        memories = ingest.answer(*event)
+        memories = ingest.of(*event)
         tick()
         return (memories, *(worker.answer(memories.subject, memories.body) for worker in (DOC2QUERY, KG)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 
+from helix_ingest.answers import Answers
 from helix_ingest.consumer import SERVICE, Ingest, wire
 from helix_ingest.settings import IngestSettings
 from helix_ingest.turns import Turns
@@ -31,8 +32,7 @@ def create_app() -> Worker:
     logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum, lanes=lanes)
     broker = create_broker(settings, service=SERVICE)
     ingest = Ingest(
-        encoder,
-        settings.most_tokens(encoder.card),
+        Answers(encoder, settings.most_tokens(encoder.card)),
         Turns(most_bytes=settings.turn_cache_bytes),
         ThreadPoolExecutor(lanes, thread_name_prefix="lane"),
     )

@@ -9,39 +9,29 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from helix import events, subjects
-from helix.events import DocumentEvent
-from helix_ingest.draft import Draft, Logged
-from helix_ingest.drafts import drafts_of
-from helix_ingest.embed import embed
-from helix_ingest.rows import rows_of
+from helix_ingest.answers import Answers
+from helix_ingest.draft import Logged
 from helix_ingest.settings import IngestSettings
 from helix_ingest.turns import Turns, stored_at
-from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, subscribe
-from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import InvalidInputError, PermanentError
 
 SERVICE: Final = "ingest"
-EDGE: Final = "memories"
-VERSION: Final = "1"
-"""Part of the de-duplication id: raise it when the same event should make other memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """The worker's collaborators and limits."""
+    """The worker's collaborators."""
 
-    encoder: Encoder
-    most_tokens: int
+    answers: Answers
     turns: Turns
     lanes: ThreadPoolExecutor
     """Where events are answered: one thread for each that may embed at once."""
@@ -59,7 +49,7 @@ class Ingest:
             return  # consolidation reads these itself
         before = await self.turns.before(logged, connected.client)
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self.lanes, self.answer, logged, before)
+        answer = await loop.run_in_executor(self.lanes, self.answers.of, logged, before)
         await answer.publish(connected.publisher)
 
     async def bury(self, message: Msg, connected: Connected) -> None:
@@ -70,34 +60,7 @@ class Ingest:
         sequence = message.metadata.sequence.stream
         tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
         kind = address.kind if address else "unknown"
-        origin = edges.Origin(EDGE, tenant, "", kind, sequence, model=self.encoder.card.id)
-        await self._message(origin, []).publish(connected.publisher)
-
-    def answer(self, logged: Logged, before: list[Logged]) -> DerivedMessage:
-        """The memories message of an event; `before` are earlier turns of its session, oldest first.
-
-        Runs in a lane: embedding releases the GIL.
-        """
-        event = logged.event
-        document = event.document_id if isinstance(event, DocumentEvent) else ""
-        origin = edges.Origin(
-            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, document, self.encoder.card.id
-        )
-        return self._message(origin, self._rows(logged, before))
-
-    def _rows(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
-        drafts: list[Draft] = drafts_of(
-            logged, before, most_tokens=self.most_tokens, count_tokens=self.encoder.count_tokens
-        )
-        if not drafts:
-            return []
-        tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
-        return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
-
-    def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
-        return DerivedMessage.of(
-            origin, rows, edges.memories_schema(self.encoder.card.dimensions), version=VERSION
-        )
+        await self.answers.empty(tenant, kind, sequence).publish(connected.publisher)
 
 
 def read_event(message: Msg) -> Logged:

@@ -146,7 +146,7 @@ def saturate(
 def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[ServiceChild, str]]:
     """A query service alone over `data`, not waited for; ends with the block."""
     address = f"127.0.0.1:{choose_port(0, usual=0, option='port')}"
-    settings = service_settings(QUERY, nats_url="", data=data, models=models, query_address=address)
+    settings = service_settings(QUERY, nats_url="", data=data, models=models, query_address=address, copies=1)
     child = ServiceChild("query-alone", "helix_query", environment=child_environment(settings), log=log)
     child.start()
     try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_ingest.consumer import Ingest
+from helix_ingest.answers import Answers
 from helix_ingest.settings import IngestSettings
 from helix_lab.build import Tick, derived_messages
 from helix_lab.data import Document, EvaluationSet, Question, load_set
@@ -83,7 +83,7 @@ def texts(data: Path | None) -> list[EvaluationSet]:
 
 def read_base(sets: Sequence[EvaluationSet], encoder: Encoder, *, tick: Tick = lambda: None) -> Base:
     """Send the documents of `sets` through the workers."""
-    ingest = Ingest(encoder, IngestSettings.load().most_tokens(encoder.card))
+    ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
     tables: dict[int, list[pa.Table]] = defaultdict(list)
     links: dict[str, list[dict[str, Any]]] = defaultdict(list)
     expansions: dict[str, list[str]] = {}
