@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 OWNERS = ("", "ada", "bob")
-WAYS = ((0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 999, 1e-9))
+WAYS = ((0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 50, 1e-9), (999, 999, 1e-9))
 AUDIENCES = (["*"], ["ops"], ["dev", "ops"], ["dev"])
 TYPES = ("episodic", "semantic", "decision")
 

@@ -1,9 +1,9 @@
 """The dense channel: the nearest memories in sight by cosine, on the cheapest of three ways.
 
-Few memories are compared one by one, exactly. Of a caller who sees a good part of the corpus the vector
-index is asked without a filter and what is out of sight is left out afterwards: judging a few hundred
-candidates from mapped columns costs a tenth of what a filter costs the engine. In between, and where too
-little is left, the engine filters. The score is the exact cosine on every way.
+Few memories are compared one by one, which also finds what partitions near the query do not hold. Of a
+caller who sees a good part of the corpus the vector index is asked without a filter and what is out of
+sight is left out afterwards, from mapped columns. In between, and where too little is left, the engine
+filters. The score is the cosine with the stored vector on every way (ops/decisions/0015).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.vectors import VectorReader
 
 LISTED: Final = 65_536
-"""Memories of a tenant up to which all of them are looked at in the columns, half a millisecond."""
-COMPARED: Final = 8_192
-"""Memories in sight up to which each is compared: a gather of as many vectors costs what the index does."""
+"""Memories of a tenant up to which all may be looked at in the columns: a few milliseconds."""
+COMPARED: Final = 16_384
+"""Memories in sight up to which each is compared: that costs what the index costs, or less."""
 SAMPLED: Final = 256
-"""Memories of a large tenant that tell how much of it is in sight."""
+"""Memories of a tenant that tell how much of it is in sight."""
 BROAD: Final = 0.1
 """Part of the corpus in sight from which the index is asked without a filter."""
 SPARE: Final = 1.5
@@ -49,15 +49,14 @@ def dense(
     Those of `already` come on top of the limit.
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
-    if members.count(tenant) <= LISTED:
+    count = members.count(tenant)
+    in_sight = count
+    if count > COMPARED:
+        in_sight = int(count * view.sees(members.sample(tenant, SAMPLED)).mean())
+    if in_sight <= COMPARED and count <= LISTED:
         ordinals = members.of(tenant)
-        ordinals = ordinals[view.sees(ordinals)]
-        if len(ordinals) <= COMPARED:
-            return _compared(vector, ordinals, view, limit=limit, already=already)
-        part = len(ordinals) / len(view.signals)
-    else:
-        seen = view.sees(members.sample(tenant, SAMPLED))
-        part = float(seen.mean()) * members.count(tenant) / len(view.signals)
+        return _compared(vector, ordinals[view.sees(ordinals)], view, limit=limit, already=already)
+    part = in_sight / len(view.signals)
     if part >= BROAD:
         wanted = limit + min(len(already), limit)
         hits = vectors.search(vector, None, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
