@@ -1,4 +1,4 @@
-"""Personalized PageRank by forward push over a CSR snapshot: work follows the push, not the corpus.
+"""Personalized PageRank by forward push over a graph's rows: work follows the push, not the corpus.
 
 Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, with the
 whole frontier pushed at once. Only touched nodes are held, numbered in the order they are met, and a
@@ -9,22 +9,47 @@ node's edges are read once, when it is first pushed; nothing the size of the gra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from helix_shared.artifacts.graph_base import flat
+from helix_shared.artifacts.graph_snapshot import EdgeRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class Graph(Protocol):
+    """What a walk asks of a graph; `GraphSnapshot` answers."""
+
+    def degrees(self, nodes: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """How many edges each of `nodes` has."""
+
+    def edges_of(self, nodes: NDArray[np.int64], /) -> EdgeRows:
+        """The edges of `nodes`, in their order."""
+
+
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """A graph in compressed sparse rows; arrays may be memory-mapped."""
+    """A graph in compressed sparse rows; every edge counts as stated in both directions."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     weights: NDArray[np.float32]
     kinds: NDArray[np.uint8]
+
+    def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many edges each of `nodes` has."""
+        counts: NDArray[np.int64] = self.indptr[nodes + 1] - self.indptr[nodes]
+        return counts
+
+    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
+        """The edges of `nodes`, in their order."""
+        counts = self.degrees(nodes)
+        places = flat(self.indptr[nodes], counts)
+        targets = self.indices[places].astype(np.int64)
+        return EdgeRows(counts, targets, self.weights[places], self.kinds[places], np.ones(len(places), bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +69,7 @@ class Mass:
 
 
 def personalized_pagerank(
-    graph: Adjacency,
+    graph: Graph,
     seeds: NDArray[np.int64],
     shares: NDArray[np.float64],
     *,
@@ -85,7 +110,7 @@ class _Touched:
 
     def __init__(
         self,
-        graph: Adjacency,
+        graph: Graph,
         seeds: NDArray[np.int64],
         *,
         hub_cap: int,
@@ -95,7 +120,7 @@ class _Touched:
         self._hub_cap = hub_cap
         self._kind_factors = kind_factors
         self.nodes = seeds
-        self.degrees = self._degrees(seeds)
+        self.degrees = graph.degrees(seeds)
         self._read = np.zeros(len(seeds), bool)
         self._sources = np.empty(0, np.int64)
         self._targets = np.empty(0, np.int64)
@@ -107,18 +132,17 @@ class _Touched:
         self._read |= active
         if not len(fresh):
             return
-        counts = self.degrees[fresh]
+        rows = self._graph.edges_of(self.nodes[fresh])
+        counts = rows.counts
         before = np.cumsum(counts) - counts
-        starts = self._graph.indptr[self.nodes[fresh]]
-        edges = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
-        weights = self._graph.weights[edges].astype(np.float64)
+        weights = rows.weights.astype(np.float64)
         if self._kind_factors is not None:
-            weights *= self._kind_factors[self._graph.kinds[edges]]
+            weights *= self._kind_factors[rows.kinds]
         sums = np.repeat(np.add.reduceat(weights, before), counts)
         rates = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
         self._sources = np.append(self._sources, np.repeat(fresh, counts))
         self._rates = np.append(self._rates, rates)
-        self._targets = np.append(self._targets, self._numbered(self._graph.indices[edges].astype(np.int64)))
+        self._targets = np.append(self._targets, self._numbered(rows.targets))
 
     def passed(self, pushed: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each node receives when every node passes on what is `pushed` from it."""
@@ -136,11 +160,7 @@ class _Touched:
         numbers[~met] = len(self.nodes) + np.arange(int((~met).sum()))
         fresh = distinct[~met]
         self.nodes = np.append(self.nodes, fresh)
-        self.degrees = np.append(self.degrees, self._degrees(fresh))
+        self.degrees = np.append(self.degrees, self._graph.degrees(fresh))
         self._read = np.append(self._read, np.zeros(len(fresh), bool))
         local: NDArray[np.int64] = numbers[inverse]
         return local
-
-    def _degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        degrees: NDArray[np.int64] = self._graph.indptr[nodes + 1] - self._graph.indptr[nodes]
-        return degrees

@@ -15,7 +15,6 @@ import numpy as np
 from helix_query.chronology import Chronology
 from helix_query.columns import microseconds
 from helix_query.lazy import Lazy
-from helix_query.pagerank import Adjacency
 from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
 from helix_shared.artifacts.lexicon import FieldWeights
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query import profile
+    from helix_query.pagerank import Graph
     from helix_query.routing.centroids import Centroids
     from helix_shared.artifacts.generation import Generation
     from helix_shared.encoders.encoder import Encoder
@@ -63,10 +63,9 @@ class Served:
         return self.generation.graph.memories
 
     @property
-    def adjacency(self) -> Adjacency:
-        """The graph as the walk reads it; arrays stay memory-mapped."""
-        graph = self.generation.graph
-        return Adjacency(graph.indptr, graph.indices, graph.weights, graph.edge_kinds)
+    def adjacency(self) -> Graph:
+        """The graph as the walks read it."""
+        return self.generation.graph
 
     @property
     def type_names(self) -> Sequence[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.pagerank import Adjacency, Mass, personalized_pagerank
+from helix_query.pagerank import Graph, Mass, personalized_pagerank
 from helix_query.pool import CHANNELS, GRAPH, Pool
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def expand(
     pool: Pool,
     named: NDArray[np.int64],
     *,
-    graph: Adjacency,
+    graph: Graph,
     memories: int,
     cosines: Cosines,
     visible: Visible,
