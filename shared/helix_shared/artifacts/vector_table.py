@@ -29,8 +29,9 @@ _LINKED: Final = ("data", "_deletions", "_indices")
 
 
 def create_table(folder: Path, dimensions: int) -> Any:
-    """Make an empty table in a folder that has none."""
-    return lancedb.connect(str(folder)).create_table(TABLE, schema=record_schema(dimensions))
+    """Make an empty table in a folder that has none; its row ids survive updates and compaction."""
+    database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
+    return database.create_table(TABLE, schema=record_schema(dimensions))
 
 
 def open_table(folder: Path) -> Any:
