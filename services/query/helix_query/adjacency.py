@@ -1,32 +1,35 @@
 """The graph as everything on the query path reads it: one way to ask for the edges of nodes.
 
-`served` makes it of a generation; `touched` and the entity channel read it.
+A generation's `GraphSnapshot` answers; `touched` and the entity channel ask.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from helix_shared.artifacts.graph_base import flat
+from helix_shared.artifacts.graph_snapshot import EdgeRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Edges of several nodes, node by node; `counts` has one entry a node, the others one an edge."""
+class Graph(Protocol):
+    """What is asked of a graph."""
 
-    counts: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    weights: NDArray[np.float32]
-    kinds: NDArray[np.uint8]
+    def degrees(self, nodes: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """How many edges each of `nodes` has."""
+
+    def edges_of(self, nodes: NDArray[np.int64], /) -> EdgeRows:
+        """The edges of `nodes`, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """A graph in compressed sparse rows; arrays may be memory-mapped."""
+    """A graph in compressed sparse rows, all of it in memory."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -38,10 +41,9 @@ class Adjacency:
         counts: NDArray[np.int64] = self.indptr[nodes + 1] - self.indptr[nodes]
         return counts
 
-    def edges_of(self, nodes: NDArray[np.int64]) -> Edges:
-        """The edges of `nodes`, in their order."""
+    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
+        """The edges of `nodes`, in their order; all count as stated this way round."""
         counts = self.degrees(nodes)
-        before = np.cumsum(counts) - counts
-        places = np.repeat(self.indptr[nodes] - before, counts) + np.arange(int(counts.sum()))
+        places = flat(self.indptr[nodes], counts)
         targets = self.indices[places].astype(np.int64)
-        return Edges(counts, targets, self.weights[places], self.kinds[places])
+        return EdgeRows(counts, targets, self.weights[places], self.kinds[places], np.ones(len(places), bool))

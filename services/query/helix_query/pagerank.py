@@ -1,4 +1,4 @@
-"""Personalized PageRank by forward push over a CSR snapshot: work follows the push, not the corpus.
+"""Personalized PageRank by forward push over a graph's rows: work follows the push, not the corpus.
 
 Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, with the
 whole frontier pushed at once. `stages.expand` makes the seeds and reads the mass; where the graph is too
@@ -16,11 +16,11 @@ from helix_query.touched import Mass, Touched, shared_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.adjacency import Adjacency
+    from helix_query.adjacency import Graph
 
 
 def personalized_pagerank(
-    graph: Adjacency,
+    graph: Graph,
     seeds: NDArray[np.int64],
     shares: NDArray[np.float64],
     *,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.adjacency import Adjacency
 from helix_query.chronology import Chronology
 from helix_query.lazy import Lazy
 from helix_query.reading_order import ReadingOrder
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.adjacency import Graph
     from helix_query.parts import search
     from helix_query.parts.graph import Edge
     from helix_query.routing.centroids import Centroids
@@ -64,10 +64,9 @@ class Served:
         return self.generation.graph.memories
 
     @property
-    def adjacency(self) -> Adjacency:
-        """The graph as the walk reads it; arrays stay memory-mapped."""
-        graph = self.generation.graph
-        return Adjacency(graph.indptr, graph.indices, graph.weights, graph.edge_kinds)
+    def adjacency(self) -> Graph:
+        """The graph as the walks read it."""
+        return self.generation.graph
 
     @property
     def type_names(self) -> Sequence[str]:

@@ -68,8 +68,10 @@ class Generation:
         folder = folder_of(root, number)
         manifest = Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
-        vectors = VectorReader(folder, cosines=signals.cosines)
-        graph = GraphSnapshot.open(folder / GRAPH)
+        vectors = VectorReader(
+            folder, cosines=signals.cosines, previous=None if previous is None else previous.vectors
+        )
+        graph = GraphSnapshot.open(folder / GRAPH, known=None if previous is None else previous.graph.base)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
             raise CorruptArtifactError(f"generation {number} does not fit its manifest")
         return cls(manifest, vectors, LexiconReader(folder / LEXICON, scratch=scratch), graph, signals)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,9 +16,10 @@ from helix_shared.artifacts.manifest import FORMAT_VERSION, MANIFEST_NAME, FileE
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _CHUNK_BYTES: Final = 1 << 20
+_SYNCED_AT_ONCE: Final = 8
 _READABLE: Final = 0o644
 
 
@@ -37,18 +39,30 @@ class Checksums:
             if path.is_file() and path.stat().st_size == entry.size:
                 self._known[_identity(path)] = entry.sha256
 
+    def know(self, sums: Mapping[str, str]) -> None:
+        """Files that `settled` before they were published, while nobody waited for it."""
+        self._known |= sums
+
     def settle(self, folder: Path) -> tuple[FileEntry, ...]:
         """Hash and sync all new files of a folder, make all readable, and list them by path."""
-        entries, known = [], {}
-        for path in _files(folder):
-            identity = _identity(path)
-            known[identity] = self._known.get(identity) or _settled(path)
-            relative = path.relative_to(folder).as_posix()
-            entries.append(FileEntry(path=relative, size=path.stat().st_size, sha256=known[identity]))
-        self._known = known
-        for directory in (folder, *_folders(folder)):
-            sync(directory)
+        paths = {path: _identity(path) for path in _files(folder)}
+        fresh = [path for path, identity in paths.items() if identity not in self._known]
+        # Syncs that are asked for together are done together by the disk's journal.
+        with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+            settled = dict(zip(fresh, pool.map(_settled, fresh), strict=True))
+            list(pool.map(sync, (folder, *_folders(folder))))
+        sums = {path: settled.get(path) or self._known[identity] for path, identity in paths.items()}
+        self._known = {identity: sums[path] for path, identity in paths.items()}
+        entries = [
+            FileEntry(path=path.relative_to(folder).as_posix(), size=path.stat().st_size, sha256=sums[path])
+            for path in paths
+        ]
         return tuple(sorted(entries, key=lambda entry: entry.path))
+
+
+def settled(folder: Path) -> dict[str, str]:
+    """Hash and sync the files of a folder ahead of their publication; for `Checksums.know`."""
+    return {_identity(path): _settled(path) for path in list(_files(folder))}
 
 
 def verify(folder: Path, *, known: set[tuple[str, str]]) -> Manifest:
@@ -68,7 +82,10 @@ def verify(folder: Path, *, known: set[tuple[str, str]]) -> Manifest:
     if present != named or len(named) != len(manifest.files):
         missing, extra = sorted(named - present)[:3], sorted(present - named)[:3]
         raise CorruptArtifactError(f"generation has other files: {folder}: missing {missing}, extra {extra}")
-    checked = {_checked(folder, entry, known) for entry in manifest.files}
+    # The whole of a first generation is read by all cores; later ones bring little, beside the serving.
+    with ThreadPoolExecutor(1 if known else os.cpu_count()) as pool:
+        largest_first = sorted(manifest.files, key=lambda entry: -entry.size)
+        checked = set(pool.map(lambda entry: _checked(folder, entry, known), largest_first))
     known.clear()
     known.update(checked)
     return manifest

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from helix_shared.artifacts.errand import Errand
+from helix_shared.artifacts.growing import Growing
+from helix_shared.artifacts.integrity import settled
 from helix_shared.artifacts.lines import ERASED
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     PREFIX,
     Segment,
     gather,
+    last_rows,
     merge_segments,
     open_segments,
     ordinal_count,
@@ -49,12 +53,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["MEMORY_TYPES", "NO_TIME", "Signals", "SignalsWriter", "code", "signals_of"]
 
 MERGE_RATIO: Final = 3
 """Neighbouring segments are merged until each is this many times the next: log3(10^6) is about 12."""
+
+MERGED_AT_ONCE: Final = 20_000
+"""Merges of more rows run beside the writer: 2 KB a row are read, written, hashed and synced."""
 
 _HOLE: Final = -1
 
@@ -66,6 +73,11 @@ class SignalsWriter:
         self._folder = folder
         self._segments = segments
         self._storage = storage
+        self._last_number = segments[-1].number if segments else 0
+        self._merging: Errand[tuple[Segment, dict[str, str]]] = Errand()
+        self._merged_from = self._frozen = 0
+        """The segments from one to the other are being merged beside; those before stay."""
+        self._settled: dict[str, str] = {}
 
     @classmethod
     def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
@@ -97,6 +109,7 @@ class SignalsWriter:
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
+            self.finish_merge()
             self._write(ordinals, columns)
             self._merge(self._merge_start())
 
@@ -108,8 +121,23 @@ class SignalsWriter:
         shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blank[LINE] = np.full(len(ordinals), ERASED, object)
+        self.finish_merge(wait=True)
         self._write(ordinals, blank)
-        self._merge(0)
+        self._replace(0, len(self._segments), self._merged(self._segments))
+
+    def finish_merge(self, *, wait: bool = False) -> None:
+        """Go on with a large segment that was merged beside, if it is done; with `wait` when it is done."""
+        done = self._merging.finished(wait=wait)
+        if done is not None:
+            merged, sums = done
+            self._settled |= sums
+            self._replace(self._merged_from, self._frozen, merged)
+            self._frozen = 0
+
+    def take_settled(self) -> dict[str, str]:
+        """Checksums of files that were hashed and synced when they were merged; each time the new ones."""
+        settled_files, self._settled = self._settled, {}
+        return settled_files
 
     def link_into(self, folder: Path) -> None:
         """Hard-link all segments into the new folder `folder`."""
@@ -122,27 +150,36 @@ class SignalsWriter:
         self._segments.append(write_segment(self._next_folder(), ordinals, columns, storage=storage))
 
     def _next_folder(self) -> Path:
-        number = self._segments[-1].number + 1 if self._segments else 1
-        return self._folder / f"{PREFIX}{number:06d}"
+        self._last_number += 1
+        return self._folder / f"{PREFIX}{self._last_number:06d}"
 
     def _merge_start(self) -> int:
         # The earliest segment from which on everything is too small to stand beside its predecessor.
         start, size = len(self._segments) - 1, len(self._segments[-1])
-        while start > 0 and len(self._segments[start - 1]) < MERGE_RATIO * size:
+        while start > self._frozen and len(self._segments[start - 1]) < MERGE_RATIO * size:
             start -= 1
             size += len(self._segments[start])
         return start
 
     def _merge(self, start: int) -> None:
         merged = self._segments[start:]
-        if len(merged) > 1:
-            self._rewrite(start)
+        if len(merged) < 2:  # noqa: PLR2004 - one is merged already
+            return
+        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._frozen:
+            self._replace(start, len(self._segments), self._merged(merged))
+            return
+        # What is appended meanwhile has higher numbers, so it goes on applying later.
+        self._merged_from, self._frozen = start, len(self._segments)
+        folder = self._next_folder()
+        self._merging.start(lambda: (self._merged(merged, folder), settled(folder)))
 
-    def _rewrite(self, start: int) -> None:
-        old = self._segments[start:]
-        rows, sources = sum(map(len, old)), (segment.storage for segment in old)
+    def _merged(self, segments: Sequence[Segment], folder: Path | None = None) -> Segment:
+        rows, sources = sum(map(len, segments)), (segment.storage for segment in segments)
         storage = storage_for(self._storage, rows=rows, sources=sources)
-        self._segments[start:] = [merge_segments(self._next_folder(), old, storage=storage)]
+        return merge_segments(folder or self._next_folder(), segments, storage=storage)
+
+    def _replace(self, start: int, end: int, merged: Segment) -> None:
+        old, self._segments[start:end] = self._segments[start:end], [merged]
         for segment in old:
             shutil.rmtree(segment.folder)
 
@@ -157,7 +194,7 @@ class SignalsWriter:
                 f"set it to {lost[0]} or auto, or build the store anew from the event stream",
             )
         if any(is_narrower(storage, held) for held, storage in pairs):
-            self._rewrite(0)
+            self._replace(0, len(self._segments), self._merged(self._segments))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,10 +232,12 @@ class Signals:
     rows: NDArray[np.int64]
     """Row of an ordinal in the concatenated segments, -1 where it has none."""
     members: Members
+    columns: Mapping[str, Growing]
+    """All of these by name, for the next generation to go on with."""
 
     @classmethod
     def open(cls, folder: Path, *, previous: Signals | None = None) -> Signals:
-        """Map the segments in `folder`; what `previous` shares with them is copied, not read again.
+        """Map the segments in `folder`; what they share with `previous` is neither read nor copied.
 
         Raises:
             CorruptArtifactError: a segment is missing or incomplete.
@@ -206,24 +245,44 @@ class Signals:
         if not folder.is_dir():
             raise CorruptArtifactError(f"folder has no signals: {folder}")
         segments = open_segments(folder)
-        shared = 0 if previous is None else _shared_prefix(previous.segments, segments)
-        if previous is not None and shared:
-            flat = _continued(previous, segments, shared)
-            if flat is not None:
-                return cls._of(flat, segments, previous)
+        if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
+            going_on = cls._going_on(previous, segments, shared)
+            if going_on is not None:
+                return going_on
         flat = _empty(ordinal_count(segments))
-        _apply(flat, segments, 0)
-        return cls._of(flat, segments, None)
+        _apply(flat, segments)
+        fresh = np.flatnonzero(flat["rows"] != _HOLE)
+        members = Members.none().with_new(fresh, flat["tenant_code"][fresh])
+        return cls._of({name: Growing.of(values) for name, values in flat.items()}, segments, members)
 
     @classmethod
-    def _of(cls, flat: dict[str, NDArray[Any]], segments: list[Segment], previous: Signals | None) -> Signals:
-        known = np.full(len(flat["rows"]), _HOLE)
-        if previous is not None:
-            known[: len(previous)] = previous.rows
-        fresh = np.flatnonzero((known == _HOLE) & (flat["rows"] != _HOLE))
-        members = Members.none() if previous is None else previous.members
-        members = members.with_new(fresh, flat["tenant_code"][fresh])
-        return cls(**flat, segments=segments, starts=_starts(segments), members=members)
+    def _of(cls, columns: Mapping[str, Growing], segments: list[Segment], members: Members) -> Signals:
+        flat = {name: column.values for name, column in columns.items()}
+        return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
+
+    @classmethod
+    def _going_on(cls, previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
+        """The signals of `segments`, by what is new in them; None if the folder has another history."""
+        fresh, size = segments[shared:], ordinal_count(segments)
+        ordinals, rows = last_rows(_concatenated([segment.ordinals for segment in fresh], np.int64))
+        gone = _concatenated([segment.ordinals for segment in previous.segments[shared:]], np.int64)
+        # Rows of segments that were merged away are in a new segment now, or nothing here can be trusted.
+        if size < len(previous) or not np.isin(gone, ordinals).all():
+            return None
+        is_known = np.zeros(len(ordinals), bool)
+        known = ordinals < len(previous)
+        is_known[known] = previous.rows[ordinals[known]] != _HOLE
+        columns = {}
+        for name, column in previous.columns.items():
+            if name == "rows":
+                values, fill = rows + _starts(segments)[shared], _HOLE
+            else:
+                values = _concatenated([segment.columns[name] for segment in fresh], COLUMNS[name])[rows]
+                fill = _blank(name, (1,))[0]
+            columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
+        tenants = columns["tenant_code"].values[ordinals[~is_known]]
+        members = previous.members.with_new(ordinals[~is_known], tenants)
+        return cls._of(columns, segments, members)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -284,26 +343,15 @@ class Signals:
         return picked
 
 
-def _continued(previous: Signals, segments: list[Segment], shared: int) -> dict[str, NDArray[Any]] | None:
-    flat = _empty(ordinal_count(segments))
-    known = min(len(previous), len(flat["rows"]))
-    for name, array in flat.items():
-        array[:known] = getattr(previous, name)[:known]
-    # Rows of segments that were merged away are in a new segment now, unless the folder has
-    # another history; then nothing of `previous` can be trusted.
-    moved = flat["rows"] >= sum(len(segment) for segment in segments[:shared])
-    flat["rows"][moved] = _HOLE
-    _apply(flat, segments, shared)
-    return None if len(previous) > known or (flat["rows"][moved] == _HOLE).any() else flat
+def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
-def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment], first: int) -> None:
-    starts = _starts(segments)
-    for index in range(first, len(segments)):
-        segment = segments[index]
+def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment]) -> None:
+    for start, segment in zip(_starts(segments).tolist(), segments, strict=False):
         for name in SCALARS:
             flat[name][segment.ordinals] = segment.columns[name]
-        flat["rows"][segment.ordinals] = starts[index] + np.arange(len(segment))
+        flat["rows"][segment.ordinals] = start + np.arange(len(segment))
 
 
 def _empty(count: int) -> dict[str, NDArray[Any]]:

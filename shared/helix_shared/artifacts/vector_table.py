@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import lancedb
 import numpy as np
 
+from helix_shared.artifacts.growing import Growing
 from helix_shared.artifacts.records import record_schema
 from helix_shared.artifacts.vector_filter import ids_sql
 from helix_shared.artifacts.vector_scan import with_scan_column
@@ -24,15 +25,20 @@ if TYPE_CHECKING:
 
 TABLE: Final = "memories"
 TABLE_FOLDER: Final = f"{TABLE}.lance"
-NO_ROW: Final = np.uint64(2**64 - 1)
+NONE: Final = -1
+_COMPARED: Final = 8
+"""Rows looked at to tell whether a map still holds."""
 
 _LINKED: Final = ("data", "_deletions", "_indices")
 
 
 def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
-    """Make an empty table in a folder that has none; searches scan the first `scanned` numbers, 0: all."""
-    schema = with_scan_column(record_schema(dimensions), scanned)
-    return lancedb.connect(str(folder)).create_table(TABLE, schema=schema)
+    """Make an empty table in a folder that has none; its row ids survive updates and compaction.
+
+    Searches scan the first `scanned` numbers of a vector, 0: all.
+    """
+    database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
+    return database.create_table(TABLE, schema=with_scan_column(record_schema(dimensions), scanned))
 
 
 def open_table(folder: Path) -> Any:
@@ -47,6 +53,15 @@ def open_table(folder: Path) -> Any:
         return lancedb.connect(str(folder)).open_table(TABLE)
     except (ValueError, RuntimeError, OSError) as error:
         raise CorruptArtifactError(f"vector table cannot be read: {folder}") from error
+
+
+def rows_of_version(folder: Path) -> int:
+    """How many rows the newest version in `folder` has; known without reading them.
+
+    Raises:
+        CorruptArtifactError: there is no table that can be read.
+    """
+    return int(open_table(folder).count_rows())
 
 
 def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
@@ -75,31 +90,52 @@ def link_version(source: Path, target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """LanceDB's row ids of one version, and the ordinals they stand for, both ways."""
+    """LanceDB's row ids of one version, and the ordinals they stand for, both ways.
 
-    sorted_row_ids: NDArray[np.uint64]
-    ordinal_of_row: NDArray[np.int64]
-    row_id_of_ordinal: NDArray[np.uint64]
+    Row ids are small and stay with their row for ever, so a later version adds to the map of an earlier.
+    """
+
+    ordinal_of_row: Growing
+    row_of_ordinal: Growing
 
     @classmethod
-    def of(cls, row_ids: NDArray[np.uint64], ordinals: NDArray[np.int64]) -> RowMap:
+    def of(cls, table: Any) -> RowMap:
         """Map the rows of a whole table."""
-        order = np.argsort(row_ids)
-        inverse = np.full(int(ordinals.max(initial=-1)) + 1, NO_ROW, dtype=np.uint64)
-        inverse[ordinals] = row_ids
-        return cls(row_ids[order], ordinals[order], inverse)
+        return cls(Growing.of(np.empty(0, np.int64)), Growing.of(np.empty(0, np.int64))).extended(table)
+
+    def extended(self, table: Any) -> RowMap:
+        """The map of a later version, by its new rows alone."""
+        known = self.row_of_ordinal.size
+        every = table.search().where(f"ordinal >= {known}") if known else table.search()
+        found = every.select(["ordinal"]).with_row_id(True).limit(max(table.count_rows(), 1)).to_arrow()  # noqa: FBT003 - LanceDB's signature
+        ordinals, rows = found["ordinal"].to_numpy(), found["_rowid"].to_numpy().astype(np.int64)
+        return RowMap(_with(self.ordinal_of_row, rows, ordinals), _with(self.row_of_ordinal, ordinals, rows))
+
+    def fits(self, table: Any) -> bool:
+        """Whether a later table goes on from the one this was made of, as far as a few rows tell."""
+        size = self.row_of_ordinal.size
+        rows = self.row_ids(np.arange(max(0, size - _COMPARED), size)).tolist()
+        if not rows:
+            return True
+        found = table.take_row_ids(rows).select(["ordinal"]).with_row_id().to_arrow()
+        return bool((self.ordinals(found["_rowid"].to_numpy()) == found["ordinal"].to_numpy()).all())
 
     def ordinals(self, row_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Ordinals of row ids that exist."""
-        found: NDArray[np.int64] = self.ordinal_of_row[np.searchsorted(self.sorted_row_ids, row_ids)]
+        found: NDArray[np.int64] = self.ordinal_of_row.values[row_ids.astype(np.int64)]
         return found
 
-    def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Row ids of those ordinals that have a row."""
-        known = ordinals[(ordinals >= 0) & (ordinals < len(self.row_id_of_ordinal))]
-        found = self.row_id_of_ordinal[known]
-        existing: NDArray[np.uint64] = found[found != NO_ROW]
+    def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Row ids of those ordinals that have or had a row."""
+        known = ordinals[(ordinals >= 0) & (ordinals < self.row_of_ordinal.size)]
+        found = self.row_of_ordinal.values[known]
+        existing: NDArray[np.int64] = found[found != NONE]
         return existing
+
+
+def _with(column: Growing, places: NDArray[np.int64], values: NDArray[np.int64]) -> Growing:
+    size = max(column.size, int(places.max(initial=-1)) + 1)
+    return column.with_values(places, values, size=size, fill=NONE)
 
 
 def _newest_manifest(versions: Path) -> Path:

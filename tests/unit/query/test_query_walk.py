@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import NDArray
 
-from helix_query.adjacency import Adjacency, Edges
+from helix_query.adjacency import Adjacency
 from helix_query.pagerank import personalized_pagerank
 from helix_query.walk import bounded_walk
+from helix_shared.artifacts.graph_snapshot import EdgeRows
 
 START = np.array([0])
 ALL_OF_IT = np.array([1.0])
@@ -29,7 +30,7 @@ class Counted(Adjacency):
 
     read: list[int] = field(default_factory=list)
 
-    def edges_of(self, nodes: NDArray[np.int64]) -> Edges:
+    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
         """As of the plain graph."""
         found = Adjacency.edges_of(self, nodes)
         self.read.append(len(found.targets))
