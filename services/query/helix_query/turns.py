@@ -146,10 +146,12 @@ class Turns:
 
     def _leave(self, call: _Call, future: Future[Any]) -> None:
         """Free the place of a call that was given up before its turn."""
-        if future.cancelled():
-            with self._lock:
-                if call in self._queues.get(call.tenant, ()):
-                    self._remove(call)
+        if not future.cancelled():
+            return
+        with self._lock:
+            if call in self._queues.get(call.tenant, ()):
+                self._remove(call)
+                future.set_running_or_notify_cancel()
 
     def _take_turn(self) -> None:
         call = self._next()
