@@ -37,5 +37,7 @@ TOP_K: Final = 200
 TOKEN_BUDGET: Final = 100_000
 ALREADY_SERVED: Final = 1_000
 """Memories a caller may name as served before."""
+BATCH_RECALLS: Final = 16
+"""Requests in one batch of recalls."""
 FILTER_VALUES: Final = 64
 """Values in one recall filter (types, projects, sessions, principals)."""

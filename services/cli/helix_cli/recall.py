@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,9 +12,10 @@ from rich.table import Table
 from helix.recall.v1 import recall_pb2
 from helix_cli import asking, options
 from helix_cli.explained import print_explanation, print_waterfall
-from helix_cli.failure import EXIT_CODES
+from helix_cli.failure import EXIT_CODES, exit_code
 from helix_cli.recall_client import RecallClient
-from helix_cli.terminal import one_line, plain, printable, stdout
+from helix_cli.terminal import complain, one_line, plain, printable, stdout
+from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,6 +36,9 @@ HELP: Final = f"""Recall the memories that answer a question.
   helix recall "where do we deploy?" --tenant acme --as-of 2026-11-01
   helix recall "where do we deploy?" --tenant acme --explain
   helix recall "what did I just say?" --tenant acme --min-seq 42
+  helix recall "who is on call?" "what broke?" --tenant acme
+
+Up to 16 questions are asked at once and answered from one generation.
 
 --min-seq takes the sequence that `helix publish` printed: the answer waits
 for that event as long as it may, and says so if it came too early.
@@ -48,6 +53,7 @@ A date without a time zone is UTC. Finding nothing is an answer, too, and ends w
 def recall_command(
     request: recall_pb2.RecallRequest,
     *,
+    further: Annotated[list[str] | None, typer.Argument(help="More questions, at most 16 in all.")] = None,
     min_seq: Annotated[
         int, Option("--min-seq", min=0, max=2**64 - 1, help="Wait for the event of this sequence.")
     ] = 0,
@@ -60,14 +66,27 @@ def recall_command(
 ) -> None:
     """Recall; the help text stands in `HELP`."""
     request.min_seq, request.explain = min_seq, explain
+    requests = [request, *(_asking(question, request) for question in further or ())]
     with RecallClient(options.query_address(query, home)) as client:
-        reply = client.recall(request)
-    if as_json:
-        typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
-    elif packed:
-        _print_packed(reply)
-    else:
-        _print_table(reply, characters=0 if full else SHOWN_CHARACTERS)
+        replies = client.recall_many(requests) if further else (client.recall(request),)
+    printing = _print_json if as_json else _print_packed if packed else partial(_print_table, full=full)
+    for asked, reply in zip(requests, replies, strict=True):
+        if further and not (as_json or packed):
+            stdout().print(plain(f"\n{printable(asked.query)}"), style="bold")
+        if isinstance(reply, HelixError):
+            complain(f"{printable(asked.query)}: {reply}")
+        else:
+            printing(reply)
+    failed = [reply for reply in replies if isinstance(reply, HelixError)]
+    if failed:
+        raise typer.Exit(max(map(exit_code, failed)))
+
+
+def _asking(question: str, like: recall_pb2.RecallRequest) -> recall_pb2.RecallRequest:
+    request = recall_pb2.RecallRequest()
+    request.CopyFrom(like)
+    request.query = question
+    return request
 
 
 def route_line(route: recall_pb2.Route) -> str:
@@ -80,6 +99,10 @@ def route_line(route: recall_pb2.Route) -> str:
     return printable("; ".join(parts))
 
 
+def _print_json(reply: recall_pb2.RecallResponse) -> None:
+    typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
+
+
 def _print_packed(reply: recall_pb2.RecallResponse) -> None:
     console = stdout()
     text = reply.context.text
@@ -88,8 +111,8 @@ def _print_packed(reply: recall_pb2.RecallResponse) -> None:
         typer.echo(f"nothing packed: {reply.abstained_because}", err=True)
 
 
-def _print_table(reply: recall_pb2.RecallResponse, *, characters: int) -> None:
-    console = stdout()
+def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
+    console, characters = stdout(), 0 if full else SHOWN_CHARACTERS
     if reply.memories:
         console.print(_table(reply, characters=characters))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
@@ -24,6 +24,8 @@ REPLY_BYTES: Final = 64 * 1024 * 1024
 """200 memories of the longest text in four-byte characters would be 80 MB; nothing real comes near."""
 
 _UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+_STATUS: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 T = TypeVar("T")
 
@@ -49,6 +51,25 @@ class RecallClient:
         """
         reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request)
         return reply
+
+    def recall_many(
+        self, requests: Sequence[recall_pb2.RecallRequest]
+    ) -> tuple[recall_pb2.RecallResponse | HelixError, ...]:
+        """What each of up to 16 requests of one scope leads to, in order and of one generation.
+
+        Raises:
+            InvalidInputError: there are none or too many, or their scopes differ.
+            OverloadedError: there is not a place for each.
+            TemporaryError, PermanentError: as `recall`.
+        """
+        scopes = [one.scope for one in requests]
+        if any(scope != scopes[0] for scope in scopes):
+            raise InvalidInputError("requests", "must be of one scope")
+        batch = recall_pb2.BatchRecallRequest(scope=next(iter(scopes), None), requests=requests)
+        for one in batch.requests:
+            one.ClearField("scope")
+        reply: recall_pb2.BatchRecallResponse = self._call(self._stub.BatchRecall, batch)
+        return tuple(self._outcome(one) for one in reply.results)
 
     def memory(self, scope: recall_pb2.Scope, memory_id: str) -> recall_pb2.Memory:
         """One memory by id.
@@ -113,21 +134,25 @@ class RecallClient:
         except grpc.RpcError as error:
             self._raise(error)
 
+    def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
+        if result.HasField("response"):
+            return result.response
+        return self._error_of(_STATUS[result.error.code], result.error.message)
+
     def _raise(self, error: grpc.RpcError) -> NoReturn:
         code = error.code()
-        details = str(error.details() or code.name)
-        raised: HelixError
+        raise self._error_of(code, str(error.details() or code.name)) from error
+
+    def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
         if code in _UNREACHABLE:
-            raised = TemporaryError(
+            return TemporaryError(
                 f"no answer from the query service at {self.address}: {details}; is `helix up` running?"
             )
-        elif code == grpc.StatusCode.INVALID_ARGUMENT:
+        if code == grpc.StatusCode.INVALID_ARGUMENT:
             field, _, reason = details.partition(": ")
-            raised = InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
-        elif code == grpc.StatusCode.NOT_FOUND:
-            raised = NotFoundError(details)
-        elif code == grpc.StatusCode.RESOURCE_EXHAUSTED:
-            raised = OverloadedError(details)
-        else:
-            raised = PermanentError(f"query service failed with {code.name}: {details}")
-        raise raised from error
+            return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
+        if code == grpc.StatusCode.NOT_FOUND:
+            return NotFoundError(details)
+        if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return OverloadedError(details)
+        return PermanentError(f"query service failed with {code.name}: {details}")

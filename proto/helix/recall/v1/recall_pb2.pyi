@@ -781,6 +781,120 @@ class RecallResponse(_message.Message):
 Global___RecallResponse: _TypeAlias = RecallResponse  # noqa: Y015
 
 @_typing.final
+class BatchRecallRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    REQUESTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """Who asks, for all of them. Required."""
+
+    @_builtins.property
+    def requests(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecallRequest]:
+        """What is asked, 1 to 16 requests without a scope of their own, together at most 256 KiB. With a min_seq
+        among them all wait for the greatest.
+        """
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        requests: _abc.Iterable[Global___RecallRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["requests", b"requests", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchRecallRequest: _TypeAlias = BatchRecallRequest  # noqa: Y015
+
+@_typing.final
+class RecallError(_message.Message):
+    """Why one request of a batch has no response."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    """Number of the gRPC status that the request would have got alone: 3 INVALID_ARGUMENT, 4 DEADLINE_EXCEEDED,
+    8 RESOURCE_EXHAUSTED (it gave its place to another tenant), 13 INTERNAL, 14 UNAVAILABLE, 15 DATA_LOSS.
+    """
+    message: _builtins.str
+    """What happened, the value, what to do."""
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        message: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "message", b"message"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecallError: _TypeAlias = RecallError  # noqa: Y015
+
+@_typing.final
+class RecallResult(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESPONSE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def response(self) -> Global___RecallResponse:
+        """The answer, as it would have come alone."""
+
+    @_builtins.property
+    def error(self) -> Global___RecallError:
+        """Why there is none."""
+
+    def __init__(
+        self,
+        *,
+        response: Global___RecallResponse | None = ...,
+        error: Global___RecallError | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "outcome", b"outcome", "response", b"response"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "outcome", b"outcome", "response", b"response"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["response", "error"]  # noqa: Y015
+    _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
+
+Global___RecallResult: _TypeAlias = RecallResult  # noqa: Y015
+
+@_typing.final
+class BatchRecallResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULTS_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    generation: _builtins.int
+    """Generation of every response, 1 and up."""
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecallResult]:
+        """One a request, in the order of the requests."""
+
+    def __init__(
+        self,
+        *,
+        results: _abc.Iterable[Global___RecallResult] | None = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchRecallResponse: _TypeAlias = BatchRecallResponse  # noqa: Y015
+
+@_typing.final
 class ChannelHit(_message.Message):
     """One list in which a channel found a memory."""
 

@@ -39,6 +39,11 @@ class RecallServiceStub:
                 request_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.RecallRequest.SerializeToString,
                 response_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.RecallResponse.FromString,
                 _registered_method=True)
+        self.BatchRecall = channel.unary_unary(
+                '/helix.recall.v1.RecallService/BatchRecall',
+                request_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallRequest.SerializeToString,
+                response_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallResponse.FromString,
+                _registered_method=True)
         self.GetMemory = channel.unary_unary(
                 '/helix.recall.v1.RecallService/GetMemory',
                 request_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.GetMemoryRequest.SerializeToString,
@@ -61,6 +66,16 @@ class RecallServiceServicer:
 
     def Recall(self, request, context):
         """The memories that answer a query, best first, and the same packed for a prompt.
+        RESOURCE_EXHAUSTED when all places are taken: the trailing metadata grpc-retry-pushback-ms says when to
+        come back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BatchRecall(self, request, context):
+        """Several recalls of one caller at once, answered from one generation; takes as many places as it holds
+        requests, or none and is RESOURCE_EXHAUSTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -95,6 +110,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.Recall,
                     request_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.RecallRequest.FromString,
                     response_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.RecallResponse.SerializeToString,
+            ),
+            'BatchRecall': grpc.unary_unary_rpc_method_handler(
+                    servicer.BatchRecall,
+                    request_deserializer=helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallRequest.FromString,
+                    response_serializer=helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallResponse.SerializeToString,
             ),
             'GetMemory': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMemory,
@@ -139,6 +159,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/Recall',
             helix_dot_recall_dot_v1_dot_recall__pb2.RecallRequest.SerializeToString,
             helix_dot_recall_dot_v1_dot_recall__pb2.RecallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BatchRecall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/BatchRecall',
+            helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallRequest.SerializeToString,
+            helix_dot_recall_dot_v1_dot_recall__pb2.BatchRecallResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -36,7 +36,14 @@ class RecallServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RecallServiceAsyncStub: ...
     Recall: _grpc.UnaryUnaryMultiCallable[_recall_pb2.RecallRequest, _recall_pb2.RecallResponse]
-    """The memories that answer a query, best first, and the same packed for a prompt."""
+    """The memories that answer a query, best first, and the same packed for a prompt.
+    RESOURCE_EXHAUSTED when all places are taken: the trailing metadata grpc-retry-pushback-ms says when to
+    come back.
+    """
+    BatchRecall: _grpc.UnaryUnaryMultiCallable[_recall_pb2.BatchRecallRequest, _recall_pb2.BatchRecallResponse]
+    """Several recalls of one caller at once, answered from one generation; takes as many places as it holds
+    requests, or none and is RESOURCE_EXHAUSTED.
+    """
     GetMemory: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]
     """One memory by id, whatever its rank; NOT_FOUND if it is hidden from the caller's scope."""
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
@@ -50,7 +57,14 @@ class RecallServiceStub:
 class RecallServiceAsyncStub(RecallServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Recall: _aio.UnaryUnaryMultiCallable[_recall_pb2.RecallRequest, _recall_pb2.RecallResponse]  # type: ignore[assignment]
-    """The memories that answer a query, best first, and the same packed for a prompt."""
+    """The memories that answer a query, best first, and the same packed for a prompt.
+    RESOURCE_EXHAUSTED when all places are taken: the trailing metadata grpc-retry-pushback-ms says when to
+    come back.
+    """
+    BatchRecall: _aio.UnaryUnaryMultiCallable[_recall_pb2.BatchRecallRequest, _recall_pb2.BatchRecallResponse]  # type: ignore[assignment]
+    """Several recalls of one caller at once, answered from one generation; takes as many places as it holds
+    requests, or none and is RESOURCE_EXHAUSTED.
+    """
     GetMemory: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]  # type: ignore[assignment]
     """One memory by id, whatever its rank; NOT_FOUND if it is hidden from the caller's scope."""
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
@@ -67,7 +81,20 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _recall_pb2.RecallRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.RecallResponse, _abc.Awaitable[_recall_pb2.RecallResponse]]:
-        """The memories that answer a query, best first, and the same packed for a prompt."""
+        """The memories that answer a query, best first, and the same packed for a prompt.
+        RESOURCE_EXHAUSTED when all places are taken: the trailing metadata grpc-retry-pushback-ms says when to
+        come back.
+        """
+
+    @_abc_1.abstractmethod
+    def BatchRecall(
+        self,
+        request: _recall_pb2.BatchRecallRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.BatchRecallResponse, _abc.Awaitable[_recall_pb2.BatchRecallResponse]]:
+        """Several recalls of one caller at once, answered from one generation; takes as many places as it holds
+        requests, or none and is RESOURCE_EXHAUSTED.
+        """
 
     @_abc_1.abstractmethod
     def GetMemory(
