@@ -2,7 +2,7 @@
 
 Callers of one tenant are served first come first served, tenants one after the other, so whoever floods
 waits behind his own calls. When all places are taken the tenant with most calls waiting gives way: its
-newcomers are refused, and its newest waiting call is, if another tenant comes (ops/decisions/0014). A
+newcomers are refused, and its newest waiting call is, if another tenant comes (ops/decisions/0017). A
 call that was given up, or whose time is over before its turn, leaves its place without any work done.
 `handlers` brings the calls; nothing here knows what they do.
 """
