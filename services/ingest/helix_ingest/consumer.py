@@ -7,6 +7,7 @@ sequence n is in". Earlier turns are the log's (`turns`), so any number of copie
 from __future__ import annotations
 
 import asyncio
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -86,12 +87,11 @@ class Ingest:
         return self._message(origin, self._rows(logged, before))
 
     def _rows(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
-        drafts: list[Draft] = drafts_of(
-            logged, before, most_tokens=self.most_tokens, count_tokens=self.encoder.count_tokens
-        )
+        count = functools.cache(self.encoder.count_tokens)
+        drafts: list[Draft] = drafts_of(logged, before, most_tokens=self.most_tokens, count_tokens=count)
         if not drafts:
             return []
-        tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
+        tokens = [count(draft.text) for draft in drafts]
         return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
