@@ -72,6 +72,14 @@ class BrokerSettings(ServiceSettings):
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
 
 
+class WorkerSettings(BrokerSettings):
+    """Settings of a worker of which any number of copies may run beside the query service."""
+
+    niceness: int = Field(
+        5, ge=0, le=19, description="how far this work stands back behind recall for the cores; 0: not at all"
+    )
+
+
 def helix_home(environ: Mapping[str, str] | None = None) -> Path:
     """Folder of everything Helix keeps on this machine: `HELIX_HOME`, else `~/.helix`."""
     value = (os.environ if environ is None else environ).get("HELIX_HOME", "")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic_settings import SettingsConfigDict
 
-from helix_shared.settings import BrokerSettings
+from helix_shared.settings import WorkerSettings
 
 
-class Doc2querySettings(BrokerSettings):
-    """What an operator may set; all of it concerns the broker, the rules have no knobs."""
+class Doc2querySettings(WorkerSettings):
+    """What an operator may set; all of it concerns the broker and the cores, the rules have no knobs."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_DOC2QUERY_")

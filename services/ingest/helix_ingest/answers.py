@@ -5,6 +5,7 @@ Needs no broker, so the lab calls it as it is; `consumer` delivers events to it 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,12 +49,11 @@ class Answers:
         )
 
     def _rows(self, logged: Logged, before: list[Logged]) -> list[dict[str, Any]]:
-        drafts: list[Draft] = drafts_of(
-            logged, before, most_tokens=self.most_tokens, count_tokens=self.encoder.count_tokens
-        )
+        count = functools.cache(self.encoder.count_tokens)
+        drafts: list[Draft] = drafts_of(logged, before, most_tokens=self.most_tokens, count_tokens=count)
         if not drafts:
             return []
-        tokens = [self.encoder.count_tokens(draft.text) for draft in drafts]
+        tokens = [count(draft.text) for draft in drafts]
         return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:

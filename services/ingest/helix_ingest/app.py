@@ -25,7 +25,6 @@ def create_app() -> Worker:
     """
     settings = IngestSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
-    os.nice(settings.niceness)
     lanes = settings.lanes_of(len(os.sched_getaffinity(0)))
     cache = VectorCache(settings.vector_cache_bytes)
     encoder = Encoder.load(default_model(settings.models_dir), lanes=lanes, cache=cache)
@@ -37,4 +36,4 @@ def create_app() -> Worker:
         ThreadPoolExecutor(lanes, thread_name_prefix="lane"),
     )
     durable = wire(broker, ingest, settings)
-    return create_worker(broker, [durable], settings, service=SERVICE)
+    return create_worker(broker, [durable], settings, service=SERVICE, niceness=settings.niceness)

@@ -9,14 +9,14 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from helix_shared.encoders.model import ModelCard
-from helix_shared.settings import BrokerSettings, helix_home
+from helix_shared.settings import WorkerSettings, helix_home
 
 MIB: Final = 1024**2
 SPECIAL_TOKENS: Final = 8
 """Room for the model's own tokens and the speaker in front of a piece."""
 
 
-class IngestSettings(BrokerSettings):
+class IngestSettings(WorkerSettings):
     """What an operator may set."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_INGEST_", frozen=True, extra="forbid")
@@ -36,9 +36,6 @@ class IngestSettings(BrokerSettings):
     )
     turn_cache_bytes: int = Field(
         16 * MIB, ge=0, description="memory for turns seen lately, which need not be read from the log again"
-    )
-    niceness: int = Field(
-        5, ge=0, le=19, description="how far embedding stands back behind recall for the cores; 0: not at all"
     )
     piece_tokens: int = Field(
         250, ge=32, le=8192, description="longest piece of a text in tokens; never above the model's limit"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class Worker(FastStream):
     """A FastStream application that knows why it ended."""
 
     failure: str = ""
+    niceness: int = 0
 
     def fail(self, reason: str) -> None:
         """End the process with `FAILURE_EXIT` after the running batch."""
@@ -146,9 +148,17 @@ def subscribe(
 
 
 def create_worker(
-    broker: NatsBroker, durables: Sequence[Durable], settings: BrokerSettings, *, service: str
+    broker: NatsBroker,
+    durables: Sequence[Durable],
+    settings: BrokerSettings,
+    *,
+    service: str,
+    niceness: int = 0,
 ) -> Worker:
-    """The application: waits for `durables`, reads them, serves metrics, watches itself."""
+    """The application: waits for `durables`, reads them, serves metrics, watches itself.
+
+    `niceness` is taken on when the application runs as a process of its own (`run`).
+    """
     stop = asyncio.Event()
     readers: list[asyncio.Task[None]] = []
     watchers: list[asyncio.Task[None]] = []
@@ -171,6 +181,7 @@ def create_worker(
         await asyncio.gather(*readers, *watchers, return_exceptions=True)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
+    worker.niceness = niceness
     return worker
 
 
@@ -184,6 +195,8 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     except HelixError as error:
         _log.error("cannot start", reason=str(error))
         sys.exit(FAILURE_EXIT)
+    if isinstance(app, Worker):
+        os.nice(app.niceness)
     try:
         asyncio.run(app.run())
     except (HelixError, NatsError, OSError) as error:
