@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from helix_shared.artifacts.graph_snapshot import EdgeRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,16 @@ class Edges:
     targets: NDArray[np.int64]
     weights: NDArray[np.float32]
     kinds: NDArray[np.uint8]
+
+
+class Graph(Protocol):
+    """What a walk asks of a graph; the `GraphSnapshot` of a generation answers, and `Adjacency`."""
+
+    def degrees(self, nodes: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """How many edges each of `nodes` has."""
+
+    def edges_of(self, nodes: NDArray[np.int64], /) -> Edges | EdgeRows:
+        """The edges of `nodes`, in their order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from helix_query.touched import Mass, Touched, shared_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.adjacency import Adjacency
+    from helix_query.adjacency import Graph
 
 
 def personalized_pagerank(
-    graph: Adjacency,
+    graph: Graph,
     seeds: NDArray[np.int64],
     shares: NDArray[np.float64],
     *,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.adjacency import Adjacency
 from helix_query.chronology import Chronology
 from helix_query.lazy import Lazy
 from helix_query.reading_order import ReadingOrder
@@ -64,10 +63,9 @@ class Served:
         return self.generation.graph.memories
 
     @property
-    def adjacency(self) -> Adjacency:
-        """The graph as the walk reads it; arrays stay memory-mapped."""
-        graph = self.generation.graph
-        return Adjacency(graph.indptr, graph.indices, graph.weights, graph.edge_kinds)
+    def adjacency(self) -> Graph:
+        """The graph as the walks read it."""
+        return self.generation.graph
 
     @property
     def type_names(self) -> Sequence[str]:

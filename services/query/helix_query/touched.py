@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.adjacency import Adjacency
+    from helix_query.adjacency import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Touched:
 
     def __init__(
         self,
-        graph: Adjacency,
+        graph: Graph,
         seeds: NDArray[np.int64],
         *,
         hub_cap: int,

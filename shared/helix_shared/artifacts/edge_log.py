@@ -2,7 +2,7 @@
 
 Every ordinal has a stamp; an edge remembers the stamps it was written under and counts while they
 are unchanged. So replacing or removing a memory's edges is one increment, whatever their number.
-`graph` turns the living edges into a snapshot.
+`graph` turns the living edges into a delta.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _FIRST_CAPACITY: Final = 1_024
+_KINDS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ class EdgeLog:
             "target_stamp": Column(np.int32, 0),
         }
 
+    def __len__(self) -> int:
+        return self._size
+
     def append(
         self,
         source: int | NDArray[np.int64],
@@ -104,6 +108,17 @@ class EdgeLog:
         self._size = len(kept["source"])
         for name, values in kept.items():
             self._columns[name].upto(self._size)[:] = values
+
+
+def last_stated(edges: Edges) -> Edges:
+    """Of an edge stated twice the last statement."""
+    if not len(edges):
+        return edges
+    nodes = int(max(edges.source.max(), edges.target.max())) + 1
+    identity = (edges.source * nodes + edges.target) * _KINDS + edges.kind
+    _, from_end = np.unique(identity[::-1], return_index=True)
+    kept = len(identity) - 1 - from_end
+    return Edges(edges.source[kept], edges.target[kept], edges.kind[kept], edges.weight[kept])
 
 
 def _stamps(column: Column, ordinals: NDArray[np.int64]) -> NDArray[Any]:

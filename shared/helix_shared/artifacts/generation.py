@@ -69,7 +69,7 @@ class Generation:
         manifest = Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
         vectors = VectorReader(folder, cosines=signals.cosines)
-        graph = GraphSnapshot.open(folder / GRAPH)
+        graph = GraphSnapshot.open(folder / GRAPH, previous=None if previous is None else previous.graph)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
             raise CorruptArtifactError(f"generation {number} does not fit its manifest")
         return cls(manifest, vectors, LexiconReader(folder / LEXICON, scratch=scratch), graph, signals)

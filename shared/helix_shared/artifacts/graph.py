@@ -1,88 +1,102 @@
-"""The graph: built from links and relations, written as a snapshot, read from there.
+"""The graph's writer: links and relations as they come, written as a base and a delta.
 
-Consolidation owns the one builder. `load` restores everything from a snapshot, so a restart goes on
-where the last generation stopped. An entity no memory mentions any more is not written.
+Consolidation owns the one builder. It holds in memory what was stated since the last fold, and the
+base mapped; publishing costs what the delta holds. When that has grown, the base is written anew
+(`graph_fold`), beside the writer or at once. `load` goes on where the last generation stopped.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
 
-from helix_shared.artifacts.edge_log import Column, EdgeLog, Edges
+from helix_shared.artifacts.edge_log import Column, EdgeLog, Edges, last_stated
+from helix_shared.artifacts.graph_base import ENTITIES_FROM, GraphBase, flat
+from helix_shared.artifacts.graph_delta import GraphDelta, compressed, entity_table
+from helix_shared.artifacts.graph_fold import fold
 from helix_shared.artifacts.graph_snapshot import (
-    ARRAYS,
+    BASE,
+    DELTA_FILE,
     EDGE_KINDS,
-    ENTITIES_FILE,
     NO_TENANT,
-    TENANTS_FILE,
     GraphSnapshot,
     Link,
-    entities_schema,
     entity_key,
 )
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["EDGE_KINDS", "GraphBuilder", "GraphSnapshot", "Link", "entity_key"]
+__all__ = ["EDGE_KINDS", "ENTITIES_FROM", "GraphBuilder", "GraphSnapshot", "Link", "entity_key"]
+
+FOLDED_SHARE: Final = 0.05
+"""The delta may hold this share of the base's edges ..."""
+LEAST_FOLDED: Final = 100_000
+"""... or so many, before the base is written anew."""
 
 
 class GraphBuilder:
     """The graph in memory; one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: GraphBase, home: Path | None) -> None:
         self.revision = 0
         """Grows with every change; equal revisions write equal snapshots."""
+        self._tenants: dict[str, int] = {}
+        self._journal: list[Callable[[], None]] | None = None
+        self._start(base, home)
+
+    def _start(self, base: GraphBase, home: Path | None) -> None:
+        """Nothing is stated beyond `base`, whose files stand in `home`."""
+        self._base, self._home = base, home
         self._links = EdgeLog()
         self._relations = EdgeLog()
         self._link_stamps = Column(np.int32, 0)
         self._lives = Column(np.int32, 0)
-        self._memory_tenants = Column(np.int32, NO_TENANT)
-        self._tenants: dict[str, int] = {}
+        self._void: set[int] = set()
+        self._stated: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
-        self._keys = Column(np.uint64, 0)
-        self._entities: list[tuple[str, str, str, int]] = []
+        self._entities: list[tuple[int, tuple[str, str, str, int]]] = []
 
     @classmethod
     def empty(cls) -> Self:
         """A graph without edges."""
-        return cls()
+        return cls(GraphBase.empty(), None)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """The graph a snapshot was written from.
+        """The graph a snapshot was written from; its base is linked from there.
 
         Raises:
             CorruptArtifactError: the snapshot cannot be read.
         """
         snapshot = GraphSnapshot.open(folder)
-        builder = cls()
-        builder._tenants = {tenant: code for code, tenant in enumerate(snapshot.tenants)}
-        builder._memory_tenants.upto(snapshot.memories)[:] = snapshot.memory_tenants
-        builder._numbers = {key: number for number, key in enumerate(snapshot.entity_keys.tolist())}
-        builder._keys.upto(len(snapshot.entity_keys))[:] = snapshot.entity_keys
-        columns = (snapshot.entities[name].to_pylist() for name in ("name", "kind", "surface", "tenant"))
-        builder._entities = list(zip(*columns, strict=True))
-        source = np.repeat(np.arange(snapshot.nodes), snapshot.degree)
-        to_entity = snapshot.indices >= snapshot.memories
-        for log, chosen, offset in (
-            (builder._links, snapshot.forward & to_entity, snapshot.memories),
-            (builder._relations, snapshot.forward & ~to_entity, 0),
-        ):
-            log.append(
-                source[chosen],
-                snapshot.indices[chosen].astype(np.int64) - offset,
-                snapshot.edge_kinds[chosen],
-                snapshot.weights[chosen],
-            )
+        builder = cls(snapshot.base, folder / BASE)
+        builder._tenants = {tenant: code for code, tenant in enumerate(snapshot.delta.tenants)}
+        builder._take_over(snapshot.delta)
         return builder
+
+    def _take_over(self, delta: GraphDelta) -> None:
+        self._void.update(delta.void.tolist())
+        self._stated.update(zip(delta.stated.tolist(), delta.stated_tenants.tolist(), strict=True))
+        rows = zip(*(delta.entities[name].to_pylist() for name in delta.entities.column_names), strict=True)
+        self._entities = list(zip(delta.entity_keys.tolist(), rows, strict=True))
+        old = len(self._base.entity_keys)
+        self._numbers = {key: old + place for place, (key, _) in enumerate(self._entities)}
+        sources, forward = np.repeat(delta.nodes, np.diff(delta.indptr)), delta.forward.astype(bool)
+        to_entity = delta.indices >= ENTITIES_FROM
+        for log, chosen in ((self._links, forward & to_entity), (self._relations, forward & ~to_entity)):
+            log.append(
+                sources[chosen],
+                delta.indices[chosen].astype(np.int64) & (ENTITIES_FROM - 1),
+                delta.edge_kinds[chosen],
+                delta.weights[chosen],
+            )
 
     def set_links(self, ordinal: int, tenant_id: str, links: Sequence[Link]) -> None:
         """Replace the links of a memory; of two to one entity by one edge type the heavier counts.
@@ -95,7 +109,8 @@ class GraphBuilder:
         for link in links:
             place = (self._entity(tenant_id, tenant, link), _kind(link.edge))
             heaviest[place] = max(heaviest.get(place, 0.0), _weight(link.weight))
-        self._memory_tenants[ordinal] = tenant
+        self._lift(ordinal)
+        self._stated[ordinal] = tenant
         self._link_stamps.bump(ordinal)
         self._links.append(
             np.full(len(heaviest), ordinal, np.int64),
@@ -104,7 +119,7 @@ class GraphBuilder:
             list(heaviest.values()),
             source_stamp=self._link_stamps[ordinal],
         )
-        self.revision += 1
+        self._changed(lambda: self.set_links(ordinal, tenant_id, links))
 
     def relate(self, source_ordinal: int, target_ordinal: int, edge: str, weight: float) -> None:
         """Set the weight of a typed edge between two memories.
@@ -114,58 +129,169 @@ class GraphBuilder:
         """
         if source_ordinal == target_ordinal:
             raise InvalidInputError("target", "a memory cannot be related to itself")
+        kind, given = _kind(edge), _weight(weight)
+        if self._stands_in_base(source_ordinal, target_ordinal, kind):
+            self._lift(source_ordinal)
         self._relations.append(
             np.array([source_ordinal], np.int64),
             [target_ordinal],
-            [_kind(edge)],
-            [_weight(weight)],
+            [kind],
+            [given],
             source_stamp=self._lives[source_ordinal],
             target_stamp=self._lives[target_ordinal],
         )
-        self.revision += 1
+        self._changed(lambda: self.relate(source_ordinal, target_ordinal, edge, weight))
 
     def remove(self, ordinal: int) -> None:
         """Remove all edges of a memory, in both directions."""
-        self._memory_tenants[ordinal] = NO_TENANT
+        if ordinal < self._base.memories:
+            self._void.add(ordinal)
+        self._stated[ordinal] = NO_TENANT
         self._link_stamps.bump(ordinal)
         self._lives.bump(ordinal)
-        self.revision += 1
+        self._changed(lambda: self.remove(ordinal))
 
     def write(self, folder: Path, *, memories: int) -> None:
         """Write the snapshot into the new folder `folder`; nodes below `memories` are ordinals.
 
         Raises:
-            InvalidInputError: an edge belongs to an ordinal from `memories` on.
+            InvalidInputError: the graph has an ordinal from `memories` on.
+        """
+        self._base.link_into(folder / BASE, self._home)
+        self.delta(memories).write(folder / DELTA_FILE)
+
+    def delta(self, memories: int) -> GraphDelta:
+        """What was stated since the base was written.
+
+        Raises:
+            InvalidInputError: the graph has an ordinal from `memories` on.
         """
         links = self._links.living(self._link_stamps, None)
-        relations = _last_stated(self._relations.living(self._lives, self._lives))
-        highest = max(edges.max(initial=-1) for edges in (links.source, relations.source, relations.target))
+        relations = last_stated(self._relations.living(self._lives, self._lives))
+        ends = (links.source, relations.source, relations.target)
+        highest = max(self._base.memories - 1, *(int(edges.max(initial=-1)) for edges in ends))
         if highest >= memories:
-            raise InvalidInputError("memories", f"must be above {highest}, which has edges")
-        used, targets = np.unique(links.target, return_inverse=True)
-        keys = self._keys.upto(len(self._entities))[used]
-        order = np.argsort(keys)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        linked = Edges(links.source, place[targets] + memories, links.kind, links.weight)
-        arrays = _compressed(linked, relations, memories + len(used))
-        arrays |= {"entity_keys": keys[order], "memory_tenants": self._memory_tenants.upto(memories)}
-        folder.mkdir(parents=True)
-        for name, dtype in ARRAYS.items():
-            np.save(folder / f"{name}.npy", arrays[name].astype(dtype, copy=False))
-        _save_table(folder / ENTITIES_FILE, _entity_table([self._entities[n] for n in used[order].tolist()]))
-        _save_table(
-            folder / TENANTS_FILE, pa.table({"tenant_id": pa.array(list(self._tenants), pa.string())})
+            raise InvalidInputError("memories", f"must be above {highest}, which is in the graph")
+        targets, keys, entities = self._numbered(links.target)
+        linked = Edges(links.source, targets + ENTITIES_FROM, links.kind, links.weight)
+        void = np.sort(np.fromiter(self._void, np.int64, len(self._void)))
+        nodes, lost = self._lost(void)
+        rows = compressed(linked, relations, nodes, lost)
+        stated = np.fromiter(self._stated, np.int64, len(self._stated))
+        tenants = np.fromiter(self._stated.values(), np.int32, len(stated))
+        order = np.argsort(stated)
+        return GraphDelta(
+            memories=memories,
+            base_edges=self._base.edges,
+            unlinked=self._unlinked(rows),
+            **rows,
+            void=void,
+            stated=stated[order],
+            stated_tenants=tenants[order],
+            entity_keys=keys,
+            entities=entities,
+            tenants=tuple(self._tenants),
         )
+
+    @property
+    def is_fold_due(self) -> bool:
+        """Whether so much was stated since the last fold that another one pays."""
+        stated = 2 * (len(self._links) + len(self._relations))
+        return self._journal is None and stated > max(LEAST_FOLDED, FOLDED_SHARE * self._base.edges)
+
+    def begin_fold(self) -> None:
+        """A fold of the snapshot as it would be written now goes on elsewhere: remember what comes."""
+        self._journal = []
+
+    def end_fold(self, base: GraphBase, home: Path) -> None:
+        """Go on from the base that was folded, in `home`, and state again what came meanwhile."""
+        journal, self._journal = self._journal or [], None
+        self._start(base, home)
+        for state_again in journal:
+            state_again()
+        self.revision += 1
+
+    def fold(self, folder: Path, *, memories: int) -> None:
+        """Write all there is as a base into the new folder `folder`, at once."""
+        snapshot = GraphSnapshot.of(self._base, self.delta(memories))
+        self.begin_fold()
+        self.end_fold(fold(snapshot, folder), folder)
+
+    def _changed(self, state_again: Callable[[], None]) -> None:
+        self.revision += 1
+        if self._journal is not None:
+            self._journal.append(state_again)
+
+    def _lift(self, ordinal: int) -> None:
+        """State again what the base says of a memory, so that it can be changed; the base is void for it."""
+        base = self._base
+        if ordinal >= base.memories or ordinal in self._void:
+            return
+        places = slice(base.indptr[ordinal], base.indptr[ordinal + 1])
+        targets, forward = base.indices[places].astype(np.int64), base.forward[places]
+        kinds, weights = base.edge_kinds[places], base.weights[places]
+        here = np.full(len(targets), ordinal)
+        to_entity = targets >= ENTITIES_FROM
+        # The edge to a memory lifted before was lifted with it.
+        known = ~to_entity & np.array([target not in self._void for target in targets.tolist()], bool)
+        for log, sources, ends, chosen in (
+            (self._links, here, targets - ENTITIES_FROM, to_entity),
+            (self._relations, here, targets, known & forward),
+            (self._relations, targets, here, known & ~forward),
+        ):
+            log.append(sources[chosen], ends[chosen], kinds[chosen], weights[chosen])
+        self._void.add(ordinal)
+
+    def _stands_in_base(self, source: int, target: int, kind: int) -> bool:
+        if max(source, target) >= self._base.memories or source in self._void or target in self._void:
+            return False
+        places = slice(self._base.indptr[source], self._base.indptr[source + 1])
+        same = (self._base.indices[places] == target) & (self._base.edge_kinds[places] == kind)
+        return bool((same & self._base.forward[places]).any())
+
+    def _lost(self, void: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Nodes, ascending, and how many of their edges in the base count no more."""
+        starts, counts = self._base.spans(void)
+        targets = self._base.indices[flat(starts, counts)].astype(np.int64)
+        others, times = np.unique(targets[~np.isin(targets, void)], return_counts=True)
+        nodes = np.concatenate([void, others])
+        order = np.argsort(nodes)
+        return nodes[order], np.concatenate([counts, times])[order]
+
+    def _unlinked(self, rows: dict[str, NDArray[Any]]) -> int:
+        _, counts = self._base.spans(rows["nodes"])
+        left = counts - rows["lost"] + np.diff(rows["indptr"])
+        return int(np.count_nonzero((rows["nodes"] >= ENTITIES_FROM) & (counts > 0) & (left == 0)))
+
+    def _numbered(self, targets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any], pa.Table]:
+        """Entities as the snapshot numbers them, and the young ones: sorted keys, and their table."""
+        old = len(self._base.entity_keys)
+        is_young = targets >= old
+        used, places = np.unique(targets[is_young] - old, return_inverse=True)
+        young = [self._entities[number] for number in used.tolist()]
+        keys = np.array([key for key, _ in young], np.uint64)
+        order = np.argsort(keys)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        numbers = targets.copy()
+        numbers[is_young] = old + rank[places]
+        return numbers, keys[order], entity_table([young[index][1] for index in order.tolist()])
 
     def _entity(self, tenant_id: str, tenant: int, link: Link) -> int:
         key = entity_key(tenant_id, link.name)
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._entities)
-            self._keys[number] = key
-            self._entities.append((link.name, link.kind, link.surface, tenant))
+            number = self._number_in_base(key)
+            if number is None:
+                number = len(self._base.entity_keys) + len(self._entities)
+                self._entities.append((key, (link.name, link.kind, link.surface, tenant)))
+            self._numbers[key] = number
         return number
+
+    def _number_in_base(self, key: int) -> int | None:
+        keys = self._base.entity_keys
+        place = int(np.searchsorted(keys, np.uint64(key)))
+        return place if place < len(keys) and int(keys[place]) == key else None
 
 
 def _kind(edge: str) -> int:
@@ -178,47 +304,3 @@ def _weight(weight: float) -> float:
     if not (np.isfinite(weight) and weight > 0):
         raise InvalidInputError("weight", "must be finite and above 0")
     return float(weight)
-
-
-def _last_stated(edges: Edges) -> Edges:
-    """Of an edge stated twice the last statement."""
-    if not len(edges):
-        return edges
-    nodes = int(max(edges.source.max(), edges.target.max())) + 1
-    identity = (edges.source * nodes + edges.target) * len(EDGE_KINDS) + edges.kind
-    _, from_end = np.unique(identity[::-1], return_index=True)
-    kept = len(identity) - 1 - from_end
-    return Edges(edges.source[kept], edges.target[kept], edges.kind[kept], edges.weight[kept])
-
-
-def _compressed(links: Edges, relations: Edges, nodes: int) -> dict[str, NDArray[Any]]:
-    """Compressed sparse rows of both directions of all edges, ascending by target and kind."""
-    source = np.concatenate([links.source, relations.source])
-    target = np.concatenate([links.target, relations.target])
-    rows, columns = np.concatenate([source, target]), np.concatenate([target, source])
-    kinds = np.tile(np.concatenate([links.kind, relations.kind]), 2)
-    weights = np.tile(np.concatenate([links.weight, relations.weight]), 2)
-    forward = np.repeat([True, False], len(source))
-    # One integer key sorts faster than four columns, and makes the order independent of history.
-    order = np.argsort(((rows * nodes + columns) * len(EDGE_KINDS) + kinds) * 2 + forward)
-    return {
-        "indptr": np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=nodes))]),
-        "indices": columns[order],
-        "weights": weights[order],
-        "edge_kinds": kinds[order],
-        "forward": forward[order],
-    }
-
-
-def _entity_table(entities: Sequence[tuple[str, str, str, int]]) -> pa.Table:
-    schema = entities_schema()
-    columns: list[Any] = [list(column) for column in zip(*entities, strict=True)] or [[] for _ in schema]
-    return pa.Table.from_arrays(
-        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
-    )
-
-
-def _save_table(path: Path, table: pa.Table) -> None:
-    # Compression would forbid mapping the file.
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)

@@ -137,9 +137,9 @@ def _gate(staging: Path, claimed: Counts) -> Counts:
         hidden=vectors.hidden_count,
         lexicon=lexicon.count,
         signals=ordinal_count(open_segments(staging / SIGNALS)),
-        nodes=graph.nodes,
-        entities=graph.nodes - graph.memories,
-        edges=graph.edges,
+        nodes=graph.memories + graph.entities,
+        entities=graph.entities,
+        edges=graph.edge_count,
     )
     lexicon.close()
     agreed = (

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.graph import EDGE_KINDS, GraphBuilder, GraphSnapshot, Link
+from helix_shared.artifacts.graph import (
+    EDGE_KINDS,
+    ENTITIES_FROM,
+    LEAST_FOLDED,
+    GraphBuilder,
+    GraphSnapshot,
+    Link,
+)
+from helix_shared.artifacts.graph_fold import fold
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 MEMORIES = 6
@@ -25,6 +33,11 @@ def snapshot(builder: GraphBuilder, folder: Path, *, memories: int = MEMORIES) -
     """Write and open."""
     builder.write(folder, memories=memories)
     return GraphSnapshot.open(folder)
+
+
+def files(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def edges_of(graph: GraphSnapshot) -> set[tuple[str, str, str, float]]:
@@ -45,12 +58,12 @@ def test_links_and_relations_are_stored_in_both_directions(tmp_path: Path) -> No
     builder.relate(2, 0, "UPDATES", 0.5)
     graph = snapshot(builder, tmp_path / "g", memories=3)
     ann, bob = graph.entity_nodes("acme", ["ann", "bob"]).tolist()
-    assert sorted((ann, bob)) == [3, 4]
-    assert (graph.memories, graph.nodes, graph.edges) == (3, 5, 8)
-    assert graph.degree[[0, 1, 2, ann, bob]].tolist() == [3, 0, 2, 2, 1]
-    row = slice(graph.indptr[ann], graph.indptr[ann + 1])
-    assert graph.indices[row].tolist() == [0, 2]
-    assert [EDGE_KINDS[kind] for kind in graph.edge_kinds[row]] == ["MENTIONS", "PART_OF"]
+    assert sorted((ann, bob)) == [ENTITIES_FROM, ENTITIES_FROM + 1]
+    assert (graph.memories, graph.entities, graph.edge_count) == (3, 2, 8)
+    assert graph.degrees(np.array([0, 1, 2, ann, bob])).tolist() == [3, 0, 2, 2, 1]
+    rows = graph.edges_of(np.array([ann]))
+    assert rows.targets.tolist() == [0, 2]
+    assert [EDGE_KINDS[kind] for kind in rows.kinds] == ["MENTIONS", "PART_OF"]
     assert edges_of(graph) == {
         ("0", "ann", "MENTIONS", 1.0),
         ("0", "bob", "MENTIONS", 2.0),
@@ -91,7 +104,7 @@ def test_setting_links_replaces_them(tmp_path: Path) -> None:
         ("1", "kept", "MENTIONS", 1.0),
         ("0", "1", "RELATES", 1.0),
     }
-    assert not any(b"secret" in path.read_bytes().lower() for path in (tmp_path / "g").iterdir())
+    assert not any(b"secret" in path.read_bytes().lower() for path in files(tmp_path / "g"))
 
 
 def test_removing_a_memory_removes_its_edges_in_both_directions(tmp_path: Path) -> None:
@@ -114,7 +127,8 @@ def test_a_repeated_statement_counts_once(tmp_path: Path) -> None:
     builder.set_links(0, "acme", [mention("ann", weight=3.0), mention("ann", weight=1.0)])
     builder.relate(0, 1, "RELATES", 0.9)
     builder.relate(0, 1, "RELATES", 0.2)
-    weights = snapshot(builder, tmp_path / "g").weights
+    graph = snapshot(builder, tmp_path / "g")
+    weights = graph.edges_of(graph.every_node()).weights
     assert sorted(weights.tolist()) == pytest.approx([0.2, 0.2, 3.0, 3.0])
 
 
@@ -129,49 +143,149 @@ statements = st.lists(
         ),
         st.tuples(st.just("relate"), st.integers(0, MEMORIES - 1), st.integers(0, MEMORIES - 1)),
         st.tuples(st.just("remove"), st.integers(0, MEMORIES - 1), st.none()),
-        st.tuples(st.just("restart"), st.none(), st.none()),
+        st.tuples(st.sampled_from(["restart", "fold", "begin", "end"]), st.none(), st.none()),
     ),
     max_size=25,
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(statements)
 def test_any_history_gives_the_graph_a_plain_model_gives(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
 ) -> None:
-    """Links, relations, removals and restarts in any order: the arrays are the model's adjacency."""
+    """Links, relations, removals, restarts and folds in any order: base and delta are the model's graph."""
     folder = tmp_path_factory.mktemp("graph")
     builder = GraphBuilder.empty()
     model: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    folding: GraphSnapshot | None = None
     for step, (act, ordinal, detail) in enumerate(history):
         if act == "restart":
             builder.write(folder / str(step), memories=MEMORIES)
-            builder = GraphBuilder.load(folder / str(step))
-        elif act == "remove":
-            builder.remove(ordinal)
-            model.remove_nodes_from([str(ordinal)])
-        elif act == "relate" and ordinal != detail:
-            builder.relate(ordinal, int(str(detail)), "RELATES", 1.0 + step)
-            model.add_edge(str(ordinal), str(detail), key="RELATES", weight=1.0 + step)
-        elif act == "links" and isinstance(detail, list):
-            builder.set_links(ordinal, "acme", [mention(name, edge=edge) for name, edge in detail])
-            old = [(u, v, key) for u, v, key in model.edges(str(ordinal), keys=True) if v.isalpha()]
-            model.remove_edges_from(old)
-            for name, edge in detail:
-                model.add_edge(str(ordinal), name, key=edge, weight=1.0)
+            builder, folding = GraphBuilder.load(folder / str(step)), None
+        elif act == "fold" and folding is None:
+            builder.fold(folder / str(step), memories=MEMORIES)
+        elif act == "begin" and folding is None:
+            folding = snapshot(builder, folder / str(step))
+            builder.begin_fold()
+        elif act == "end" and folding is not None:
+            builder.end_fold(fold(folding, folder / str(step)), folder / str(step))
+            folding = None
+        else:
+            state(builder, model, step, (act, ordinal, detail))
     graph = snapshot(builder, folder / "last")
-    assert edges_of(graph) == {
-        (u, v, key, data["weight"]) for u, v, key, data in model.edges(keys=True, data=True)
-    }
-    dense = np.zeros((graph.nodes, graph.nodes))
-    np.add.at(dense, (np.repeat(np.arange(graph.nodes), graph.degree), graph.indices), graph.weights)
-    plain = graph.to_networkx()
-    stated = nx.to_numpy_array(plain, nodelist=range(graph.nodes), weight="weight", multigraph_weight=sum)
-    assert np.array_equal(dense, stated + stated.T)
-    assert all(
-        (np.diff(graph.indices[graph.indptr[n] : graph.indptr[n + 1]]) >= 0).all() for n in range(graph.nodes)
+    check(graph, model)
+    builder.fold(folder / "whole", memories=MEMORIES)
+    check(snapshot(builder, folder / "folded"), model)
+
+
+def state(
+    builder: GraphBuilder, model: "nx.MultiDiGraph[str]", step: int, said: tuple[str, int, object]
+) -> None:
+    """Tell builder and model the same."""
+    act, ordinal, detail = said
+    if act == "remove":
+        builder.remove(ordinal)
+        model.remove_nodes_from([str(ordinal)])
+    elif act == "relate" and ordinal != detail:
+        builder.relate(ordinal, int(str(detail)), "RELATES", 1.0 + step)
+        model.add_edge(str(ordinal), str(detail), key="RELATES", weight=1.0 + step)
+    elif act == "links" and isinstance(detail, list):
+        builder.set_links(ordinal, "acme", [mention(name, edge=edge) for name, edge in detail])
+        old = [(u, v, key) for u, v, key in model.edges(str(ordinal), keys=True) if v.isalpha()]
+        model.remove_edges_from(old)
+        for name, edge in detail:
+            model.add_edge(str(ordinal), name, key=edge, weight=1.0)
+
+
+def check(graph: GraphSnapshot, model: "nx.MultiDiGraph[str]") -> None:
+    """Edges, degrees, counts and lookups are those of the model, both directions."""
+    stated = {(u, v, key, data["weight"]) for u, v, key, data in model.edges(keys=True, data=True)}
+    assert edges_of(graph) == stated
+    named = sorted({v for _, v, _, _ in stated if v.isalpha()})
+    assert (graph.entities, graph.edge_count) == (len(named), 2 * len(stated))
+    assert graph.entity_names(graph.entity_nodes("acme", list("abc"))) == named
+    nodes = graph.every_node()
+    rows = graph.edges_of(nodes)
+    assert graph.degrees(nodes).tolist() == rows.counts.tolist()
+    dense = np.zeros((len(nodes), len(nodes)))
+    place = {node: index for index, node in enumerate(nodes.tolist())}
+    sources = np.repeat(np.arange(len(nodes)), rows.counts)
+    np.add.at(dense, (sources, [place[node] for node in rows.targets.tolist()]), rows.weights)
+    plain = nx.to_numpy_array(
+        graph.to_networkx(), nodelist=nodes.tolist(), weight="weight", multigraph_weight=sum
     )
+    assert np.array_equal(dense, plain + plain.T)
+    # one node at a time, backwards, gives what all at once give
+    ends = np.cumsum(rows.counts)
+    for index in reversed(range(len(nodes))):
+        alone = graph.edges_of(nodes[index : index + 1])
+        assert alone.targets.tolist() == rows.targets[ends[index] - rows.counts[index] : ends[index]].tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(statements)
+def test_a_folded_graph_does_not_tell_its_history(
+    tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, int, object]]
+) -> None:
+    """Folded once or many times, the base is byte for byte the same."""
+    folder = tmp_path_factory.mktemp("graph")
+    often, once, model = GraphBuilder.empty(), GraphBuilder.empty(), nx.MultiDiGraph()
+    for step, said in enumerate(history):
+        for builder in (often, once):
+            state(builder, model, step, said)
+        often.fold(folder / f"often-{step}", memories=MEMORIES)
+    for name, builder in (("often", often), ("once", once)):
+        builder.fold(folder / name, memories=MEMORIES)
+    for path in files(folder / "once"):
+        assert path.read_bytes() == (folder / "often" / path.name).read_bytes(), path.name
+
+
+def test_an_old_snapshot_stays_as_it_was(tmp_path: Path) -> None:
+    """What is stated, removed and folded later changes nothing in a snapshot that was written before."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann"), mention("bob")])
+    builder.relate(1, 0, "UPDATES", 1.0)
+    builder.fold(tmp_path / "base", memories=MEMORIES)
+    builder.set_links(2, "acme", [mention("ann")])
+    old = snapshot(builder, tmp_path / "old")
+    expected, contents = edges_of(old), {path: path.read_bytes() for path in files(tmp_path / "old")}
+    builder.remove(0)
+    builder.set_links(2, "acme", [mention("cyd")])
+    new = GraphSnapshot.open(tmp_path / "old", previous=old)
+    assert new.base is old.base
+    builder.fold(tmp_path / "next", memories=MEMORIES)
+    snapshot(builder, tmp_path / "new")
+    assert edges_of(old) == edges_of(GraphSnapshot.open(tmp_path / "old")) == expected
+    assert contents == {path: path.read_bytes() for path in files(tmp_path / "old")}
+
+
+def test_a_fold_leaves_behind_what_nothing_mentions(tmp_path: Path) -> None:
+    """An entity of the base is hidden when its last link goes, and gone from the files with the fold."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("secret"), mention("kept")])
+    builder.set_links(1, "acme", [mention("kept")])
+    builder.fold(tmp_path / "base", memories=2)
+    builder.remove(0)
+    graph = snapshot(builder, tmp_path / "g", memories=2)
+    assert (graph.entity_nodes("acme", ["secret"]).tolist(), graph.entities, graph.edge_count) == ([], 1, 2)
+    builder.fold(tmp_path / "again", memories=2)
+    snapshot(builder, tmp_path / "whole", memories=2)
+    assert not any(b"secret" in path.read_bytes().lower() for path in files(tmp_path / "whole"))
+
+
+def test_a_large_delta_asks_for_a_fold(tmp_path: Path) -> None:
+    """Not before it is large, nor while a fold is going on, and not again after it."""
+    builder = GraphBuilder.empty()
+    names = [mention(f"e{number}") for number in range(LEAST_FOLDED // 2)]
+    builder.set_links(0, "acme", names)
+    assert not builder.is_fold_due
+    builder.set_links(1, "acme", names[:1])
+    assert builder.is_fold_due
+    builder.begin_fold()
+    assert not builder.is_fold_due
+    builder.end_fold(fold(snapshot(builder, tmp_path / "g"), tmp_path / "base"), tmp_path / "base")
+    assert not builder.is_fold_due
 
 
 def test_a_restart_writes_the_same_files(tmp_path: Path) -> None:
@@ -180,18 +294,22 @@ def test_a_restart_writes_the_same_files(tmp_path: Path) -> None:
     for ordinal in range(MEMORIES):
         builder.set_links(ordinal, f"t{ordinal % 2}", [mention(f"e{ordinal % 4}"), mention("hub")])
     builder.relate(3, 1, "UPDATES", 1.0)
+    builder.fold(tmp_path / "base", memories=MEMORIES)
+    builder.set_links(2, "t0", [mention("e1"), mention("young")])
+    builder.relate(3, 1, "UPDATES", 2.0)
     builder.write(tmp_path / "first", memories=MEMORIES)
     GraphBuilder.load(tmp_path / "first").write(tmp_path / "second", memories=MEMORIES)
-    for path in (tmp_path / "first").iterdir():
-        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+    for path in files(tmp_path / "first"):
+        other = tmp_path / "second" / path.relative_to(tmp_path / "first")
+        assert path.read_bytes() == other.read_bytes(), path.name
 
 
 def test_an_empty_graph_can_be_written_and_read(tmp_path: Path) -> None:
     """No memory, and memories without an edge."""
     empty = snapshot(GraphBuilder.empty(), tmp_path / "none", memories=0)
-    assert (empty.nodes, empty.edges, empty.entity_nodes("acme", ["ann"]).tolist()) == (0, 0, [])
+    assert (empty.memories, empty.edge_count, empty.entity_nodes("acme", ["ann"]).tolist()) == (0, 0, [])
     bare = snapshot(GraphBuilder.load(tmp_path / "none"), tmp_path / "bare", memories=3)
-    assert (bare.degree.tolist(), bare.entities_of(2)) == ([0, 0, 0], [])
+    assert (bare.degrees(np.arange(3)).tolist(), bare.entities_of(2)) == ([0, 0, 0], [])
 
 
 def test_statements_that_make_no_sense_are_refused(tmp_path: Path) -> None:
@@ -213,12 +331,23 @@ def test_files_that_do_not_fit_together_are_corrupt(tmp_path: Path) -> None:
     """A missing file, one of another type, and one of another length."""
     builder = GraphBuilder.empty()
     builder.set_links(0, "acme", [mention("ann")])
-    builder.write(tmp_path / "g", memories=1)
-    weights = tmp_path / "g" / "weights.npy"
+    builder.fold(tmp_path / "first", memories=1)
+    builder.set_links(1, "acme", [mention("ann")])
+    builder.write(tmp_path / "g", memories=2)
+    delta, weights = tmp_path / "g" / "delta.arrow", tmp_path / "g" / "base" / "weights.npy"
+    whole = weights.read_bytes()
+    weights.unlink()
     for damaged in (np.ones(2, np.float64), np.ones(3, np.float32)):
         np.save(weights, damaged)
         with pytest.raises(CorruptArtifactError):
             GraphSnapshot.open(tmp_path / "g")
-    weights.unlink()
+    weights.write_bytes(whole)
+    GraphSnapshot.open(tmp_path / "g")
+    snapshot(GraphBuilder.empty(), tmp_path / "other")
+    for damaged_delta in ((tmp_path / "other" / "delta.arrow").read_bytes(), b"", delta.read_bytes()[:-9]):
+        delta.write_bytes(damaged_delta)
+        with pytest.raises(CorruptArtifactError):
+            GraphSnapshot.open(tmp_path / "g")
+    delta.unlink()
     with pytest.raises(CorruptArtifactError):
         GraphSnapshot.open(tmp_path / "g")

@@ -23,7 +23,7 @@ from helix_query.walk import bounded_walk
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.adjacency import Adjacency
+    from helix_query.adjacency import Graph
     from helix_query.stages.fuse import Cosines
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
@@ -37,7 +37,7 @@ def expand(
     pool: Pool,
     named: NDArray[np.int64],
     *,
-    graph: Adjacency,
+    graph: Graph,
     memories: int,
     cosines: Cosines,
     visible: Visible,
