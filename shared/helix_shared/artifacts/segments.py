@@ -97,7 +97,7 @@ def write_segment(
     storage: Storage,
 ) -> Segment:
     """Write a segment; of an ordinal given twice the last row counts."""
-    kept, rows = _last_rows(ordinals)
+    kept, rows = last_rows(ordinals)
     scalars = np.empty(len(kept), dtype=_ROW)
     scalars["ordinal"] = kept
     for name in SCALARS:
@@ -116,7 +116,7 @@ def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storag
 
     Vectors in another form than `storage` are turned into it.
     """
-    _, rows = _last_rows(np.concatenate([segment.ordinals for segment in segments]))
+    _, rows = last_rows(np.concatenate([segment.ordinals for segment in segments]))
     starts = np.cumsum([0, *(len(segment) for segment in segments)])
     with _appearing(folder) as staging:
         _write_gathered(staging / f"{_SCALARS}.npy", [segment.scalars for segment in segments], starts, rows)
@@ -193,7 +193,8 @@ def _appearing(folder: Path) -> Iterator[Path]:
     staging.rename(folder)
 
 
-def _last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct ordinals, ascending, and where each stands last."""
     unique, first_from_end = np.unique(ordinals[::-1], return_index=True)
     return unique, len(ordinals) - 1 - first_from_end
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from helix_shared.artifacts.lines import ERASED
+from helix_shared.artifacts.growing import Growing
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     PREFIX,
     Segment,
     gather,
+    last_rows,
     merge_segments,
     open_segments,
     ordinal_count,
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["MEMORY_TYPES", "NO_TIME", "Signals", "SignalsWriter", "code", "signals_of"]
 
@@ -195,10 +197,12 @@ class Signals:
     rows: NDArray[np.int64]
     """Row of an ordinal in the concatenated segments, -1 where it has none."""
     members: Members
+    columns: Mapping[str, Growing]
+    """All of these by name, for the next generation to go on with."""
 
     @classmethod
     def open(cls, folder: Path, *, previous: Signals | None = None) -> Signals:
-        """Map the segments in `folder`; what `previous` shares with them is copied, not read again.
+        """Map the segments in `folder`; what they share with `previous` is neither read nor copied.
 
         Raises:
             CorruptArtifactError: a segment is missing or incomplete.
@@ -206,24 +210,20 @@ class Signals:
         if not folder.is_dir():
             raise CorruptArtifactError(f"folder has no signals: {folder}")
         segments = open_segments(folder)
-        shared = 0 if previous is None else _shared_prefix(previous.segments, segments)
-        if previous is not None and shared:
-            flat = _continued(previous, segments, shared)
-            if flat is not None:
-                return cls._of(flat, segments, previous)
+        if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
+            going_on = _going_on(previous, segments, shared)
+            if going_on is not None:
+                return going_on
         flat = _empty(ordinal_count(segments))
-        _apply(flat, segments, 0)
-        return cls._of(flat, segments, None)
+        _apply(flat, segments)
+        fresh = np.flatnonzero(flat["rows"] != _HOLE)
+        members = Members.none().with_new(fresh, flat["tenant_code"][fresh])
+        return cls._of({name: Growing.of(values) for name, values in flat.items()}, segments, members)
 
     @classmethod
-    def _of(cls, flat: dict[str, NDArray[Any]], segments: list[Segment], previous: Signals | None) -> Signals:
-        known = np.full(len(flat["rows"]), _HOLE)
-        if previous is not None:
-            known[: len(previous)] = previous.rows
-        fresh = np.flatnonzero((known == _HOLE) & (flat["rows"] != _HOLE))
-        members = Members.none() if previous is None else previous.members
-        members = members.with_new(fresh, flat["tenant_code"][fresh])
-        return cls(**flat, segments=segments, starts=_starts(segments), members=members)
+    def _of(cls, columns: Mapping[str, Growing], segments: list[Segment], members: Members) -> Signals:
+        flat = {name: column.values for name, column in columns.items()}
+        return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -284,26 +284,39 @@ class Signals:
         return picked
 
 
-def _continued(previous: Signals, segments: list[Segment], shared: int) -> dict[str, NDArray[Any]] | None:
-    flat = _empty(ordinal_count(segments))
-    known = min(len(previous), len(flat["rows"]))
-    for name, array in flat.items():
-        array[:known] = getattr(previous, name)[:known]
-    # Rows of segments that were merged away are in a new segment now, unless the folder has
-    # another history; then nothing of `previous` can be trusted.
-    moved = flat["rows"] >= sum(len(segment) for segment in segments[:shared])
-    flat["rows"][moved] = _HOLE
-    _apply(flat, segments, shared)
-    return None if len(previous) > known or (flat["rows"][moved] == _HOLE).any() else flat
+def _going_on(previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
+    """The signals of `segments`, by what is new in them; None if the folder has another history."""
+    fresh, size = segments[shared:], ordinal_count(segments)
+    ordinals, rows = last_rows(_concatenated([segment.ordinals for segment in fresh], np.int64))
+    gone = _concatenated([segment.ordinals for segment in previous.segments[shared:]], np.int64)
+    # Rows of segments that were merged away are in a new segment now, or nothing here can be trusted.
+    if size < len(previous) or not np.isin(gone, ordinals).all():
+        return None
+    is_known = np.zeros(len(ordinals), bool)
+    known = ordinals < len(previous)
+    is_known[known] = previous.rows[ordinals[known]] != _HOLE
+    columns = {}
+    for name, column in previous.columns.items():
+        if name == "rows":
+            values, fill = rows + _starts(segments)[shared], _HOLE
+        else:
+            values = _concatenated([segment.columns[name] for segment in fresh], COLUMNS[name])[rows]
+            fill = _blank(name, (1,))[0]
+        columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
+    tenants = columns["tenant_code"].values[ordinals[~is_known]]
+    members = previous.members.with_new(ordinals[~is_known], tenants)
+    return Signals._of(columns, segments, members)
 
 
-def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment], first: int) -> None:
-    starts = _starts(segments)
-    for index in range(first, len(segments)):
-        segment = segments[index]
+def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment]) -> None:
+    for start, segment in zip(_starts(segments).tolist(), segments, strict=False):
         for name in SCALARS:
             flat[name][segment.ordinals] = segment.columns[name]
-        flat["rows"][segment.ordinals] = starts[index] + np.arange(len(segment))
+        flat["rows"][segment.ordinals] = start + np.arange(len(segment))
 
 
 def _empty(count: int) -> dict[str, NDArray[Any]]:
