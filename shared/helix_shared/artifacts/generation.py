@@ -68,7 +68,9 @@ class Generation:
         folder = folder_of(root, number)
         manifest = Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
-        vectors = VectorReader(folder, cosines=signals.cosines)
+        vectors = VectorReader(
+            folder, cosines=signals.cosines, previous=None if previous is None else previous.vectors
+        )
         graph = GraphSnapshot.open(folder / GRAPH, previous=None if previous is None else previous.graph)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
             raise CorruptArtifactError(f"generation {number} does not fit its manifest")

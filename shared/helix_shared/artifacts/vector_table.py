@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import lancedb
 import numpy as np
 
+from helix_shared.artifacts.growing import Growing
 from helix_shared.artifacts.records import record_schema
 from helix_shared.artifacts.vector_filter import ids_sql
 from helix_shared.artifacts.vector_scan import with_scan_column
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 TABLE: Final = "memories"
 TABLE_FOLDER: Final = f"{TABLE}.lance"
-NO_ROW: Final = np.uint64(2**64 - 1)
+NONE: Final = -1
+_COMPARED: Final = 8
+"""Rows looked at to tell whether a map still holds."""
 
 _LINKED: Final = ("data", "_deletions", "_indices")
 
@@ -79,31 +82,52 @@ def link_version(source: Path, target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """LanceDB's row ids of one version, and the ordinals they stand for, both ways."""
+    """LanceDB's row ids of one version, and the ordinals they stand for, both ways.
 
-    sorted_row_ids: NDArray[np.uint64]
-    ordinal_of_row: NDArray[np.int64]
-    row_id_of_ordinal: NDArray[np.uint64]
+    Row ids are small and stay with their row for ever, so a later version adds to the map of an earlier.
+    """
+
+    ordinal_of_row: Growing
+    row_of_ordinal: Growing
 
     @classmethod
-    def of(cls, row_ids: NDArray[np.uint64], ordinals: NDArray[np.int64]) -> RowMap:
+    def of(cls, table: Any) -> RowMap:
         """Map the rows of a whole table."""
-        order = np.argsort(row_ids)
-        inverse = np.full(int(ordinals.max(initial=-1)) + 1, NO_ROW, dtype=np.uint64)
-        inverse[ordinals] = row_ids
-        return cls(row_ids[order], ordinals[order], inverse)
+        return cls(Growing.of(np.empty(0, np.int64)), Growing.of(np.empty(0, np.int64))).extended(table)
+
+    def extended(self, table: Any) -> RowMap:
+        """The map of a later version, by its new rows alone."""
+        known = self.row_of_ordinal.size
+        every = table.search().where(f"ordinal >= {known}") if known else table.search()
+        found = every.select(["ordinal"]).with_row_id(True).limit(max(table.count_rows(), 1)).to_arrow()  # noqa: FBT003 - LanceDB's signature
+        ordinals, rows = found["ordinal"].to_numpy(), found["_rowid"].to_numpy().astype(np.int64)
+        return RowMap(_with(self.ordinal_of_row, rows, ordinals), _with(self.row_of_ordinal, ordinals, rows))
+
+    def fits(self, table: Any) -> bool:
+        """Whether a later table goes on from the one this was made of, as far as a few rows tell."""
+        size = self.row_of_ordinal.size
+        rows = self.row_ids(np.arange(max(0, size - _COMPARED), size)).tolist()
+        if not rows:
+            return True
+        found = table.take_row_ids(rows).select(["ordinal"]).with_row_id().to_arrow()
+        return bool((self.ordinals(found["_rowid"].to_numpy()) == found["ordinal"].to_numpy()).all())
 
     def ordinals(self, row_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Ordinals of row ids that exist."""
-        found: NDArray[np.int64] = self.ordinal_of_row[np.searchsorted(self.sorted_row_ids, row_ids)]
+        found: NDArray[np.int64] = self.ordinal_of_row.values[row_ids.astype(np.int64)]
         return found
 
-    def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Row ids of those ordinals that have a row."""
-        known = ordinals[(ordinals >= 0) & (ordinals < len(self.row_id_of_ordinal))]
-        found = self.row_id_of_ordinal[known]
-        existing: NDArray[np.uint64] = found[found != NO_ROW]
+    def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Row ids of those ordinals that have or had a row."""
+        known = ordinals[(ordinals >= 0) & (ordinals < self.row_of_ordinal.size)]
+        found = self.row_of_ordinal.values[known]
+        existing: NDArray[np.int64] = found[found != NONE]
         return existing
+
+
+def _with(column: Growing, places: NDArray[np.int64], values: NDArray[np.int64]) -> Growing:
+    size = max(column.size, int(places.max(initial=-1)) + 1)
+    return column.with_values(places, values, size=size, fill=NONE)
 
 
 def _newest_manifest(versions: Path) -> Path:

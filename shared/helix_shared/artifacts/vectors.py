@@ -169,8 +169,10 @@ class VectorReader:
     is faster than LanceDB's own refinement; without an index LanceDB's distances are exact.
     """
 
-    def __init__(self, folder: Path, *, cosines: Cosines | None = None) -> None:
-        """Pin the newest version in `folder`.
+    def __init__(
+        self, folder: Path, *, cosines: Cosines | None = None, previous: VectorReader | None = None
+    ) -> None:
+        """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
 
         Raises:
             CorruptArtifactError: there is no table that can be read.
@@ -182,6 +184,7 @@ class VectorReader:
         self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
         self._index = vector_index(self._table) if self._column == scanned_column(self._schema) else None
         self._row_map: RowMap | None = None
+        self._known_map = None if previous is None else previous._row_map
         self._lock = threading.Lock()
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
@@ -316,9 +319,9 @@ class VectorReader:
     def _rows(self) -> RowMap:
         with self._lock:
             if self._row_map is None:
-                every = self._table.search().select(["ordinal"]).with_row_id(True)  # noqa: FBT003 - as above
-                table = every.limit(max(self.count, 1)).to_arrow()
-                self._row_map = RowMap.of(table["_rowid"].to_numpy(), table["ordinal"].to_numpy())
+                known, self._known_map = self._known_map, None
+                goes_on = known is not None and known.fits(self._table)
+                self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
             return self._row_map
 
 

@@ -201,3 +201,35 @@ def test_a_folder_without_a_table_is_corrupt(tmp_path: Path, writer: VectorWrite
         manifest.write_bytes(b"")
     with pytest.raises(CorruptArtifactError, match="cannot be read"):
         VectorReader(tmp_path)
+
+
+def test_a_later_reader_adds_to_what_an_earlier_one_knows(tmp_path: Path, records: Records) -> None:
+    """Updates, deletions, compaction and new rows: row ids stay, so the map only grows."""
+    writer = VectorWriter.create(tmp_path / "live", 8)
+    writer.upsert(records([{} for _ in range(40)]))
+    writer.link_into(tmp_path / "1")
+    first = VectorReader(tmp_path / "1")
+    assert first.take([7])["ordinal"].to_pylist() == [7]
+    writer.upsert(records([{"ordinal": ordinal, "text": "new"} for ordinal in (42, 3, 41, 40)]))
+    writer.delete([5, 39])
+    writer.maintain(force=True)
+    writer.link_into(tmp_path / "2")
+    second = VectorReader(tmp_path / "2", previous=first)
+    assert second.take([42, 5, 3, 0, 39, 41, 40, 99], columns=["text"])["text"].to_pylist() == [
+        "new", "new", "", "new", "new",
+    ]  # fmt: skip
+    hits = second.search(np.ones(8, np.float32), Selection("acme"), limit=100)
+    assert sorted(hits.ordinals.tolist()) == [o for o in range(43) if o not in (5, 39)]
+    assert sorted(first.search(np.ones(8, np.float32), Selection("acme"), limit=100).ordinals) == list(range(40))
+
+
+def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, records: Records) -> None:
+    """A folder that was built anew may have given its row ids otherwise."""
+    for name, order in (("1", range(9)), ("2", reversed(range(9)))):
+        writer = VectorWriter.create(tmp_path / f"live{name}", 8)
+        for ordinal in order:
+            writer.upsert(records([{"ordinal": ordinal}]))
+        writer.link_into(tmp_path / name)
+    first = VectorReader(tmp_path / "1")
+    assert first.take([2])["ordinal"].to_pylist() == [2]
+    assert VectorReader(tmp_path / "2", previous=first).take([2])["ordinal"].to_pylist() == [2]
