@@ -193,5 +193,6 @@ class Shard:
         number = 0 if self.manifest is None else self.manifest.generation
         if self._erased:
             live.vectors.maintain(force=True)
+            live.fold_graph_now()
         elif number % self._maintain_every == self._maintain_every - 1:
             live.vectors.maintain()

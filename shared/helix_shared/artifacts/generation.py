@@ -71,7 +71,7 @@ class Generation:
         vectors = VectorReader(
             folder, cosines=signals.cosines, previous=None if previous is None else previous.vectors
         )
-        graph = GraphSnapshot.open(folder / GRAPH, previous=None if previous is None else previous.graph)
+        graph = GraphSnapshot.open(folder / GRAPH, known=None if previous is None else previous.graph.base)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
             raise CorruptArtifactError(f"generation {number} does not fit its manifest")
         return cls(manifest, vectors, LexiconReader(folder / LEXICON, scratch=scratch), graph, signals)

@@ -53,7 +53,9 @@ class GraphBuilder:
 
     def _start(self, base: GraphBase, home: Path | None) -> None:
         """Nothing is stated beyond `base`, whose files stand in `home`."""
-        self._base, self._home = base, home
+        self._base = base
+        self.home = home
+        """Folder of the base's files; None while there are none."""
         self._links = EdgeLog()
         self._relations = EdgeLog()
         self._link_stamps = Column(np.int32, 0)
@@ -157,7 +159,7 @@ class GraphBuilder:
         Raises:
             InvalidInputError: the graph has an ordinal from `memories` on.
         """
-        self._base.link_into(folder / BASE, self._home)
+        self._base.link_into(folder / BASE, self.home)
         self.delta(memories).write(folder / DELTA_FILE)
 
     def delta(self, memories: int) -> GraphDelta:
@@ -192,6 +194,11 @@ class GraphBuilder:
             entities=entities,
             tenants=tuple(self._tenants),
         )
+
+    @property
+    def base(self) -> GraphBase:
+        """What was written at the last fold."""
+        return self._base
 
     @property
     def is_fold_due(self) -> bool:

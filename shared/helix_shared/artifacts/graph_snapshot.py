@@ -79,13 +79,13 @@ class GraphSnapshot:
     """By slot: whether the edges in the base count no more."""
 
     @classmethod
-    def open(cls, folder: Path, *, previous: GraphSnapshot | None = None) -> GraphSnapshot:
-        """Map the snapshot in `folder`; a base it shares with `previous` is not looked at again.
+    def open(cls, folder: Path, *, known: GraphBase | None = None) -> GraphSnapshot:
+        """Map the snapshot in `folder`; if its base is the `known` one, that is not looked at again.
 
         Raises:
             CorruptArtifactError: a file is missing or they do not fit together.
         """
-        base = GraphBase.open(folder / BASE, previous=None if previous is None else previous.base)
+        base = GraphBase.open(folder / BASE, previous=known)
         delta = GraphDelta.open(folder / DELTA_FILE)
         if delta.base_edges != base.edges or delta.memories < base.memories:
             raise CorruptArtifactError(f"graph has a delta of another base: {folder}")

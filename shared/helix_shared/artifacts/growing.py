@@ -42,7 +42,9 @@ class Growing:
         """The values; not to be written to."""
         return self.room.values[: self.size]
 
-    def with_values(self, places: NDArray[np.int64], values: NDArray[Any], *, size: int, fill: Any) -> Growing:
+    def with_values(
+        self, places: NDArray[np.int64], values: NDArray[Any], *, size: int, fill: Any
+    ) -> Growing:
         """The column with `values` at `places`, each once, and `fill` where nothing was said up to `size`."""
         old = places < self.size
         changes = bool((self.room.values[places[old]] != values[old]).any())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CHUNK_BYTES: Final = 1 << 20
+_SYNCED_AT_ONCE: Final = 8
 _READABLE: Final = 0o644
 
 
@@ -39,15 +41,18 @@ class Checksums:
 
     def settle(self, folder: Path) -> tuple[FileEntry, ...]:
         """Hash and sync all new files of a folder, make all readable, and list them by path."""
-        entries, known = [], {}
-        for path in _files(folder):
-            identity = _identity(path)
-            known[identity] = self._known.get(identity) or _settled(path)
-            relative = path.relative_to(folder).as_posix()
-            entries.append(FileEntry(path=relative, size=path.stat().st_size, sha256=known[identity]))
-        self._known = known
-        for directory in (folder, *_folders(folder)):
-            sync(directory)
+        paths = {path: _identity(path) for path in _files(folder)}
+        fresh = [path for path, identity in paths.items() if identity not in self._known]
+        # Syncs that are asked for together are done together by the disk's journal.
+        with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
+            settled = dict(zip(fresh, pool.map(_settled, fresh), strict=True))
+            list(pool.map(sync, (folder, *_folders(folder))))
+        sums = {path: settled.get(path) or self._known[identity] for path, identity in paths.items()}
+        self._known = {identity: sums[path] for path, identity in paths.items()}
+        entries = [
+            FileEntry(path=path.relative_to(folder).as_posix(), size=path.stat().st_size, sha256=sums[path])
+            for path in paths
+        ]
         return tuple(sorted(entries, key=lambda entry: entry.path))
 
 

@@ -54,9 +54,25 @@ def document_count(folder: Path) -> int:
     Raises:
         CorruptArtifactError: the list of its segments cannot be read.
     """
+    return _counted(folder)[0]
+
+
+def documents_of_commit(folder: Path) -> int:
+    """Documents of the index that are not deleted.
+
+    Raises:
+        CorruptArtifactError: the list of its segments cannot be read.
+    """
+    every, deleted = _counted(folder)
+    return every - deleted
+
+
+def _counted(folder: Path) -> tuple[int, int]:
     try:
         segments = json.loads((folder / META).read_bytes())["segments"]
-        return sum(int(segment["max_doc"]) for segment in segments)
+        deletes = [segment["deletes"] for segment in segments if segment["deletes"] is not None]
+        deleted = sum(int(one["num_deleted_docs"]) for one in deletes)
+        return sum(int(segment["max_doc"]) for segment in segments), deleted
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.graph import GraphSnapshot
 from helix_shared.artifacts.integrity import sync
-from helix_shared.artifacts.lexicon import LexiconReader
+from helix_shared.artifacts.lexicon_files import documents_of_commit
 from helix_shared.artifacts.live import GRAPH, LEXICON, SIGNALS, Live
 from helix_shared.artifacts.manifest import MANIFEST_NAME, Counts, Manifest
 from helix_shared.artifacts.segments import open_segments, ordinal_count
-from helix_shared.artifacts.vectors import VectorReader
+from helix_shared.artifacts.vector_table import rows_of_version
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
 if TYPE_CHECKING:
@@ -51,11 +51,13 @@ def publish(
     shutil.rmtree(root / STAGING, ignore_errors=True)
     staging = staging_of(root, f"{number:012d}.{manifest.epoch}")
     staging.mkdir(parents=True)
+    live.finish_fold()
     _link(root, live, staging, memories=live.signals.count)
     for path, body in (extras or {}).items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
         (staging / path).write_bytes(body)
-    counts = _gate(staging, manifest.counts)
+    graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
+    counts = _gate(staging, graph, manifest.counts)
     if not len(live.checksums) and manifest.parent and folder_of(root, manifest.parent).is_dir():
         live.checksums.learn(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
@@ -65,6 +67,7 @@ def publish(
     sync(staging)
     _enthrone(root, staging, whole)
     live.written_graph = (number, counts.signals, live.graph.revision)
+    live.fold_graph(written=graph)
     return whole
 
 
@@ -128,22 +131,23 @@ def _link(root: Path, live: Live, staging: Path, *, memories: int) -> None:
         live.graph.write(staging / GRAPH, memories=memories)
 
 
-def _gate(staging: Path, claimed: Counts) -> Counts:
-    """Count what was linked, from the linked files, and refuse artifacts of different moments."""
-    vectors, graph = VectorReader(staging), GraphSnapshot.open(staging / GRAPH)
-    lexicon = LexiconReader(staging / LEXICON)
+def _gate(staging: Path, graph: GraphSnapshot, claimed: Counts) -> Counts:
+    """Count what was linked, from the linked files, and refuse artifacts of different moments.
+
+    Nothing is scanned: the table's version knows its rows, the lexicon's commit its documents, which are
+    the memories that are not hidden.
+    """
     counts = Counts(
-        memories=vectors.count,
-        hidden=vectors.hidden_count,
-        lexicon=lexicon.count,
+        memories=rows_of_version(staging),
+        hidden=claimed.hidden,
+        lexicon=documents_of_commit(staging / LEXICON),
         signals=ordinal_count(open_segments(staging / SIGNALS)),
         nodes=graph.memories + graph.entities,
         entities=graph.entities,
         edges=graph.edge_count,
     )
-    lexicon.close()
     agreed = (
-        (counts.memories, counts.hidden) == (claimed.memories, claimed.hidden)
+        counts.memories == claimed.memories
         and counts.lexicon == counts.memories - counts.hidden
         and counts.signals == graph.memories
         and counts.signals >= counts.memories

@@ -56,6 +56,15 @@ def open_table(folder: Path) -> Any:
         raise CorruptArtifactError(f"vector table cannot be read: {folder}") from error
 
 
+def rows_of_version(folder: Path) -> int:
+    """How many rows the newest version in `folder` has; known without reading them.
+
+    Raises:
+        CorruptArtifactError: there is no table that can be read.
+    """
+    return int(open_table(folder).count_rows())
+
+
 def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
     """Columns of the rows with these memory ids, in any order."""
     names = list(columns)

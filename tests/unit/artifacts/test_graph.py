@@ -252,7 +252,7 @@ def test_an_old_snapshot_stays_as_it_was(tmp_path: Path) -> None:
     expected, contents = edges_of(old), {path: path.read_bytes() for path in files(tmp_path / "old")}
     builder.remove(0)
     builder.set_links(2, "acme", [mention("cyd")])
-    new = GraphSnapshot.open(tmp_path / "old", previous=old)
+    new = GraphSnapshot.open(tmp_path / "old", known=old.base)
     assert new.base is old.base
     builder.fold(tmp_path / "next", memories=MEMORIES)
     snapshot(builder, tmp_path / "new")

@@ -220,7 +220,9 @@ def test_a_later_reader_adds_to_what_an_earlier_one_knows(tmp_path: Path, record
     ]  # fmt: skip
     hits = second.search(np.ones(8, np.float32), Selection("acme"), limit=100)
     assert sorted(hits.ordinals.tolist()) == [o for o in range(43) if o not in (5, 39)]
-    assert sorted(first.search(np.ones(8, np.float32), Selection("acme"), limit=100).ordinals) == list(range(40))
+    assert sorted(first.search(np.ones(8, np.float32), Selection("acme"), limit=100).ordinals) == list(
+        range(40)
+    )
 
 
 def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, records: Records) -> None:
