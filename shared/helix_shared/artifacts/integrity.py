@@ -16,7 +16,7 @@ from helix_shared.artifacts.manifest import FORMAT_VERSION, MANIFEST_NAME, FileE
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _CHUNK_BYTES: Final = 1 << 20
 _SYNCED_AT_ONCE: Final = 8
@@ -39,6 +39,10 @@ class Checksums:
             if path.is_file() and path.stat().st_size == entry.size:
                 self._known[_identity(path)] = entry.sha256
 
+    def know(self, sums: Mapping[str, str]) -> None:
+        """Files that `settled` before they were published, while nobody waited for it."""
+        self._known |= sums
+
     def settle(self, folder: Path) -> tuple[FileEntry, ...]:
         """Hash and sync all new files of a folder, make all readable, and list them by path."""
         paths = {path: _identity(path) for path in _files(folder)}
@@ -54,6 +58,11 @@ class Checksums:
             for path in paths
         ]
         return tuple(sorted(entries, key=lambda entry: entry.path))
+
+
+def settled(folder: Path) -> dict[str, str]:
+    """Hash and sync the files of a folder ahead of their publication; for `Checksums.know`."""
+    return {_identity(path): _settled(path) for path in list(_files(folder))}
 
 
 def verify(folder: Path, *, known: set[tuple[str, str]]) -> Manifest:

@@ -14,7 +14,7 @@ from helix_shared.artifacts.errand import Errand
 from helix_shared.artifacts.graph import GraphBuilder
 from helix_shared.artifacts.graph_base import GraphBase
 from helix_shared.artifacts.graph_fold import fold
-from helix_shared.artifacts.integrity import Checksums
+from helix_shared.artifacts.integrity import Checksums, settled
 from helix_shared.artifacts.lexicon import LexiconWriter
 from helix_shared.artifacts.signals import SignalsWriter
 from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
@@ -44,7 +44,7 @@ class Live:
     checksums: Checksums = field(default_factory=Checksums)
     written_graph: tuple[int, int, int] = (0, 0, 0)
     """Generation, memories and builder revision of the graph published last."""
-    folding: Errand[GraphBase] = field(default_factory=Errand)
+    folding: Errand[tuple[GraphBase, dict[str, str]]] = field(default_factory=Errand)
     """The graph's next base, on its way."""
     folds: int = 0
 
@@ -81,12 +81,14 @@ class Live:
         if self.graph.is_fold_due:
             home = self._next_home()
             self.graph.begin_fold()
-            self.folding.start(lambda: fold(written, home))
+            self.folding.start(lambda: (fold(written, home), settled(home)))
 
     def finish_fold(self, *, wait: bool = False) -> None:
         """Go on from the graph's new base if it is done; with `wait` when it is done."""
-        base = self.folding.finished(wait=wait)
-        if base is not None:
+        done = self.folding.finished(wait=wait)
+        if done is not None:
+            base, sums = done
+            self.checksums.know(sums)
             self._move_graph(lambda: self.graph.end_fold(base, self.folder / f"{_FOLD}{self.folds}"))
 
     def fold_graph_now(self) -> None:

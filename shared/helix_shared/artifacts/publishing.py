@@ -52,13 +52,14 @@ def publish(
     staging = staging_of(root, f"{number:012d}.{manifest.epoch}")
     staging.mkdir(parents=True)
     live.finish_fold()
+    live.checksums.know(live.signals.take_settled())
     _link(root, live, staging, memories=live.signals.count)
     for path, body in (extras or {}).items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
         (staging / path).write_bytes(body)
     graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
     counts = _gate(staging, graph, manifest.counts)
-    if not len(live.checksums) and manifest.parent and folder_of(root, manifest.parent).is_dir():
+    if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
         live.checksums.learn(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
         )

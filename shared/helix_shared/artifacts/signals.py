@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from helix_shared.artifacts.lines import ERASED
+from helix_shared.artifacts.errand import Errand
 from helix_shared.artifacts.growing import Growing
+from helix_shared.artifacts.integrity import settled
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     PREFIX,
@@ -58,6 +60,9 @@ __all__ = ["MEMORY_TYPES", "NO_TIME", "Signals", "SignalsWriter", "code", "signa
 MERGE_RATIO: Final = 3
 """Neighbouring segments are merged until each is this many times the next: log3(10^6) is about 12."""
 
+MERGED_AT_ONCE: Final = 20_000
+"""Merges of more rows run beside the writer: 2 KB a row are read, written, hashed and synced."""
+
 _HOLE: Final = -1
 
 
@@ -68,6 +73,11 @@ class SignalsWriter:
         self._folder = folder
         self._segments = segments
         self._storage = storage
+        self._last_number = segments[-1].number if segments else 0
+        self._merging: Errand[tuple[Segment, dict[str, str]]] = Errand()
+        self._merged_from = self._frozen = 0
+        """The segments from one to the other are being merged beside; those before stay."""
+        self._settled: dict[str, str] = {}
 
     @classmethod
     def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
@@ -99,6 +109,7 @@ class SignalsWriter:
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
+            self.finish_merge()
             self._write(ordinals, columns)
             self._merge(self._merge_start())
 
@@ -110,8 +121,23 @@ class SignalsWriter:
         shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blank = {name: _blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blank[LINE] = np.full(len(ordinals), ERASED, object)
+        self.finish_merge(wait=True)
         self._write(ordinals, blank)
-        self._merge(0)
+        self._rewrite(0)
+
+    def finish_merge(self, *, wait: bool = False) -> None:
+        """Go on with a large segment that was merged beside, if it is done; with `wait` when it is done."""
+        done = self._merging.finished(wait=wait)
+        if done is not None:
+            merged, sums = done
+            self._settled |= sums
+            self._replace(self._merged_from, self._frozen, merged)
+            self._frozen = 0
+
+    def take_settled(self) -> dict[str, str]:
+        """Checksums of files that were hashed and synced when they were merged; each time the new ones."""
+        settled_files, self._settled = self._settled, {}
+        return settled_files
 
     def link_into(self, folder: Path) -> None:
         """Hard-link all segments into the new folder `folder`."""
@@ -124,27 +150,40 @@ class SignalsWriter:
         self._segments.append(write_segment(self._next_folder(), ordinals, columns, storage=storage))
 
     def _next_folder(self) -> Path:
-        number = self._segments[-1].number + 1 if self._segments else 1
-        return self._folder / f"{PREFIX}{number:06d}"
+        self._last_number += 1
+        return self._folder / f"{PREFIX}{self._last_number:06d}"
 
     def _merge_start(self) -> int:
         # The earliest segment from which on everything is too small to stand beside its predecessor.
         start, size = len(self._segments) - 1, len(self._segments[-1])
-        while start > 0 and len(self._segments[start - 1]) < MERGE_RATIO * size:
+        while start > self._frozen and len(self._segments[start - 1]) < MERGE_RATIO * size:
             start -= 1
             size += len(self._segments[start])
         return start
 
     def _merge(self, start: int) -> None:
         merged = self._segments[start:]
-        if len(merged) > 1:
+        if len(merged) < 2:  # noqa: PLR2004 - one is merged already
+            return
+        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._frozen:
             self._rewrite(start)
+            return
+        # What is appended meanwhile has higher numbers, so it goes on applying later.
+        folder, storage = self._next_folder(), self._storage_of(merged)
+        self._merged_from, self._frozen = start, len(self._segments)
+        self._merging.start(lambda: (merge_segments(folder, merged, storage=storage), settled(folder)))
 
     def _rewrite(self, start: int) -> None:
         old = self._segments[start:]
-        rows, sources = sum(map(len, old)), (segment.storage for segment in old)
-        storage = storage_for(self._storage, rows=rows, sources=sources)
-        self._segments[start:] = [merge_segments(self._next_folder(), old, storage=storage)]
+        merged = merge_segments(self._next_folder(), old, storage=self._storage_of(old))
+        self._replace(start, len(self._segments), merged)
+
+    def _storage_of(self, merged: Sequence[Segment]) -> Storage:
+        rows, sources = sum(map(len, merged)), (segment.storage for segment in merged)
+        return storage_for(self._storage, rows=rows, sources=sources)
+
+    def _replace(self, start: int, end: int, merged: Segment) -> None:
+        old, self._segments[start:end] = self._segments[start:end], [merged]
         for segment in old:
             shutil.rmtree(segment.folder)
 

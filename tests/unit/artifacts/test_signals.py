@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helix_shared.artifacts import signals as signals_module
 from helix_shared.artifacts.signal_columns import SCALARS
 from helix_shared.artifacts.signals import NO_TIME, Signals, SignalsWriter, code, signals_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -204,3 +205,31 @@ def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
     SignalsWriter.open(tmp_path / "s")
     signals = Signals.open(tmp_path / "s")
     assert signals.cosines(np.ones(8, np.float32), np.empty(0, np.int64)).shape == (0,)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=8), min_size=1, max_size=25), st.integers(0, 20)
+)
+def test_merges_beside_the_writer_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, records: Records, appends: list[list[int]], erased: int
+) -> None:
+    """Whatever is appended while a large merge is under way, the later row wins, and an erasure stays one."""
+    folder = tmp_path_factory.mktemp("signals")
+    expected: dict[int, int] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signals_module, "MERGED_AT_ONCE", 6)
+        writer = SignalsWriter.open(folder)
+        for step, ordinals in enumerate(appends):
+            rows = [{"ordinal": o, "token_count": step} for o in ordinals]
+            writer.append(*signals_of(records(list({row["ordinal"]: row for row in rows}.values()))))
+            expected |= dict.fromkeys(ordinals, step)
+            if step == erased:
+                writer.erase(np.array(sorted(expected)[:1]))
+                expected.pop(min(expected))
+        before = Signals.open(folder)
+        writer.finish_merge(wait=True)
+        after = Signals.open(folder, previous=before)
+    for signals in (before, after):
+        assert {o: int(signals.token_count[o]) for o in np.flatnonzero(~signals.hidden).tolist()} == expected
+    assert len(after.segments) <= len(before.segments)
