@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.lines import ERASED
 from helix_shared.artifacts.errand import Errand
 from helix_shared.artifacts.growing import Growing
 from helix_shared.artifacts.integrity import settled
+from helix_shared.artifacts.lines import ERASED
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     PREFIX,
@@ -250,7 +250,7 @@ class Signals:
             raise CorruptArtifactError(f"folder has no signals: {folder}")
         segments = open_segments(folder)
         if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
-            going_on = _going_on(previous, segments, shared)
+            going_on = cls._going_on(previous, segments, shared)
             if going_on is not None:
                 return going_on
         flat = _empty(ordinal_count(segments))
@@ -263,6 +263,30 @@ class Signals:
     def _of(cls, columns: Mapping[str, Growing], segments: list[Segment], members: Members) -> Signals:
         flat = {name: column.values for name, column in columns.items()}
         return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
+
+    @classmethod
+    def _going_on(cls, previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
+        """The signals of `segments`, by what is new in them; None if the folder has another history."""
+        fresh, size = segments[shared:], ordinal_count(segments)
+        ordinals, rows = last_rows(_concatenated([segment.ordinals for segment in fresh], np.int64))
+        gone = _concatenated([segment.ordinals for segment in previous.segments[shared:]], np.int64)
+        # Rows of segments that were merged away are in a new segment now, or nothing here can be trusted.
+        if size < len(previous) or not np.isin(gone, ordinals).all():
+            return None
+        is_known = np.zeros(len(ordinals), bool)
+        known = ordinals < len(previous)
+        is_known[known] = previous.rows[ordinals[known]] != _HOLE
+        columns = {}
+        for name, column in previous.columns.items():
+            if name == "rows":
+                values, fill = rows + _starts(segments)[shared], _HOLE
+            else:
+                values = _concatenated([segment.columns[name] for segment in fresh], COLUMNS[name])[rows]
+                fill = _blank(name, (1,))[0]
+            columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
+        tenants = columns["tenant_code"].values[ordinals[~is_known]]
+        members = previous.members.with_new(ordinals[~is_known], tenants)
+        return cls._of(columns, segments, members)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -321,30 +345,6 @@ class Signals:
         picked = gather(sources, self.starts, np.maximum(rows, 0), read=read)
         picked[rows == _HOLE] = 0
         return picked
-
-
-def _going_on(previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
-    """The signals of `segments`, by what is new in them; None if the folder has another history."""
-    fresh, size = segments[shared:], ordinal_count(segments)
-    ordinals, rows = last_rows(_concatenated([segment.ordinals for segment in fresh], np.int64))
-    gone = _concatenated([segment.ordinals for segment in previous.segments[shared:]], np.int64)
-    # Rows of segments that were merged away are in a new segment now, or nothing here can be trusted.
-    if size < len(previous) or not np.isin(gone, ordinals).all():
-        return None
-    is_known = np.zeros(len(ordinals), bool)
-    known = ordinals < len(previous)
-    is_known[known] = previous.rows[ordinals[known]] != _HOLE
-    columns = {}
-    for name, column in previous.columns.items():
-        if name == "rows":
-            values, fill = rows + _starts(segments)[shared], _HOLE
-        else:
-            values = _concatenated([segment.columns[name] for segment in fresh], COLUMNS[name])[rows]
-            fill = _blank(name, (1,))[0]
-        columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
-    tenants = columns["tenant_code"].values[ordinals[~is_known]]
-    members = previous.members.with_new(ordinals[~is_known], tenants)
-    return Signals._of(columns, segments, members)
 
 
 def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:

@@ -184,7 +184,7 @@ class VectorReader:
         self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
         self._index = vector_index(self._table) if self._column == scanned_column(self._schema) else None
         self._row_map: RowMap | None = None
-        self._known_map = None if previous is None else previous._row_map
+        self._known_map = None if previous is None else previous.known_rows
         self._lock = threading.Lock()
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
@@ -282,6 +282,11 @@ class VectorReader:
     def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         """Rows with these ids, in any order; hidden and foreign ones too, so check the tenant."""
         return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
+
+    @property
+    def known_rows(self) -> RowMap | None:
+        """The map of row ids, once a search or a take needed it."""
+        return self._row_map
 
     @property
     def versions(self) -> Versions:

@@ -180,7 +180,7 @@ def test_any_history_gives_the_graph_a_plain_model_gives(
 
 
 def state(
-    builder: GraphBuilder, model: "nx.MultiDiGraph[str]", step: int, said: tuple[str, int, object]
+    builder: GraphBuilder, model: nx.MultiDiGraph[str], step: int, said: tuple[str, int, object]
 ) -> None:
     """Tell builder and model the same."""
     act, ordinal, detail = said
@@ -198,7 +198,7 @@ def state(
             model.add_edge(str(ordinal), name, key=edge, weight=1.0)
 
 
-def check(graph: GraphSnapshot, model: "nx.MultiDiGraph[str]") -> None:
+def check(graph: GraphSnapshot, model: nx.MultiDiGraph[str]) -> None:
     """Edges, degrees, counts and lookups are those of the model, both directions."""
     stated = {(u, v, key, data["weight"]) for u, v, key, data in model.edges(keys=True, data=True)}
     assert edges_of(graph) == stated

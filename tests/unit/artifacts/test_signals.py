@@ -209,7 +209,8 @@ def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=8), min_size=1, max_size=25), st.integers(0, 20)
+    st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=8), min_size=1, max_size=25),
+    st.integers(0, 20),
 )
 def test_merges_beside_the_writer_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, records: Records, appends: list[list[int]], erased: int
@@ -222,7 +223,8 @@ def test_merges_beside_the_writer_change_nothing(
         writer = SignalsWriter.open(folder)
         for step, ordinals in enumerate(appends):
             rows = [{"ordinal": o, "token_count": step} for o in ordinals]
-            writer.append(*signals_of(records(list({row["ordinal"]: row for row in rows}.values()))))
+            distinct = {row["ordinal"]: row for row in rows}
+            writer.append(*signals_of(records(list(distinct.values()))))
             expected |= dict.fromkeys(ordinals, step)
             if step == erased:
                 writer.erase(np.array(sorted(expected)[:1]))
