@@ -40,6 +40,7 @@ from helix_shared.artifacts.signal_columns import (
     signals_of,
 )
 from helix_shared.artifacts.vector_storage import (
+    Storage,
     StorageChoice,
     dimensions_of,
     dot_products,
@@ -123,7 +124,7 @@ class SignalsWriter:
         blank[LINE] = np.full(len(ordinals), ERASED, object)
         self.finish_merge(wait=True)
         self._write(ordinals, blank)
-        self._replace(0, len(self._segments), self._merged(self._segments))
+        self._rewrite(0)
 
     def finish_merge(self, *, wait: bool = False) -> None:
         """Go on with a large segment that was merged beside, if it is done; with `wait` when it is done."""
@@ -166,17 +167,21 @@ class SignalsWriter:
         if len(merged) < 2:  # noqa: PLR2004 - one is merged already
             return
         if sum(map(len, merged)) <= MERGED_AT_ONCE or self._frozen:
-            self._replace(start, len(self._segments), self._merged(merged))
+            self._rewrite(start)
             return
         # What is appended meanwhile has higher numbers, so it goes on applying later.
+        folder, storage = self._next_folder(), self._storage_of(merged)
         self._merged_from, self._frozen = start, len(self._segments)
-        folder = self._next_folder()
-        self._merging.start(lambda: (self._merged(merged, folder), settled(folder)))
+        self._merging.start(lambda: (merge_segments(folder, merged, storage=storage), settled(folder)))
 
-    def _merged(self, segments: Sequence[Segment], folder: Path | None = None) -> Segment:
-        rows, sources = sum(map(len, segments)), (segment.storage for segment in segments)
-        storage = storage_for(self._storage, rows=rows, sources=sources)
-        return merge_segments(folder or self._next_folder(), segments, storage=storage)
+    def _rewrite(self, start: int) -> None:
+        old = self._segments[start:]
+        merged = merge_segments(self._next_folder(), old, storage=self._storage_of(old))
+        self._replace(start, len(self._segments), merged)
+
+    def _storage_of(self, merged: Sequence[Segment]) -> Storage:
+        rows, sources = sum(map(len, merged)), (segment.storage for segment in merged)
+        return storage_for(self._storage, rows=rows, sources=sources)
 
     def _replace(self, start: int, end: int, merged: Segment) -> None:
         old, self._segments[start:end] = self._segments[start:end], [merged]
@@ -194,7 +199,7 @@ class SignalsWriter:
                 f"set it to {lost[0]} or auto, or build the store anew from the event stream",
             )
         if any(is_narrower(storage, held) for held, storage in pairs):
-            self._replace(0, len(self._segments), self._merged(self._segments))
+            self._rewrite(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

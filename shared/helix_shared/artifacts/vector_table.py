@@ -33,12 +33,13 @@ _LINKED: Final = ("data", "_deletions", "_indices")
 
 
 def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
-    """Make an empty table in a folder that has none; its row ids survive updates and compaction.
+    """Make an empty table in a folder that has none; searches scan the first `scanned` numbers, 0: all.
 
-    Searches scan the first `scanned` numbers of a vector, 0: all.
+    Its row ids survive updates and compaction.
     """
+    schema = with_scan_column(record_schema(dimensions), scanned)
     database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
-    return database.create_table(TABLE, schema=with_scan_column(record_schema(dimensions), scanned))
+    return database.create_table(TABLE, schema=schema)
 
 
 def open_table(folder: Path) -> Any:
