@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.adjacency import Graph
     from helix_query.parts import search
     from helix_query.parts.graph import Edge
     from helix_query.routing.centroids import Centroids

@@ -40,6 +40,7 @@ from helix_shared.artifacts.signal_columns import (
     signals_of,
 )
 from helix_shared.artifacts.vector_storage import (
+    Storage,
     StorageChoice,
     dimensions_of,
     dot_products,
