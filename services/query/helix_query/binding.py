@@ -263,13 +263,15 @@ class Binding:
         ordinals = pool.ordinals[ranked.positions]
         rows = stored_rows(self.served, ordinals, self.view)
         by_ordinal = {row["ordinal"]: row for row in rows}
+        linked = generation.graph.entities_of(ordinals)
         fetched = []
-        for position, ordinal, score in zip(ranked.positions, ordinals.tolist(), ranked.scores, strict=True):
+        for position, ordinal, score, entities in zip(
+            ranked.positions, ordinals.tolist(), ranked.scores, linked, strict=True
+        ):
             row = by_ordinal.get(ordinal)
             if row is None or not selection.admits(row):
                 _log.error("row_withheld", ordinal=ordinal, generation=generation.manifest.generation)
                 continue
-            entities = tuple(generation.graph.entities_of(ordinal))
             cosine = float(pool.cosine[position])
             fetched.append(RecalledRow(row, entities, float(score), cosine, pool.channels_of(position)))
         return tuple(fetched)

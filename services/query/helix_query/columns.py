@@ -31,18 +31,20 @@ NONE: Final = np.empty(0, np.int64)
 
 def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
     """Lines with what the signals say of their memories: times, values, type and event time."""
+    ordinals = np.array([line["ordinal"] for line in lines], np.int64)
+    times = (map(_moment, getattr(signals, name)[ordinals].tolist()) for name in SIGNAL_TIMES)
+    values = (getattr(signals, name)[ordinals].tolist() for name in SIGNAL_VALUES)
+    kinds = (MEMORY_TYPES[number] for number in signals.type_code[ordinals].tolist())
+    names = (*SIGNAL_TIMES, *SIGNAL_VALUES, "type")
     rows = []
-    for row in lines:
-        ordinal = row["ordinal"]
-        times = {name: _moment(getattr(signals, name)[ordinal]) for name in SIGNAL_TIMES}
-        values = {name: getattr(signals, name)[ordinal].item() for name in SIGNAL_VALUES}
-        kind = MEMORY_TYPES[signals.type_code[ordinal]]
-        event_at = times["event_start"] or times["occurred_at"]
-        rows.append({**row, **times, **values, "type": kind, "event_at": event_at})
+    for line, *found in zip(lines, *times, *values, kinds, strict=True):
+        row = {**line, **dict(zip(names, found, strict=True))}
+        row["event_at"] = row["event_start"] or row["occurred_at"]
+        rows.append(row)
     return rows
 
 
-def _moment(value: np.int64) -> datetime | None:
+def _moment(value: int) -> datetime | None:
     """None also for a time no calendar holds: one bad row must not spoil an answer."""
     if not FIRST_MOMENT <= value <= LAST_MOMENT:
         return None

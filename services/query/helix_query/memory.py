@@ -27,5 +27,5 @@ def get_memory(
     ordinals = served.ordinals_of([memory_id])
     for row in stored_rows(served, ordinals, View.of(served.generation, selection, now)):
         if selection.admits(row):
-            return row, tuple(served.generation.graph.entities_of(row["ordinal"]))
+            return row, served.generation.graph.entities_of(ordinals[:1])[0]
     raise NotFoundError(f"no memory {memory_id} is visible to this scope")

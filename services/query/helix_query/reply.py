@@ -27,7 +27,7 @@ _PLAIN = (
     "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
     "superseded_by", "trust",
 )  # fmt: skip
-_TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_FIELDS = (*_PLAIN, "created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 
 
 def recall_response(
@@ -71,7 +71,7 @@ def recall_response(
 def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
     """One row of the vector table, as a caller sees it."""
     # A time that is None leaves its field unset.
-    fields: dict[str, Any] = {name: row[name] for name in (*_PLAIN, *_TIMES)}
+    fields: dict[str, Any] = {name: row[name] for name in _FIELDS}
     source: dict[str, Any] = {name: row[name] for name in _SOURCE}
     return recall_pb2.Memory(**fields, source=recall_pb2.Source(**source), entities=entities)
 

@@ -8,6 +8,7 @@ the walks of the query service read them through `degrees` and `edges_of`.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -186,10 +187,15 @@ class GraphSnapshot:
         """Canonical names of entity nodes."""
         return self._of_entities(np.asarray(nodes, np.int64), "name")
 
-    def entities_of(self, ordinal: int) -> list[str]:
-        """Canonical names of the entities a memory is linked to, none twice."""
-        targets = np.unique(self.edges_of(np.array([ordinal])).targets)
-        return self.entity_names(targets[targets >= ENTITIES_FROM])
+    def entities_of(self, ordinals: NDArray[np.int64]) -> list[tuple[str, ...]]:
+        """Canonical names of the entities that each memory is linked to, none twice."""
+        edges = self.edges_of(ordinals)
+        linked = [
+            np.unique(targets[targets >= ENTITIES_FROM])
+            for targets in np.split(edges.targets, np.cumsum(edges.counts)[:-1])
+        ]
+        names = iter(self.entity_names(np.concatenate([np.empty(0, np.int64), *linked])))
+        return [tuple(itertools.islice(names, len(nodes))) for nodes in linked[: len(ordinals)]]
 
     def memory_tenants(self) -> NDArray[np.int32]:
         """Tenant code of every ordinal, `NO_TENANT` where the graph knows nothing of the memory."""

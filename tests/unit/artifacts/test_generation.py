@@ -55,7 +55,7 @@ def test_a_generation_holds_what_was_written(
     opened = Generation.open(root, 1)
     assert opened.lexicon.search("coffee", ACME, limit=3).ordinals.tolist() == [1]
     assert sorted(opened.vectors.search(QUERY, ACME, limit=3).ordinals.tolist()) == [0, 1]
-    assert opened.graph.entities_of(1) == ["coffee"]
+    assert opened.graph.entities_of(np.array([1])) == [("coffee",)]
     assert opened.signals.hidden.tolist() == [False, False, True]
     opened.close()
 
@@ -76,7 +76,7 @@ def test_an_open_generation_does_not_move(
         assert generation.vectors.take([0], columns=["text"])["text"].to_pylist() == [text]
         assert generation.lexicon.search(text, ACME, limit=2).ordinals.tolist() == [0]
         assert generation.signals.token_count.tolist() == [tokens, 0]
-        assert generation.graph.entities_of(0) == entities
+        assert generation.graph.entities_of(np.array([0])) == [tuple(entities)]
         assert len(generation.vectors.search(QUERY, ACME, limit=9)) == 2
     assert len(old.lexicon.search("second", ACME, limit=2)) == 0
     verify(folder_of(root, 1), known=set())

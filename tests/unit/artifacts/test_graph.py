@@ -85,7 +85,7 @@ def test_entities_are_looked_up_by_tenant_and_name(tmp_path: Path) -> None:
         *acme.tolist(),
     ]
     assert graph.entity_names(graph.entity_nodes("acme", ["zoë", "ann"])) == ["zoë", "ann"]
-    assert sorted(graph.entities_of(0)) == ["ann", "zoë"]
+    assert sorted(graph.entities_of(np.array([0, 1]))[0]) == ["ann", "zoë"]
     assert graph.entity_nodes("absent", ["ann"]).tolist() == graph.entity_nodes("acme", []).tolist() == []
     assert set(graph.to_networkx("other").nodes) == {1, *other.tolist()}
     assert not graph.to_networkx("absent").nodes
@@ -309,7 +309,7 @@ def test_an_empty_graph_can_be_written_and_read(tmp_path: Path) -> None:
     empty = snapshot(GraphBuilder.empty(), tmp_path / "none", memories=0)
     assert (empty.memories, empty.edge_count, empty.entity_nodes("acme", ["ann"]).tolist()) == (0, 0, [])
     bare = snapshot(GraphBuilder.load(tmp_path / "none"), tmp_path / "bare", memories=3)
-    assert (bare.degrees(np.arange(3)).tolist(), bare.entities_of(2)) == ([0, 0, 0], [])
+    assert (bare.degrees(np.arange(3)).tolist(), bare.entities_of(np.array([2, 0]))) == ([0, 0, 0], [(), ()])
 
 
 def test_statements_that_make_no_sense_are_refused(tmp_path: Path) -> None:
