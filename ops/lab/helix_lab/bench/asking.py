@@ -42,6 +42,8 @@ class Asked:
     stages: dict[str, list[float]] = field(default_factory=dict)
     hits: list[bool] = field(default_factory=list)
     without_embedding: list[float] = field(default_factory=list)
+    unanswered: int = 0
+    """Recalls that found every channel late or the service away; they count among no times."""
 
 
 def asked_texts(facts: Facts, count: int) -> list[tuple[str, str]]:
@@ -68,13 +70,17 @@ def ask(address: str, facts: Facts, queries: Sequence[tuple[str, str]]) -> Asked
     found = Asked()
     with RecallClient(address) as client:
         for text in facts.questions[1 : 1 + WARM_UP]:
-            client.recall(request_of(facts, text))
+            with contextlib.suppress(TemporaryError):
+                client.recall(request_of(facts, text))
         for text, item in queries:
             request = request_of(facts, text)
             started = time.perf_counter()
-            reply = client.recall(request)
-            milliseconds = (time.perf_counter() - started) * 1_000
-            _note(found, reply, milliseconds, item)
+            try:
+                reply = client.recall(request)
+            except TemporaryError:
+                found.unanswered += 1
+            else:
+                _note(found, reply, (time.perf_counter() - started) * 1_000, item)
     return found
 
 
@@ -95,6 +101,7 @@ def recall_section(asked: Asked) -> dict[str, Any]:
         "recall_ms": percentiles(asked.milliseconds),
         "stages_ms": {name: percentiles(times) for name, times in asked.stages.items()},
         "queries": len(asked.milliseconds),
+        "unanswered": asked.unanswered,
         "own": {
             "recall_at_10": round(statistics.fmean(asked.hits), 3) if asked.hits else None,
             "without_embedding_ms": percentiles(asked.without_embedding),
@@ -112,12 +119,11 @@ def saturate(
 ) -> dict[str, Any]:
     """Recalls a second when `callers` ask without a pause, and how long one takes then."""
     times: list[float] = []
-    refused = 0
+    failures = {"refused": 0, "unanswered": 0}
     lock = threading.Lock()
     ends = time.perf_counter() + seconds
 
     def call(offset: int) -> None:
-        nonlocal refused
         with RecallClient(address) as client:
             for text, _ in itertools.cycle([*queries[offset:], *queries[:offset]]):
                 started = time.perf_counter()
@@ -125,9 +131,9 @@ def saturate(
                     return
                 try:
                     client.recall(request_of(facts, text))
-                except OverloadedError:
+                except (OverloadedError, TemporaryError) as error:
                     with lock:
-                        refused += 1
+                        failures["refused" if isinstance(error, OverloadedError) else "unanswered"] += 1
                     continue
                 with lock:
                     times.append((time.perf_counter() - started) * 1_000)
@@ -137,7 +143,7 @@ def saturate(
     return {
         "callers": callers,
         "recalls_per_second": round(len(times) / seconds, 1),
-        "refused": refused,
+        **failures,
         **{f"{name}_ms": value for name, value in percentiles(times).items()},
     }
 

@@ -91,6 +91,8 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"query service: {', '.join(parts)}"
     if "start_s" in report:
         yield f"start to first answer: {report['start_s']} s"
+    if report.get("unanswered"):
+        yield f"unanswered: {report['unanswered']} recalls, every channel was late"
     if "dense_recall_at_100" in report:
         yield f"dense recall@100 against exact: {report['dense_recall_at_100']}"
     for name, reason in report.get("failed", {}).items():
