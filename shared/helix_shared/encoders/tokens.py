@@ -6,7 +6,8 @@ text is one call, and the truncation a tokenizer file brings along is replaced b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+SHORT: Final = 64
+COUNTED: Final = 8_192
+"""Counts of so many texts of at most so many characters are kept: citations and headings come again."""
 
 
 def clean_text(text: str) -> str:
@@ -35,6 +39,7 @@ class TextTokens:
     def __init__(self, cutting: Tokenizer, counting: Tokenizer) -> None:
         self._cutting = cutting
         self._counting = counting
+        self._count_short = lru_cache(COUNTED)(self._counted)
 
     @classmethod
     def load(cls, path: Path, *, max_tokens: int) -> Self:
@@ -56,6 +61,9 @@ class TextTokens:
 
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
+        return self._count_short(text) if len(text) <= SHORT else self._counted(text)
+
+    def _counted(self, text: str) -> int:
         return len(self._counting.encode(clean_text(text), add_special_tokens=False).ids)
 
     @property
