@@ -65,6 +65,12 @@ def rows_of_version(folder: Path) -> int:
     return int(open_table(folder).count_rows())
 
 
+async def open_for_search(folder: Path) -> lancedb.AsyncTable:
+    """The table of `open_table` for searches that are coroutines."""
+    connection = await lancedb.connect_async(str(folder))
+    return await connection.open_table(TABLE)
+
+
 def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
     """Columns of the rows with these memory ids, in any order."""
     names = list(columns)

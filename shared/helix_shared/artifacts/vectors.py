@@ -26,6 +26,7 @@ from helix_shared.artifacts.vector_index import (
     vector_index,
     worth_compacting,
 )
+from helix_shared.artifacts.vector_loop import answer_of
 from helix_shared.artifacts.vector_scan import (
     SCAN_COLUMN,
     SHORT_CANDIDATES,
@@ -42,6 +43,7 @@ from helix_shared.artifacts.vector_table import (
     RowMap,
     create_table,
     link_version,
+    open_for_search,
     open_table,
     rows_of_ids,
 )
@@ -178,6 +180,7 @@ class VectorReader:
             CorruptArtifactError: there is no table that can be read.
         """
         self._table = open_table(folder)
+        self._searched = answer_of(open_for_search(folder))
         self._schema: pa.Schema = self._table.schema
         self._cosines = cosines
         # Without the whole vectors at hand, short ones would be all there is to order by.
@@ -232,22 +235,34 @@ class VectorReader:
         query = _unit(vector, self.dimensions)
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
-        short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
-        sought = shortened(query, short)
-        search = self._table.search(sought, vector_column_name=self._column).distance_type("cosine")
-        if selection is not None:
-            search = search.where(filter_sql(selection), prefilter=True)
-        search = search.select(["_distance"]).with_row_id(True)  # noqa: FBT003 - LanceDB's signature
         depth = max(limit, self.candidates(limit) if candidates is None else candidates)
+        refine = math.ceil(depth / limit) if self._cosines is None else None
+        asked = depth if refine is None else limit
+        found = answer_of(self._nearest(query, selection, asked, nprobes, refine))
+        ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
+        if self._cosines is None:
+            return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
+        return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
+
+    async def _nearest(
+        self,
+        query: NDArray[np.float32],
+        selection: Selection | None,
+        limit: int,
+        nprobes: int | None,
+        refine: int | None,
+    ) -> pa.Table:
+        """Row ids and distances, as the engine finds them."""
+        short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
+        search = self._searched.query().nearest_to(shortened(query, short)).column(self._column)
+        search = search.distance_type("cosine").select(["_distance"]).with_row_id().limit(limit)
+        if selection is not None:
+            # filters before it searches, unless told otherwise
+            search = search.where(filter_sql(selection))
         if self._index is not None:
             search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
-        if self._cosines is None:
-            search = search if self._index is None else search.refine_factor(math.ceil(depth / limit))
-            found = search.limit(limit).to_arrow()
-            ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
-            return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
-        ordinals = self._rows.ordinals(search.limit(depth).to_arrow()["_rowid"].to_numpy())
-        return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
+            search = search if refine is None else search.refine_factor(refine)
+        return await search.to_arrow()
 
     def candidates(self, limit: int) -> int:
         """How many neighbours are ordered again by whole vectors for the best `limit`."""
