@@ -82,6 +82,21 @@ def test_no_channel_at_all_is_an_error(lanes: dict[str, ThreadPoolExecutor]) -> 
         retrieve({DENSE: fails, LEXICAL: fails}, lanes=lanes, deadline_seconds=5)
 
 
+def test_while_nobody_answers_the_first_late_one_is_waited_for(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """One fails, one takes twice its deadline: its answer counts; with a third in time it would not."""
+
+    def fails() -> Hits:
+        raise ValueError
+
+    def late() -> Hits:
+        time.sleep(0.2)
+        return hits(3.0)
+
+    found = retrieve({DENSE: fails, LEXICAL: late}, lanes=lanes, deadline_seconds=0.1)
+    assert [ranking.channel for ranking in found.rankings] == [LEXICAL]
+    assert found.degraded == (DENSE,)
+
+
 def test_a_clear_lead_is_measured_on_the_normalised_score() -> None:
     """Normalised is s / (s + 5): 20 is .8, 5 is .5 -> lead .3 holds; 5.1 leads too little, 19 is too weak."""
     assert LEAD.holds(hits(20.0, 5.0))

@@ -6,10 +6,10 @@ themselves stand in `helix_query.channels`; stage 4 fuses what they found.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_query.pool import LEXICAL, Ranking, Retrieved
 from helix_shared.artifacts.ranking import Hits
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
 Search = Callable[[], Hits]
+PATIENCE: Final = 3
+"""Further channel deadlines that a recall without any answer waits for one."""
 
 _log = logger(__name__)
 
@@ -63,7 +65,8 @@ def retrieve(
 ) -> Retrieved:
     """What the channels find, in the order of `searches`, then of `further`.
 
-    At most `deadline_seconds` for each. With `clear_lead` the lexical channel goes first and may make
+    At most `deadline_seconds` for each; while none has answered, `PATIENCE` times as long for the first that
+    does: late is better than nothing. With `clear_lead` the lexical channel goes first and may make
     the others unnecessary.
 
     Raises:
@@ -85,7 +88,7 @@ def retrieve(
         if (hits := found[channel, query]) is not None
     )
     if not rankings:
-        raise TemporaryError(f"no channel answered in {deadline_seconds} seconds; try again")
+        raise TemporaryError(f"no channel answered in {deadline_seconds * (1 + PATIENCE)} seconds; try again")
     missing = dict.fromkeys(channel for channel, query in order if found[channel, query] is None)
     return Retrieved(rankings, degraded=tuple(missing))
 
@@ -100,16 +103,22 @@ def _jobs(searches: Mapping[str, Search], further: Sequence[Further] = ()) -> di
 def _ask(
     jobs: Mapping[tuple[str, str], Search], *, lanes: Mapping[str, Executor], deadline_seconds: float
 ) -> dict[tuple[str, str], Hits | None]:
-    deadline = time.monotonic() + deadline_seconds
     started = {job: lanes[job[0]].submit(search) for job, search in jobs.items()}
-    return {job: _await(job[0], future, deadline=deadline) for job, future in started.items()}
+    late = wait(started.values(), timeout=deadline_seconds).not_done
+    if late and not any(_answered(future) for future in started.values()):
+        wait(late, timeout=deadline_seconds * PATIENCE, return_when=FIRST_COMPLETED)
+    return {job: _found(job[0], future) for job, future in started.items()}
 
 
-def _await(name: str, future: Future[Hits], *, deadline: float) -> Hits | None:
-    try:
-        return future.result(timeout=max(0.0, deadline - time.monotonic()))
-    except BaseException as error:  # noqa: BLE001 a panic of a Rust engine is a BaseException
-        future.cancel()
-        # The message may quote the query; the kind of error says enough.
-        _log.warning("channel_missing", channel=name, error=type(error).__name__)
-        return None
+def _answered(future: Future[Hits]) -> bool:
+    return future.done() and future.exception() is None
+
+
+def _found(name: str, future: Future[Hits]) -> Hits | None:
+    if _answered(future):
+        return future.result()
+    # The message may quote the query; the kind of error says enough.
+    error = future.exception() if future.done() else TimeoutError()
+    future.cancel()
+    _log.warning("channel_missing", channel=name, error=type(error).__name__)
+    return None
