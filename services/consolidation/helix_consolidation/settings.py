@@ -23,6 +23,12 @@ class ConsolidationSettings(BrokerSettings):
         1.0, ge=0, le=600, description="least time between two generations"
     )
     batch_messages: int = Field(256, ge=1, le=4_096, description="messages applied at once")
+    apply_interval_seconds: float = Field(
+        0.25,
+        ge=0,
+        le=5,
+        description="least time between two batches, unless one is full: small ones are dear",
+    )
     collect_seconds: float = Field(0.1, gt=0.01, le=5, description="longest wait for a batch to fill")
     held_messages: int = Field(
         8_192, ge=1, le=32_768, description="messages of one stream held until their generation is out"

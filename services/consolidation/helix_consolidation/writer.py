@@ -76,6 +76,7 @@ class Writer:
         self._unpublished = Outcome()
         self._is_dirty = False
         self._answering: asyncio.Task[None] | None = None
+        self._applying = Due(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
         self._publishing = Due(settings.publish_interval_seconds, now - settings.publish_interval_seconds)
         self._sweeping = Due(settings.sweep_seconds, now - settings.sweep_seconds)
         self._gaps = Due(settings.gap_seconds, now)
@@ -106,7 +107,15 @@ class Writer:
             self._arrived.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._arrived.wait(), TICK_SECONDS)
+        if not self._is_application_due():
+            await asyncio.sleep(TICK_SECONDS)
+            return []
         return [m for inbox in self._inboxes for m in inbox.take(self._settings.batch_messages)]
+
+    def _is_application_due(self) -> bool:
+        """Not at once for every message: a batch of a few costs the stores as much as one of a hundred."""
+        full = any(inbox.waiting >= self._settings.batch_messages for inbox in self._inboxes)
+        return full or self._applying.is_due(time.monotonic())
 
     async def _apply(self, messages: list[Msg]) -> None:
         if not messages:
@@ -121,6 +130,7 @@ class Writer:
         self._unpublished.done += outcome.done
         self._unpublished.dead += outcome.dead
         self._is_dirty = self._is_dirty or bool(outcome.done or outcome.dead)
+        self._applying.last = time.monotonic()
         self._release([message for message, _ in outcome.postponed])
         await postpone(outcome.postponed)
 
