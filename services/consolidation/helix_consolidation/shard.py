@@ -143,10 +143,15 @@ class Shard:
 
     def tidy(self) -> bool:
         """Use a quiet moment for what the next searches gain from; tell whether there is news to publish."""
-        if not self._is_untidy or self._live is None:
+        if self._live is None:
             return False
-        self._is_untidy = False
-        return self._live.vectors.maintain(resting=True)
+        vectors = self._live.vectors
+        if vectors.is_maintained:
+            return vectors.finish_maintenance()
+        if self._is_untidy:
+            self._is_untidy = False
+            vectors.begin_maintenance(resting=True)
+        return False
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
@@ -194,5 +199,7 @@ class Shard:
         if self._erased:
             live.vectors.maintain(force=True)
             live.fold_graph_now()
-        elif number % self._maintain_every == self._maintain_every - 1:
-            live.vectors.maintain()
+            return
+        live.vectors.finish_maintenance()
+        if number % self._maintain_every == self._maintain_every - 1:
+            live.vectors.begin_maintenance()

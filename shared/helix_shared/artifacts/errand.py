@@ -31,9 +31,16 @@ class Errand(Generic[T]):
         # a daemon: the process may end without waiting for it, nothing refers to its result yet
         threading.Thread(target=_run, args=(work, future), name="errand", daemon=True).start()
 
-    def drop(self) -> None:
-        """Never mind what is under way."""
-        self._under_way = None
+    @property
+    def is_under_way(self) -> bool:
+        """Whether there is a result that nobody asked for yet, or will be."""
+        return self._under_way is not None
+
+    def drop(self, *, tidy_up: Callable[[], None]) -> None:
+        """Never mind what is under way; its thread calls `tidy_up` when it is done, to remove its traces."""
+        future, self._under_way = self._under_way, None
+        if future is not None:
+            future.add_done_callback(lambda _: tidy_up())
 
     def finished(self, *, wait: bool = False) -> T | None:
         """The result, once; None while there is none. With `wait` it is waited for.

@@ -93,7 +93,8 @@ class Live:
 
     def fold_graph_now(self) -> None:
         """Write the graph anew at once, so that no byte of what was removed is left."""
-        self.folding.drop()
+        dropped = self.folder / f"{_FOLD}{self.folds}"
+        self.folding.drop(tidy_up=lambda: shutil.rmtree(dropped, ignore_errors=True))
         home = self._next_home()
         self._move_graph(lambda: self.graph.fold(home, memories=self.signals.count))
 
@@ -108,5 +109,5 @@ class Live:
             shutil.rmtree(old)
 
     def close(self) -> None:
-        """Release the lexicon's lock; what is not committed there is dropped."""
+        """Release the lexicon's lock; what is not committed or still at work beside is dropped."""
         self.lexicon.close()

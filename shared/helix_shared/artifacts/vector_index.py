@@ -107,16 +107,24 @@ def unindexed_rows(table: Any) -> int:
     return int(table.count_rows() if index is None else table.index_stats(index.name).num_unindexed_rows)
 
 
-def build_indices(table: Any, rows: int, *, scan: Scan = "auto") -> bool:
-    """Build the indices a table of `rows` should have and lacks; tell whether there were any."""
+def lacks_indices(table: Any, rows: int, *, scan: Scan = "auto") -> bool:
+    """Tell whether a table of `rows` should have indices that it lacks."""
     if rows <= INDEX_ROWS:
         return False
     present = _index_names(table)
-    missing = [column for column in _SCALAR_INDICES if f"{column}_idx" not in present]
-    for column in missing:
+    return bool(_missing(present)) or not _serves(_vector_indices(present), wanted_index(rows, scan=scan))
+
+
+def build_indices(table: Any, rows: int, *, scan: Scan = "auto") -> None:
+    """Build the indices a table of `rows` should have and lacks."""
+    if rows <= INDEX_ROWS:
+        return
+    present = _index_names(table)
+    for column in _missing(present):
         table.create_index(column, config=_SCALAR_INDICES[column](), name=f"{column}_idx")
-    wanted = wanted_index(rows, scan=scan)
-    return _build_vector_index(table, wanted, _vector_indices(present)) or bool(missing)
+    wanted, built = wanted_index(rows, scan=scan), _vector_indices(present)
+    if not _serves(built, wanted):
+        _build_vector_index(table, wanted, built)
 
 
 def wanted_index(rows: int, *, scan: Scan = "auto") -> VectorIndex:
@@ -141,10 +149,16 @@ def worth_compacting(table: Any, rows: int, *, resting: bool) -> bool:
     return has_vector_index(table) and unindexed_rows(table) > TAIL_ROWS
 
 
-def _build_vector_index(table: Any, wanted: VectorIndex, built: list[VectorIndex]) -> bool:
+def _missing(present: set[str]) -> list[str]:
+    return [column for column in _SCALAR_INDICES if f"{column}_idx" not in present]
+
+
+def _serves(built: list[VectorIndex], wanted: VectorIndex) -> bool:
     alike = [index.partitions for index in built if index.scan == wanted.scan]
-    if alike and max(alike) * RETRAIN_GROWTH > wanted.partitions:
-        return False
+    return bool(alike) and max(alike) * RETRAIN_GROWTH > wanted.partitions
+
+
+def _build_vector_index(table: Any, wanted: VectorIndex, built: list[VectorIndex]) -> None:
     kind = IvfRq if wanted.scan == "binary" else IvfSq
     config = kind(
         distance_type="cosine",
@@ -155,7 +169,6 @@ def _build_vector_index(table: Any, wanted: VectorIndex, built: list[VectorIndex
     table.create_index(scanned_column(table.schema), config=config, name=wanted.name)
     for index in built:
         table.drop_index(index.name)
-    return True
 
 
 def _index_names(table: Any) -> set[str]:

@@ -1,9 +1,7 @@
-"""LanceDB's table as files and row ids: what `vectors` needs below its two classes."""
+"""LanceDB's table as rows and row ids: what `vectors` needs below its two classes."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from helix_shared.artifacts.growing import Growing
 from helix_shared.artifacts.records import record_schema
+from helix_shared.artifacts.vector_files import TABLE, TABLE_FOLDER
 from helix_shared.artifacts.vector_filter import ids_sql
 from helix_shared.artifacts.vector_scan import with_scan_column
 from helix_shared.errors import CorruptArtifactError
@@ -23,13 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-TABLE: Final = "memories"
-TABLE_FOLDER: Final = f"{TABLE}.lance"
 NONE: Final = -1
 _COMPARED: Final = 8
 """Rows looked at to tell whether a map still holds."""
-
-_LINKED: Final = ("data", "_deletions", "_indices")
 
 
 def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
@@ -80,21 +75,6 @@ def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -
     return found.to_arrow()
 
 
-def link_version(source: Path, target: Path) -> None:
-    """Hard-link the newest version of the table in folder `source` into folder `target`.
-
-    Every data file is immutable. Transactions and the hint at the newest version are left out: they
-    only save a writer work.
-    """
-    source, target = source / TABLE_FOLDER, target / TABLE_FOLDER
-    for name in _LINKED:
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, copy_function=os.link)
-    (target / "_versions").mkdir(parents=True)
-    newest = _newest_manifest(source / "_versions")
-    (target / "_versions" / newest.name).hardlink_to(newest)
-
-
 @dataclass(frozen=True, slots=True)
 class RowMap:
     """LanceDB's row ids of one version, and the ordinals they stand for, both ways.
@@ -143,8 +123,3 @@ class RowMap:
 def _with(column: Growing, places: NDArray[np.int64], values: NDArray[np.int64]) -> Growing:
     size = max(column.size, int(places.max(initial=-1)) + 1)
     return column.with_values(places, values, size=size, fill=NONE)
-
-
-def _newest_manifest(versions: Path) -> Path:
-    # Names are 2^64 - 1 - version, padded, so the newest comes first.
-    return min(path for path in versions.iterdir() if path.suffix == ".manifest")

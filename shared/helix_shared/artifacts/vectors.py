@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 
+from helix_shared.artifacts.errand import Errand
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.records import conforming, record_schema
 from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.vector_files import (
+    TABLE_FOLDER,
+    has_deletions,
+    link_version,
+    remove_superseded,
+)
 from helix_shared.artifacts.vector_filter import filter_sql, ordinals_sql
 from helix_shared.artifacts.vector_index import (
     VectorIndex,
     build_indices,
+    lacks_indices,
     unindexed_rows,
     vector_index,
     worth_compacting,
@@ -39,16 +47,15 @@ from helix_shared.artifacts.vector_scan import (
 )
 from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vector_table import (
-    TABLE_FOLDER,
     RowMap,
     create_table,
-    link_version,
     open_for_search,
     open_table,
     rows_of_ids,
 )
 from helix_shared.artifacts.versions import Versions
 from helix_shared.errors import InvalidInputError
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +69,15 @@ __all__ = ["MAX_LIMIT", "TABLE_FOLDER", "Cosines", "VectorReader", "VectorWriter
 MAX_LIMIT: Final = 10_000
 _BATCH_ROWS: Final = 8_192
 
-# Zero warns that other processes would lose their version; there are none on the live table.
-_AT_ONCE: Final = timedelta(milliseconds=1)
+# `optimize` removes versions after a week by default; here `remove_superseded` does, when nothing writes.
+_NEVER: Final = timedelta(days=36_500)
+
+_PURGE_PARTS: Final = 8
+"""Compaction rewrites a fragment from a tenth of deleted rows on; an eighth is more."""
+
+_LANCE_ERRORS: Final = (ValueError, RuntimeError, OSError)
+
+_log = logger(__name__)
 
 
 class Cosines(Protocol):
@@ -81,6 +95,7 @@ class VectorWriter:
         self._table = table
         self._schema: pa.Schema = table.schema
         self._form = form
+        self._maintenance: Errand[bool] = Errand()
 
     @classmethod
     def create(cls, folder: Path, dimensions: int, *, form: VectorForm = DEFAULT_FORM) -> Self:
@@ -147,21 +162,70 @@ class VectorWriter:
         return self._table.search().select(list(columns)).limit(max(self.count, 1)).to_arrow()
 
     def maintain(self, *, force: bool = False, resting: bool = False) -> bool:
-        """Compact, fold new rows into the indices and remove old versions when that pays.
+        """Compact, fold new rows into the indices and remove old versions at once, when that pays.
 
         Builds the indices once the table is large, which takes a while for a million rows. With
         `force` the bytes of deleted rows are gone afterwards; `resting` says that nothing else is due,
         so that more pays. Tells whether anything was done.
         """
-        built = build_indices(self._table, self.count, scan=self._form.scan)
-        if not (force or built or worth_compacting(self._table, self.count, resting=resting)):
+        self.finish_maintenance(wait=True)
+        if not (force or self._pays(resting=resting)):
             return False
-        self._table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
+        _improve(self._table, form=self._form)
+        if force:
+            self._purge()
+        remove_superseded(self._folder)
         return True
+
+    def begin_maintenance(self, *, resting: bool = False) -> None:
+        """Let a thread do what `maintain` does, when that pays; meanwhile the table is written and linked."""
+        if not self._maintenance.is_under_way and self._pays(resting=resting):
+            # A handle of its own: versions that both write follow each other by Lance's rules of conflict.
+            self._maintenance.start(lambda: _improve(open_table(self._folder), form=self._form))
+
+    @property
+    def is_maintained(self) -> bool:
+        """Whether maintenance was begun and not finished yet."""
+        return self._maintenance.is_under_way
+
+    def finish_maintenance(self, *, wait: bool = False) -> bool:
+        """Go on from what was begun if it is done; with `wait` when it is. Tells whether it was.
+
+        Old versions are removed here, where nothing else writes.
+        """
+        try:
+            if not self._maintenance.finished(wait=wait):
+                return False
+        except _LANCE_ERRORS as error:
+            # A conflict with what was written meanwhile: the table is as it was, and it is tried again.
+            _log.warning("vector table not improved", reason=str(error))
+        self._table.checkout_latest()
+        remove_superseded(self._folder)
+        return True
+
+    def _pays(self, *, resting: bool) -> bool:
+        rows = self.count
+        return lacks_indices(self._table, rows, scan=self._form.scan) or worth_compacting(
+            self._table, rows, resting=resting
+        )
+
+    def _purge(self) -> None:
+        """Compaction leaves deleted rows where they are few, so others are moved out from beside them."""
+        for part in range(_PURGE_PARTS):
+            if not has_deletions(self._folder):
+                return
+            self._table.update(where=f"ordinal % {_PURGE_PARTS} = {part}", values_sql={"ordinal": "ordinal"})
+            self._table.optimize(cleanup_older_than=_NEVER)
 
     def link_into(self, folder: Path) -> None:
         """Hard-link the current version into `folder`, which then holds a table of its own."""
         link_version(self._folder, folder)
+
+
+def _improve(table: Any, *, form: VectorForm) -> bool:
+    build_indices(table, int(table.count_rows()), scan=form.scan)
+    table.optimize(cleanup_older_than=_NEVER)
+    return True
 
 
 class VectorReader:
