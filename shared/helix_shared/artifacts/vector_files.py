@@ -133,6 +133,8 @@ def _files_of_index(table: Path, metadata: memoryview) -> Iterator[Path]:
 
 def _message_at(body: memoryview, position: int) -> memoryview:
     size = int.from_bytes(body[position : position + 4], "little")
+    if position + 4 + size > len(body) - _TRAILER_BYTES:
+        raise ValueError(f"message at {position} does not fit its file")
     return body[position + 4 : position + 4 + size]
 
 

@@ -52,6 +52,9 @@ A search opens every fragment (128 of them: 24 ms where one takes 7), but compac
 files, so the larger the table the rarer it must be.
 """
 
+OVERDUE: Final = 2
+"""Compaction that changes of old rows preempted is forced when this many times as much has come together."""
+
 RESTING_ROWS: Final = 50_000
 """Up to here a table at rest is made one fragment again: a second of work nobody waits for."""
 
@@ -139,14 +142,18 @@ def has_vector_index(table: Any) -> bool:
     return vector_index(table) is not None
 
 
-def worth_compacting(table: Any, rows: int, *, resting: bool) -> bool:
-    """Tell whether scans have become slow enough to rewrite files for; `resting`: nothing else is due."""
+def worth_compacting(table: Any, rows: int, *, resting: bool, patience: int = 1) -> bool:
+    """Tell whether scans have become slow enough to rewrite files for; `resting`: nothing else is due.
+
+    With `patience` only when there is that many times as much to compact.
+    """
     fragments = int(table.stats()["fragment_stats"]["num_fragments"])
-    if fragments >= min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT)):
+    most = min(MOST_FRAGMENTS, max(FEWEST_FRAGMENTS, rows // ROWS_PER_FRAGMENT))
+    if fragments >= patience * most:
         return True
     if resting and fragments > 1 and rows <= RESTING_ROWS:
         return True
-    return has_vector_index(table) and unindexed_rows(table) > TAIL_ROWS
+    return has_vector_index(table) and unindexed_rows(table) > patience * TAIL_ROWS
 
 
 def _missing(present: set[str]) -> list[str]:

@@ -27,6 +27,7 @@ from helix_shared.artifacts.vector_files import (
 )
 from helix_shared.artifacts.vector_filter import filter_sql, ordinals_sql
 from helix_shared.artifacts.vector_index import (
+    OVERDUE,
     VectorIndex,
     build_indices,
     lacks_indices,
@@ -96,6 +97,7 @@ class VectorWriter:
         self._schema: pa.Schema = table.schema
         self._form = form
         self._maintenance: Errand[bool] = Errand()
+        self._preempted = False
 
     @classmethod
     def create(cls, folder: Path, dimensions: int, *, form: VectorForm = DEFAULT_FORM) -> Self:
@@ -174,14 +176,22 @@ class VectorWriter:
         _improve(self._table, form=self._form)
         if force:
             self._purge()
+        self._preempted = False
         remove_superseded(self._folder)
         return True
 
     def begin_maintenance(self, *, resting: bool = False) -> None:
-        """Let a thread do what `maintain` does, when that pays; meanwhile the table is written and linked."""
-        if not self._maintenance.is_under_way and self._pays(resting=resting):
+        """Let a thread do what `maintain` does, when that pays; meanwhile the table is written and linked.
+
+        Changes of old rows preempt it. Then it waits for a table at rest, or is done at once when overdue.
+        """
+        if self._maintenance.is_under_way or not self._pays(resting=resting):
+            return
+        if resting or not self._preempted:
             # A handle of its own: versions that both write follow each other by Lance's rules of conflict.
             self._maintenance.start(lambda: _improve(open_table(self._folder), form=self._form))
+        elif worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
+            self.maintain()
 
     @property
     def is_maintained(self) -> bool:
@@ -196,9 +206,11 @@ class VectorWriter:
         try:
             if not self._maintenance.finished(wait=wait):
                 return False
+            self._preempted = False
         except _LANCE_ERRORS as error:
-            # A conflict with what was written meanwhile: the table is as it was, and it is tried again.
-            _log.warning("vector table not improved", reason=str(error))
+            # A conflict with what was written meanwhile: the table holds the same rows as it did.
+            self._preempted = True
+            _log.warning("vector table not compacted", reason=str(error))
         self._table.checkout_latest()
         remove_superseded(self._folder)
         return True
