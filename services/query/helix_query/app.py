@@ -12,6 +12,7 @@ from pathlib import Path
 from helix_query.handlers import RecallHandlers
 from helix_query.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.profile_files import load_profiles
+from helix_query.receipt import receipt_path
 from helix_query.server import RecallServer
 from helix_query.serving import SERVICE, Serving
 from helix_query.settings import QuerySettings
@@ -33,13 +34,15 @@ class App:
             await self._serve(Path(scratch))
 
     async def _serve(self, scratch: Path) -> None:
+        data = self.settings.data_dir
         serving = Serving(
-            self.settings.data_dir,
+            data,
             self.settings.models_dir,
             scratch=scratch,
             profile=self.profiles[DEFAULT_PROFILE],
             encoder_threads=self.settings.encoder_threads,
             poll_seconds=self.settings.poll_seconds,
+            receipt=receipt_path(self.settings.cache_dir, data) if self.settings.trust_receipt else None,
         )
         handlers = RecallHandlers(serving, self.profiles, self.settings)
         server = RecallServer(handlers, self.settings)

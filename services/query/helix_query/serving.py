@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from helix_query.progress import Progress
+from helix_query.receipt import read_receipt, write_receipt
 from helix_query.warm import warm
 from helix_shared.artifacts import generation as generations
 from helix_shared.artifacts.manifest import Manifest
@@ -61,7 +62,9 @@ class Serving:
         profile: RankingProfile,
         encoder_threads: int = 1,
         poll_seconds: float = 0.25,
+        receipt: Path | None = None,
     ) -> None:
+        """Nothing serves yet; with `receipt`, files are not read again that it says were verified."""
         self._root = root
         self._models = models
         self._scratch = scratch
@@ -72,7 +75,8 @@ class Serving:
         self._on_serving: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._holder: _Holder | None = None
-        self._verified: set[tuple[str, str]] = set()
+        self._receipt = receipt
+        self._verified = set() if receipt is None else read_receipt(receipt)
         self._refused: dict[int, float] = {}
         self._waiting: tuple[int, str] | None = None
         self._stop = threading.Event()
@@ -160,7 +164,7 @@ class Serving:
                 f"generation {number} has epoch {manifest.epoch}, before the one served"
             )
         encoder = self._encoder_for(manifest, previous)
-        generations.verify(folder, known=self._verified)
+        self._verify(folder, beside=previous is not None)
         generation = generations.Generation.open(
             self._root,
             number,
@@ -176,6 +180,17 @@ class Serving:
         except BaseException:
             generation.close()
             raise
+
+    def _verify(self, folder: Path, *, beside: bool) -> None:
+        before = set(self._verified)
+        generations.verify(folder, known=self._verified, beside=beside)
+        if (
+            self._receipt is not None
+            and self._verified != before
+            and not write_receipt(self._receipt, self._verified)
+        ):
+            # Said once: the folder will not become writable.
+            self._receipt = None
 
     def _encoder_for(self, manifest: Manifest, previous: Served | None) -> Encoder:
         """The installed model that made the generation's vectors, and no other."""

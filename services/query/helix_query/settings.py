@@ -32,6 +32,13 @@ class QuerySettings(ServiceSettings):
     models_dir: Path = Field(
         default_factory=lambda: helix_home() / "models", description="folder of installed models"
     )
+    cache_dir: Path = Field(
+        default_factory=lambda: helix_home() / "cache", description="folder of the receipt of verified files"
+    )
+    trust_receipt: bool = Field(
+        default=True,
+        description="files verified before and not written since are not hashed at a start; false: all are",
+    )
     profiles_dir: Path | None = Field(None, description="folder of further ranking profiles (*.toml)")
     listen: str = Field(
         "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port; there is no authentication"

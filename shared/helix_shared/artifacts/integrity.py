@@ -65,11 +65,11 @@ def settled(folder: Path) -> dict[str, str]:
     return {_identity(path): _settled(path) for path in list(_files(folder))}
 
 
-def verify(folder: Path, *, known: set[tuple[str, str]]) -> Manifest:
+def verify(folder: Path, *, known: set[tuple[str, str]], beside: bool = False) -> Manifest:
     """Check that a generation's folder holds the files of its manifest, byte for byte, and no others.
 
     `known` are files verified before (identity, sha256), which are not read again; afterwards it
-    holds the files of this generation.
+    holds the files of this generation. One core reads if it is done `beside` other work, else all.
 
     Raises:
         CorruptArtifactError: another format, or a file is missing, unexpected, linked or damaged.
@@ -82,8 +82,7 @@ def verify(folder: Path, *, known: set[tuple[str, str]]) -> Manifest:
     if present != named or len(named) != len(manifest.files):
         missing, extra = sorted(named - present)[:3], sorted(present - named)[:3]
         raise CorruptArtifactError(f"generation has other files: {folder}: missing {missing}, extra {extra}")
-    # The whole of a first generation is read by all cores; later ones bring little, beside the serving.
-    with ThreadPoolExecutor(1 if known else os.cpu_count()) as pool:
+    with ThreadPoolExecutor(1 if beside else os.cpu_count()) as pool:
         largest_first = sorted(manifest.files, key=lambda entry: -entry.size)
         checked = set(pool.map(lambda entry: _checked(folder, entry, known), largest_first))
     known.clear()

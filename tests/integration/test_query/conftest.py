@@ -209,6 +209,7 @@ def start_service(root: Path, models: Path, log: Path, **settings: str) -> Servi
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HELIX_")}
     environment |= {
         "HELIX_QUERY_DATA_DIR": str(root),
+        "HELIX_QUERY_CACHE_DIR": str(root / "cache"),
         "HELIX_QUERY_MODELS_DIR": str(models),
         "HELIX_QUERY_LISTEN": address,
         "HELIX_QUERY_POLL_SECONDS": "0.05",

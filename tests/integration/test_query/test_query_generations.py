@@ -242,3 +242,45 @@ def test_a_wrong_setting_stops_the_start(tmp_path: Path, name: str, value: str) 
     )
     assert ended.returncode == 78
     assert (value if value == "/absent" else name) in ended.stderr.decode()
+
+
+def rewrite(path: Path, *, later: bool) -> None:
+    """Flip a bit in place: same inode, same size; the time of change as before, or later."""
+    status = path.stat()
+    with path.open("r+b") as target:
+        body = bytearray(target.read())
+        body[len(body) // 2] ^= 1
+        target.seek(0)
+        target.write(body)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + int(later)))
+
+
+def test_a_restart_reads_only_files_written_since_they_were_verified(
+    corpus: Any, models_dir: Path, tmp_path: Path
+) -> None:
+    """By receipt a file of the same identity is not read, and only such; without one all are."""
+    receipt = tmp_path / "cache" / "verified.json"
+
+    def serves_after_start(at: Path | None) -> bool:
+        serving = Serving(
+            corpus.root, models_dir, scratch=tmp_path / "s", profile=load_profiles()["helix"], receipt=at
+        )
+        try:
+            return serving.refresh()
+        finally:
+            serving.close()
+
+    corpus.add([marker(1)])
+    corpus.publish()
+    assert serves_after_start(receipt)
+    state = folder_of(corpus.root, 1) / "lexicon" / ".managed.json"
+    rewrite(state, later=False)
+    assert serves_after_start(receipt)
+    assert not serves_after_start(None)
+    damaged = receipt.read_bytes()[:-3]
+    receipt.write_bytes(damaged)
+    assert not serves_after_start(receipt)
+    rewrite(state, later=False)
+    assert serves_after_start(receipt)
+    rewrite(state, later=True)
+    assert not serves_after_start(receipt)

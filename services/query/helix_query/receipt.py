@@ -1,0 +1,64 @@
+"""Which files this machine's query service verified before, so that a restart hashes only new ones.
+
+A file is known by device, inode, size and time of change, and vouched for under one checksum alone:
+what was written since, or replaced, is read again. The time of the inode (ctime) does not count: every
+publish links shared files, which changes it. A receipt that is missing, damaged or cannot be written
+only costs time. `serving` reads it at the start and writes it with every generation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME_DIGITS: Final = 16
+
+_log = logger(__name__)
+
+
+class _Receipt(BaseModel):
+    """The file; `verified` gives the checksum of an identity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format_version: Literal[1]
+    verified: dict[str, Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]]
+
+
+def receipt_path(cache: Path, data: Path) -> Path:
+    """Where the receipt of a data folder lies in the cache folder."""
+    name = hashlib.sha256(os.fsencode(data.absolute())).hexdigest()[:_NAME_DIGITS]
+    return cache / f"verified-{name}.json"
+
+
+def read_receipt(path: Path) -> set[tuple[str, str]]:
+    """Identities and checksums for `generation.verify`; none if there is no receipt that can be read."""
+    try:
+        return set(_Receipt.model_validate_json(path.read_bytes()).verified.items())
+    except FileNotFoundError:
+        return set()
+    except (OSError, ValidationError) as error:
+        _log.warning("receipt_ignored", path=str(path), error=type(error).__name__)
+        return set()
+
+
+def write_receipt(path: Path, verified: set[tuple[str, str]]) -> bool:
+    """Replace the receipt in one step; tell whether that was possible."""
+    body = _Receipt(format_version=1, verified=dict(verified)).model_dump_json().encode()
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(body)
+        unfinished.replace(path)
+    except OSError as error:
+        _log.warning("receipt_not_written", path=str(path), error=str(error))
+        return False
+    return True
