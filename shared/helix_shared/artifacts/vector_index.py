@@ -130,6 +130,12 @@ def build_indices(table: Any, rows: int, *, scan: Scan = "auto") -> None:
         _build_vector_index(table, wanted, built)
 
 
+def rebuild_scalar_indices(table: Any) -> None:
+    """Build the indices of ids, times and scopes anew: folding keeps the values of deleted rows in them."""
+    for column in set(_SCALAR_INDICES).difference(_missing(_index_names(table))):
+        table.create_index(column, config=_SCALAR_INDICES[column](), name=f"{column}_idx", replace=True)
+
+
 def wanted_index(rows: int, *, scan: Scan = "auto") -> VectorIndex:
     """The index a table of `rows` is best served by, of the kind `scan`."""
     if scan == "auto":

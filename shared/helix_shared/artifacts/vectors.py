@@ -31,6 +31,7 @@ from helix_shared.artifacts.vector_index import (
     VectorIndex,
     build_indices,
     lacks_indices,
+    rebuild_scalar_indices,
     unindexed_rows,
     vector_index,
     worth_compacting,
@@ -225,9 +226,10 @@ class VectorWriter:
         """Compaction leaves deleted rows where they are few, so others are moved out from beside them."""
         for part in range(_PURGE_PARTS):
             if not has_deletions(self._folder):
-                return
+                break
             self._table.update(where=f"ordinal % {_PURGE_PARTS} = {part}", values_sql={"ordinal": "ordinal"})
             self._table.optimize(cleanup_older_than=_NEVER)
+        rebuild_scalar_indices(self._table)
 
     def link_into(self, folder: Path) -> None:
         """Hard-link the current version into `folder`, which then holds a table of its own."""

@@ -118,6 +118,26 @@ def test_one_deleted_row_of_many_leaves_no_byte_when_forced(tmp_path: Path, reco
     assert sorted(texts(writer.scan(["ordinal", "text"]))) == [row for row in range(300) if row != 50]
 
 
+def test_an_erased_id_is_in_no_index_either(tmp_path: Path, records: Records) -> None:
+    """Folding an index keeps the values of rows that were deleted."""
+    writer = VectorWriter.create(tmp_path, 8)
+    writer.upsert(records([{} for _ in range(vector_index.INDEX_ROWS + 1)]))
+    secret = bytes(range(60, 92)).decode()
+    writer.upsert(records([{"ordinal": 5_000, "memory_id": secret}]))
+    writer.maintain(force=True)
+    table = tmp_path / TABLE
+
+    def holders() -> set[str]:
+        found = [path for path in table.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+        return {path.relative_to(table).parts[0] for path in found}
+
+    assert "_indices" in holders()
+    writer.delete([5_000])
+    writer.maintain(force=True)
+    assert holders() == set()
+    assert writer.find(["0" * 32])["ordinal"].to_pylist() == [0]
+
+
 def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
