@@ -133,6 +133,12 @@ class LexiconWriter:
         self._index.reload()
         return _memories(self._index.searcher(), self._index.schema)
 
+    @property
+    def copies(self) -> int:
+        """Documents of the last commit beyond the first of each memory: one for every further name on a list."""
+        self._index.reload()
+        return _copies(self._index.searcher(), self._index.schema)
+
     def upsert(self, rows: Sequence[LexiconEntry]) -> None:
         """Insert or replace documents by ordinal; visible after `commit`."""
         self.delete([row.ordinal for row in rows])
@@ -288,9 +294,13 @@ def _check_fields(schema: Schema, folder: Path) -> None:
 
 
 def _memories(searcher: Searcher, schema: Schema) -> int:
+    return int(searcher.num_docs) - _copies(searcher, schema)
+
+
+def _copies(searcher: Searcher, schema: Schema) -> int:
     # the engine's own types do not know the count it gives
-    copies: Any = searcher.search(copies_query(schema), limit=1, count=True)
-    return int(searcher.num_docs) - int(copies.count or 0)
+    found: Any = searcher.search(copies_query(schema), limit=1, count=True)
+    return int(found.count or 0)
 
 
 def _documents(row: LexiconEntry) -> Iterator[Document]:

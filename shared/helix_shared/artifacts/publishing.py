@@ -58,7 +58,7 @@ def publish(
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
         (staging / path).write_bytes(body)
     graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
-    counts = _gate(staging, graph, manifest.counts)
+    counts = _gate(staging, graph, manifest.counts, copies=live.lexicon.copies)
     if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
         live.checksums.learn(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
@@ -132,16 +132,16 @@ def _link(root: Path, live: Live, staging: Path, *, memories: int) -> None:
         live.graph.write(staging / GRAPH, memories=memories)
 
 
-def _gate(staging: Path, graph: GraphSnapshot, claimed: Counts) -> Counts:
+def _gate(staging: Path, graph: GraphSnapshot, claimed: Counts, *, copies: int) -> Counts:
     """Count what was linked, from the linked files, and refuse artifacts of different moments.
 
     Nothing is scanned: the table's version knows its rows, the lexicon's commit its documents, which are
-    the memories that are not hidden.
+    the memories that are not hidden and `copies` of those with an access list.
     """
     counts = Counts(
         memories=rows_of_version(staging),
         hidden=claimed.hidden,
-        lexicon=documents_of_commit(staging / LEXICON),
+        lexicon=documents_of_commit(staging / LEXICON) - copies,
         signals=ordinal_count(open_segments(staging / SIGNALS)),
         nodes=graph.memories + graph.entities,
         entities=graph.entities,
