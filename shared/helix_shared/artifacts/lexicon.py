@@ -135,7 +135,7 @@ class LexiconWriter:
 
     @property
     def copies(self) -> int:
-        """Documents of the last commit beyond the first of each memory: one for every further name on a list."""
+        """Documents beyond the first of each memory in the last commit: one for every further name on a list."""
         self._index.reload()
         return _copies(self._index.searcher(), self._index.schema)
 
