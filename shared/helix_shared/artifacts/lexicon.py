@@ -135,7 +135,7 @@ class LexiconWriter:
 
     @property
     def copies(self) -> int:
-        """Documents beyond the first of each memory in the last commit: one for every further name on a list."""
+        """Documents of the last commit beyond the first of each memory, whose access list has more names."""
         self._index.reload()
         return _copies(self._index.searcher(), self._index.schema)
 
