@@ -86,10 +86,14 @@ class VectorIndex:
         """Its name in the table."""
         return f"{_PREFIXES[self.scan]}{self.partitions}"
 
+    def nprobes_within(self, part: float) -> int:
+        """Partitions to look at when a filter leaves this part of the rows: neighbours lie further apart."""
+        return min(self.partitions, math.ceil(self.nprobes / math.sqrt(max(part, 1e-9))))
+
     @property
     def nprobes(self) -> int:
         """Partitions to look at for a recall@100 of .98 and more."""
-        return min(self.partitions, math.ceil(PROBES_PER_ROOT * self.partitions**0.25))
+        return min(self.partitions, math.ceil(PROBES_PER_ROOT * math.sqrt(math.sqrt(self.partitions))))
 
     def candidates(self, limit: int) -> int:
         """How many of the index's neighbours to rescore for the best `limit`."""

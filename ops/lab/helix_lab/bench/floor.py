@@ -1,7 +1,7 @@
 """The floor of a recall: its embedding and its two engines bare, over the same generation in one process.
 
 Less than the embedding plus the slower engine no pipeline over these engines can take. `parallel` runs both
-at once, as the service does. `dense` compares the vector index with an exact search.
+at once, as the service does. `dense` compares the dense channel with an exact search.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from helix_lab.bench.asking import percentiles
 from helix_lab.bench.load import Facts
+from helix_query.channels.dense import dense
+from helix_query.view import View
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.lexicon_query import FieldWeights
 from helix_shared.artifacts.publishing import current
 from helix_shared.artifacts.selection import Selection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CANDIDATES: Final = 100
 WARM_UP: Final = 20
@@ -91,17 +97,19 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def dense_section(data: Path, models: Path, facts: Facts, queries: Sequence[str]) -> dict[str, Any]:
-    """`dense_recall_at_100`: what share of the exact 100 nearest the index finds."""
-    selection, found = Selection(facts.tenant), []
+    """`dense_recall_at_100`: what share of the exact 100 nearest in sight the dense channel finds."""
     with _opened(data, models) as (generation, encoder):
-        table = generation.vectors.search  # the service's own parameters
-        allowed = np.flatnonzero(_admitted(generation, facts))
-        for text in queries[:EXACT_QUERIES]:
-            vector = encoder.embed(text)
-            nearest = set(table(vector, selection, limit=CANDIDATES).ordinals.tolist())
-            exact = generation.signals.cosines(vector, allowed)
-            best = allowed[np.argsort(-exact, kind="stable")[:CANDIDATES]]
-            found.append(len(nearest & set(best.tolist())) / max(1, len(best)))
+        view = View.of(generation, Selection(facts.tenant), datetime.now(UTC))
+        vectors = np.array([encoder.embed(text) for text in queries[:EXACT_QUERIES]])
+        exact = _nearest(generation, view, vectors)
+        found = [
+            len(
+                best
+                & set(dense(vector, view, vectors=generation.vectors, limit=CANDIDATES).ordinals.tolist())
+            )
+            / max(1, len(best))
+            for vector, best in zip(vectors, exact, strict=True)
+        ]
     return {
         "dense_recall_at_100": round(float(np.mean(found)), 4),
         "dense_recall_at_100_worst": round(float(np.min(found)), 4),
@@ -109,17 +117,14 @@ def dense_section(data: Path, models: Path, facts: Facts, queries: Sequence[str]
     }
 
 
-def _admitted(generation: Generation, facts: Facts) -> np.ndarray:
-    """Which ordinals the asked selection holds, by the columns the vectors lie beside."""
-    every = generation.vectors.take(
-        np.arange(generation.manifest.counts.signals), ["tenant_id", "owner", "audience", "hidden"]
-    )
-    admitted = np.zeros(generation.manifest.counts.signals, np.bool_)
-    for row in every.to_pylist():
-        admitted[row["ordinal"]] = (
-            row["tenant_id"] == facts.tenant
-            and not row["owner"]
-            and "*" in row["audience"]
-            and not row["hidden"]
-        )
-    return admitted
+def _nearest(generation: Generation, view: View, vectors: NDArray[np.float32]) -> list[set[int]]:
+    """Ordinals of the memories in sight nearest to each of `vectors`, by the whole float32 vectors."""
+    best = [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
+    for every, whole in generation.vectors.whole():
+        seen = view.sees(every)
+        ordinals, scores = every[seen], vectors @ whole[seen].T
+        for row, (known, likeness) in enumerate(best):
+            joined, scored = np.append(known, ordinals), np.append(likeness, scores[row])
+            first = np.argsort(-scored, kind="stable")[:CANDIDATES]
+            best[row] = joined[first], scored[first]
+    return [set(ordinals.tolist()) for ordinals, _ in best]

@@ -63,8 +63,9 @@ def dense(
         seen = view.sees(hits.ordinals)
         if np.count_nonzero(seen) >= wanted:
             return first_seen(hits, seen, limit=limit, already=already)
+    nprobes = None if vectors.index is None else vectors.index.nprobes_within(part)
     return seen_hits(
-        lambda count: vectors.search(vector, view.selection, limit=count),
+        lambda count: vectors.search(vector, view.selection, limit=count, nprobes=nprobes),
         view.alive,
         limit=limit,
         already=already,
