@@ -69,7 +69,10 @@ class Generation:
         manifest = Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
         vectors = VectorReader(
-            folder, cosines=signals.cosines, previous=None if previous is None else previous.vectors
+            folder,
+            cosines=signals.cosines,
+            latest=signals.latest,
+            previous=None if previous is None else previous.vectors,
         )
         graph = GraphSnapshot.open(folder / GRAPH, known=None if previous is None else previous.graph.base)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:

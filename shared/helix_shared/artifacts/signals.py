@@ -320,6 +320,18 @@ class Signals:
         sought = np.asarray(query, dtype=np.float32)
         return self._gather("vector", ordinals, lambda rows: dot_products(rows, sought))
 
+    def latest(self, count: int) -> NDArray[np.int64]:
+        """Ordinals of the `count` rows that were written last, and maybe of others; ascending.
+
+        Segments follow each other in time, so the newest that hold so many ordinals hold all of them.
+        """
+        found = np.empty(0, np.int64)
+        for segment in reversed(self.segments):
+            if len(found) >= count:
+                break
+            found = np.union1d(found, segment.ordinals)
+        return found
+
     def lines(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:
         """What an answer shows of the memories of `ordinals`, in their order: `LINE_COLUMNS` and `ordinal`.
 

@@ -69,6 +69,8 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LIMIT", "TABLE_FOLDER", "Cosines", "VectorReader", "VectorWriter", "record_schema"]
 
 MAX_LIMIT: Final = 10_000
+TAIL_MOST: Final = 30_000
+"""Rows outside the index that a caller is told of; more are for the engine to scan."""
 _BATCH_ROWS: Final = 8_192
 
 # `optimize` removes versions after a week by default; here `remove_superseded` does, when nothing writes.
@@ -80,6 +82,13 @@ _PURGE_PARTS: Final = 8
 _LANCE_ERRORS: Final = (ValueError, RuntimeError, OSError)
 
 _log = logger(__name__)
+
+
+class Latest(Protocol):
+    """Ordinals of at least the rows written last: `Signals.latest`."""
+
+    def __call__(self, count: int, /) -> NDArray[np.int64]:
+        """Of `count` rows or more."""
 
 
 class Cosines(Protocol):
@@ -250,9 +259,16 @@ class VectorReader:
     """
 
     def __init__(
-        self, folder: Path, *, cosines: Cosines | None = None, previous: VectorReader | None = None
+        self,
+        folder: Path,
+        *,
+        cosines: Cosines | None = None,
+        latest: Latest | None = None,
+        previous: VectorReader | None = None,
     ) -> None:
         """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
+
+        With `latest` it knows its `tail`.
 
         Raises:
             CorruptArtifactError: there is no table that can be read.
@@ -264,6 +280,8 @@ class VectorReader:
         # Without the whole vectors at hand, short ones would be all there is to order by.
         self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
         self._index = vector_index(self._table) if self._column == scanned_column(self._schema) else None
+        self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
+        """Rows outside the index, for who compares them himself; None: the engine should scan them."""
         self._row_map: RowMap | None = None
         self._known_map = None if previous is None else previous.known_rows
         self._lock = threading.Lock()
@@ -298,6 +316,7 @@ class VectorReader:
         limit: int,
         nprobes: int | None = None,
         candidates: int | None = None,
+        indexed_only: bool = False,
     ) -> Hits:
         """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
 
@@ -305,7 +324,8 @@ class VectorReader:
         judge them.
 
         `nprobes` partitions are looked at and `candidates` neighbours ordered again by whole vectors; by
-        default as many as suit the index. Without an index all rows are looked at.
+        default as many as suit the index. Without an index all rows are looked at. `indexed_only` leaves out
+        the rows outside the index, which cost the engine several times the rest.
 
         Raises:
             InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
@@ -316,7 +336,7 @@ class VectorReader:
         depth = max(limit, self.candidates(limit) if candidates is None else candidates)
         refine = math.ceil(depth / limit) if self._cosines is None else None
         asked = depth if refine is None else limit
-        found = answer_of(self._nearest(query, selection, asked, nprobes, refine))
+        found = answer_of(self._nearest(query, selection, asked, nprobes, refine, indexed_only=indexed_only))
         ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
         if self._cosines is None:
             return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
@@ -329,6 +349,8 @@ class VectorReader:
         limit: int,
         nprobes: int | None,
         refine: int | None,
+        *,
+        indexed_only: bool,
     ) -> pa.Table:
         """Row ids and distances, as the engine finds them."""
         short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
@@ -340,6 +362,7 @@ class VectorReader:
         if self._index is not None:
             search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
             search = search if refine is None else search.refine_factor(refine)
+            search = search.fast_search() if indexed_only else search
         return await search.to_arrow()
 
     def candidates(self, limit: int) -> int:
@@ -421,6 +444,12 @@ class VectorReader:
                 goes_on = known is not None and known.fits(self._table)
                 self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
             return self._row_map
+
+
+def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:
+    """The rows outside the index, with some that are inside; None where that would be too many."""
+    ordinals = latest(unindexed) if unindexed else np.empty(0, np.int64)
+    return ordinals if len(ordinals) <= TAIL_MOST else None
 
 
 def _unit(vector: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:

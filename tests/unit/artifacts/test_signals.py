@@ -235,3 +235,18 @@ def test_merges_beside_the_writer_change_nothing(
     for signals in (before, after):
         assert {o: int(signals.token_count[o]) for o in np.flatnonzero(~signals.hidden).tolist()} == expected
     assert len(after.segments) <= len(before.segments)
+
+
+def test_the_rows_written_last_are_among_the_latest(tmp_path: Path, records: Records) -> None:
+    """However segments were merged: the newest that hold enough ordinals hold all that were written last."""
+    drawn = np.random.default_rng(5)
+    writer, order = SignalsWriter.open(tmp_path / "s"), []
+    for _ in range(40):
+        batch = drawn.choice(300, int(drawn.integers(1, 30)), replace=False).tolist()
+        writer.append(*signals_of(records([{"ordinal": ordinal} for ordinal in batch])))
+        order.append(batch)
+        signals = Signals.open(tmp_path / "s")
+        for back in range(1, len(order) + 1):
+            written = {ordinal for batch in order[-back:] for ordinal in batch}
+            assert written <= set(signals.latest(len(written)).tolist())
+    assert len(Signals.open(tmp_path / "s").latest(0)) == 0

@@ -91,6 +91,36 @@ def test_an_indexed_search_is_rescored_exactly(
         assert hits.scores == pytest.approx(np.sort(exact)[::-1][:10], abs=1e-5)
 
 
+def test_rows_outside_the_index_are_told_and_left_out_when_asked(
+    tmp_path: Path, writer: VectorWriter, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New rows and rewritten ones are the tail; a search of the index alone misses them."""
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 300)
+    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 150)
+    table = records([{} for _ in range(600)])
+    signals = SignalsWriter.open(tmp_path / "signals")
+
+    def write(rows: pa.Table) -> None:
+        writer.upsert(rows)
+        signals.append(*signals_of(rows))
+
+    write(table)
+    assert writer.maintain()
+    write(records([{"ordinal": 600 + number} for number in range(5)]))
+    write(table.slice(7, 1))
+    opened = Signals.open(tmp_path / "signals")
+    reader = VectorReader(tmp_path, cosines=opened.cosines, latest=opened.latest)
+    assert reader.tail is not None
+    assert {7, 600, 601, 602, 603, 604} <= set(reader.tail.tolist())
+    assert VectorReader(tmp_path, cosines=opened.cosines).tail is None
+    vector = opened.vectors(np.array([602]))[0]
+    everything = reader.search(vector, ACME, limit=605, nprobes=20, candidates=605)
+    indexed = reader.search(vector, ACME, limit=605, nprobes=20, candidates=605, indexed_only=True)
+    assert everything.ordinals[0] == 602
+    assert set(everything.ordinals.tolist()) - set(indexed.ordinals.tolist()) <= set(reader.tail.tolist())
+    assert 602 not in indexed.ordinals
+
+
 def test_maintenance_waits_until_it_pays_and_folds_the_table_when_forced(
     tmp_path: Path, writer: VectorWriter, records: Records
 ) -> None:

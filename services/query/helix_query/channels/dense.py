@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.view import View
+    from helix_shared.artifacts.selection import Selection
     from helix_shared.artifacts.vectors import VectorReader
 
 LISTED: Final = 65_536
@@ -57,19 +58,38 @@ def dense(
         ordinals = members.of(tenant)
         return _compared(vector, ordinals[view.sees(ordinals)], view, limit=limit, already=already)
     part = in_sight / len(view.signals)
+    wanted = limit + min(len(already), limit)
     if part >= BROAD:
-        wanted = limit + min(len(already), limit)
-        hits = vectors.search(vector, None, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
+        hits = _nearest(vector, None, view, vectors, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
         seen = view.sees(hits.ordinals)
         if np.count_nonzero(seen) >= wanted:
             return first_seen(hits, seen, limit=limit, already=already)
     nprobes = None if vectors.index is None else vectors.index.nprobes_within(part)
     return seen_hits(
-        lambda count: vectors.search(vector, view.selection, limit=count, nprobes=nprobes),
+        lambda count: _nearest(vector, view.selection, view, vectors, limit=count, nprobes=nprobes),
         view.alive,
         limit=limit,
         already=already,
     )
+
+
+def _nearest(
+    vector: NDArray[np.float32],
+    selection: Selection | None,
+    view: View,
+    vectors: VectorReader,
+    *,
+    limit: int,
+    nprobes: int | None = None,
+) -> Hits:
+    """The nearest of the index, and of the few rows it does not hold yet: those are compared one by one."""
+    tail = vectors.tail
+    hits = vectors.search(vector, selection, limit=limit, nprobes=nprobes, indexed_only=tail is not None)
+    if tail is None or not len(tail):
+        return hits
+    fresh = np.setdiff1d(tail[view.sees(tail)], hits.ordinals)
+    ordinals = np.concatenate([hits.ordinals, fresh])
+    return Hits.ranked(ordinals, view.signals.cosines(vector, ordinals), limit=limit)
 
 
 def _compared(
