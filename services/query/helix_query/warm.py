@@ -50,7 +50,8 @@ def warm(
         CorruptArtifactError: a channel does not answer.
     """
     served = Served(generation, encoder, centroids or load_centroids(encoder.embed_query))
-    generation.vectors.warm()
+    # at the start; a swap must not take a core from those who ask
+    generation.vectors.warm(whole=centroids is None)
     generation.lexicon.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
