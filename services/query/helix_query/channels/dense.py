@@ -33,7 +33,7 @@ SAMPLED: Final = 256
 """Memories of a tenant that tell how much of it is in sight."""
 BROAD: Final = 0.1
 """Part of the corpus in sight from which the index is asked without a filter."""
-SPARE: Final = 1.5
+SPARE: Final = 2.0
 """More candidates than the part in sight calls for, since it is not spread evenly."""
 
 
