@@ -99,13 +99,13 @@ def test_an_array_of_another_kind_is_no_known_form() -> None:
 
 
 def test_index_parameters_follow_the_size() -> None:
-    """One partition per 1,000 rows, 6.3 times their root looked at; bits above 200,000 rows."""
+    """One partition per 1,000 rows, 4 times their root looked at; bits above 200,000 rows."""
     small, large = wanted_index(100_000), wanted_index(1_000_000)
-    assert (small, small.nprobes, small.candidates(100)) == (VectorIndex("scalar", 100), 63, 150)
-    assert (large, large.nprobes, large.candidates(100)) == (VectorIndex("binary", 1000), 200, 600)
+    assert (small, small.nprobes, small.candidates(100)) == (VectorIndex("scalar", 100), 40, 150)
+    assert (large, large.nprobes, large.candidates(100)) == (VectorIndex("binary", 1000), 127, 600)
     assert wanted_index(9_000).nprobes == 9
     # a quarter of the rows in sight: twice as many; never more than there are
-    assert (large.nprobes_within(0.25), small.nprobes_within(0.01)) == (400, 100)
+    assert (large.nprobes_within(0.25), small.nprobes_within(0.01)) == (254, 100)
     assert wanted_index(9_000, scan="binary").name == "vector_rq_9"
 
 
