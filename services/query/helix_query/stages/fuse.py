@@ -7,7 +7,7 @@ index never enter: cosines come from the stored vectors. Stage 5 expands the poo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
 Weigh = Callable[["NDArray[np.int64]", "NDArray[np.float32]"], Mapping[str, float]]
 """Weights of the lists, from all candidates, ascending, and their cosines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """The fusion before it becomes a pool: what every list gives, and the cosines of all in any."""
-
-    given: tuple[Given, ...]
-    union: NDArray[np.int64]
-    exact: NDArray[np.float32]
-    covering: Hits | None
-    rankings: tuple[Ranking, ...]
 
 
 def fuse(
@@ -53,40 +42,6 @@ def fuse(
     `lexical_limit` holds every match; the next memory has BM25 score 0, so its scale starts there.
     Without that, of two like matches the second would be worth nothing.
     """
-    found = fusion(
-        retrieved,
-        cosines=cosines,
-        form=form,
-        weights=weights,
-        k=k,
-        rank_bonuses=rank_bonuses,
-        lexical_limit=lexical_limit,
-        rephrased_weight=rephrased_weight,
-    )
-    fused = _sum(found.given)
-    pool = Pool(
-        ordinals=fused.ordinals,
-        fused=fused.scores.astype(np.float64),
-        cosine=found.exact[np.searchsorted(found.union, fused.ordinals)].astype(np.float64),
-        mass=np.zeros(len(fused), np.float64),
-        found_by=_found_by(found.rankings, fused.ordinals),
-        given=found.given,
-    )
-    return pool if found.covering is None else _covered(pool, found.covering, cosines)
-
-
-def fusion(
-    retrieved: Retrieved,
-    *,
-    cosines: Cosines,
-    form: Literal["rrf", "minmax"],
-    weights: Mapping[str, float] | Weigh,
-    k: int = 60,
-    rank_bonuses: Sequence[float] = (),
-    lexical_limit: int = 100,
-    rephrased_weight: float = 1.0,
-) -> Fused:
-    """What each list gives to the fused score, list by list; arguments as of `fuse`."""
     covering, retrieved = _apart(retrieved)
     union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
     exact = cosines(union).astype(np.float32, copy=False)
@@ -104,8 +59,16 @@ def fusion(
             for ranking in rankings
         ]
         given = _scaled(lists, shares, floors=floors)
-    named = tuple(replace(one, ranking=ranking) for one, ranking in zip(given, rankings, strict=True))
-    return Fused(named, union, exact, covering, retrieved.rankings)
+    fused = _sum(given)
+    pool = Pool(
+        ordinals=fused.ordinals,
+        fused=fused.scores.astype(np.float64),
+        cosine=exact[np.searchsorted(union, fused.ordinals)].astype(np.float64),
+        mass=np.zeros(len(fused), np.float64),
+        found_by=_found_by(retrieved.rankings, fused.ordinals),
+        given=tuple(replace(one, ranking=ranking) for one, ranking in zip(given, rankings, strict=True)),
+    )
+    return pool if covering is None else _covered(pool, covering, cosines)
 
 
 def rrf(
