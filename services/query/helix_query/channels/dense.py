@@ -88,8 +88,8 @@ def _nearest(
     if tail is None or not len(tail):
         return hits
     fresh = np.setdiff1d(tail[view.sees(tail)], hits.ordinals)
-    ordinals = np.concatenate([hits.ordinals, fresh])
-    return Hits.ranked(ordinals, view.signals.cosines(vector, ordinals), limit=limit)
+    scores = np.concatenate([hits.scores, view.signals.cosines(vector, fresh)])
+    return Hits.ranked(np.concatenate([hits.ordinals, fresh]), scores, limit=limit)
 
 
 def _compared(
