@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -46,6 +47,8 @@ CODES: Final = {
 AUDIENCE: Final = "audience_code"
 LINE: Final = "line"
 """Bytes of a memory's line: a row of signals has one beside its columns."""
+CODED: Final = 4_096
+"""Codes that are kept: a recall asks for those of its tenant and owners every time it judges candidates."""
 _SEPARATOR: Final = "\x1f"
 
 SCALARS: Final[Mapping[str, DTypeLike]] = {
@@ -67,6 +70,7 @@ MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.
 COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 
 
+@lru_cache(CODED)
 def code(text: str) -> int:
     """63-bit hash of a text, the value of the `*_code` columns; the empty text is 0."""
     if not text:
