@@ -1,6 +1,7 @@
 """Who sees what: the view judges from columns what the selection says of a row, on every dense way."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from helix_query.channels import dense as channel
 from helix_query.channels.dense import dense
 from helix_query.view import View
+from helix_shared.artifacts import vector_index
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.selection import Selection
 
@@ -89,3 +91,26 @@ def test_all_ways_of_the_dense_channel_find_the_same(
         hits = dense(query, view, vectors=generation.vectors, limit=10)
     assert set(hits.ordinals.tolist()) <= set(seen.tolist())
     np.testing.assert_allclose(hits.scores, expected, atol=1e-5)
+
+
+def test_what_the_index_does_not_hold_yet_is_found(
+    corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory written after the index was built comes first where it is nearest, for who may see it."""
+    monkeypatch.setattr(vector_index, "INDEX_ROWS", 100)
+    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 50)
+    corpus.add([{"text": f"note {number} about the harbour"} for number in range(150)])
+    assert corpus.live.vectors.maintain()
+    corpus.add([{"text": "the lighthouse keeper retired"}, {"text": "a lighthouse secret", "owner": "ada"}])
+    generation = Generation.open(corpus.root, corpus.publish(), scratch=tmp_path)
+    assert generation.vectors.tail is not None
+    query = corpus.encoder.embed_query("who kept the lighthouse?")
+    monkeypatch.setattr(channel, "COMPARED", 0)
+    for broad in (0.0001, 2.0):
+        monkeypatch.setattr(channel, "BROAD", broad)
+        view = View.of(generation, Selection("acme"), NOW)
+        hits = dense(query, view, vectors=generation.vectors, limit=5)
+        assert hits.ordinals[0] == 150
+        assert 151 not in hits.ordinals
+        np.testing.assert_allclose(hits.scores, generation.signals.cosines(query, hits.ordinals), atol=1e-5)
+    generation.close()
