@@ -23,7 +23,7 @@ from helix_consolidation.lease import KEY
 from helix_shared import edges
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.manifest import Manifest
-from helix_shared.artifacts.vectors import VectorReader
+from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher

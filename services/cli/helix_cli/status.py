@@ -22,7 +22,7 @@ from helix_shared.artifacts.dense_recall import DenseRecall, dense_recall
 from helix_shared.artifacts.live import SIGNALS
 from helix_shared.artifacts.publishing import current, folder_of
 from helix_shared.artifacts.signals import Signals
-from helix_shared.artifacts.vectors import VectorReader
+from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError, NotFoundError
 

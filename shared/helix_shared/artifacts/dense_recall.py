@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_shared.artifacts.signals import Signals
-    from helix_shared.artifacts.vectors import VectorReader
+    from helix_shared.artifacts.vector_reader import VectorReader
 
 QUERIES: Final = 32
 DEPTH: Final = 100

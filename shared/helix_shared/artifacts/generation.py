@@ -22,7 +22,7 @@ from helix_shared.artifacts.live import GRAPH, LEXICON, SIGNALS
 from helix_shared.artifacts.manifest import Manifest
 from helix_shared.artifacts.publishing import current, folder_of, publish, published, staging_of
 from helix_shared.artifacts.signals import Signals
-from helix_shared.artifacts.vectors import VectorReader
+from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:

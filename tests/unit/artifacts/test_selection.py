@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from helix_shared.artifacts.lexicon import LexiconReader, LexiconWriter, entries_of
 from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.vectors import VectorReader, VectorWriter
+from helix_shared.artifacts.vector_reader import VectorReader
+from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import InvalidInputError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

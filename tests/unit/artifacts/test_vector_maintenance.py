@@ -13,7 +13,8 @@ import pytest
 
 from helix_shared.artifacts import vector_index
 from helix_shared.artifacts.vector_files import link_version, remove_superseded
-from helix_shared.artifacts.vectors import VectorReader, VectorWriter
+from helix_shared.artifacts.vector_reader import VectorReader
+from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import CorruptArtifactError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

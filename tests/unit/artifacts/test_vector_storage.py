@@ -15,8 +15,9 @@ from helix_shared.artifacts.dense_recall import dense_recall
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
 from helix_shared.artifacts.vector_index import VectorIndex, wanted_index
+from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.artifacts.vector_storage import STORAGES, Storage, VectorForm, packed, storage_of, unpacked
-from helix_shared.artifacts.vectors import VectorReader, VectorWriter
+from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

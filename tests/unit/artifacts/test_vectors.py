@@ -14,7 +14,8 @@ import pytest
 from helix_shared.artifacts import vector_index
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
-from helix_shared.artifacts.vectors import VectorReader, VectorWriter
+from helix_shared.artifacts.vector_reader import VectorReader
+from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

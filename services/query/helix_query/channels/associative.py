@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.view import View
-    from helix_shared.artifacts.vectors import VectorReader
+    from helix_shared.artifacts.vector_reader import VectorReader
 
 
 def associative(

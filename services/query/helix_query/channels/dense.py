@@ -16,14 +16,14 @@ from helix_query.columns import NONE
 from helix_query.view import first_seen, seen_hits
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.signals import code
-from helix_shared.artifacts.vectors import MAX_LIMIT
+from helix_shared.artifacts.vector_reader import MAX_LIMIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.view import View
     from helix_shared.artifacts.selection import Selection
-    from helix_shared.artifacts.vectors import VectorReader
+    from helix_shared.artifacts.vector_reader import VectorReader
 
 LISTED: Final = 65_536
 """Memories of a tenant up to which all may be looked at in the columns: a few milliseconds."""
