@@ -70,13 +70,11 @@ class BrokerSettings(ServiceSettings):
         5.0, gt=0, le=60, description="wait for the stream's acknowledgement"
     )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
-
-
-class WorkerSettings(BrokerSettings):
-    """Settings of a worker of which any number of copies may run beside the query service."""
-
     niceness: int = Field(
-        5, ge=0, le=19, description="how far this work stands back behind recall for the cores; 0: not at all"
+        10,
+        ge=0,
+        le=19,
+        description="how far this work stands back behind recall for the cores; 0: not at all",
     )
 
 

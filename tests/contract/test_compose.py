@@ -25,6 +25,7 @@ SERVICE_KEYS: dict[str, type | tuple[type, ...]] = {
     "build": dict,
     "cap_drop": list,
     "command": list,
+    "cpu_shares": int,
     "depends_on": dict,
     "deploy": dict,
     "entrypoint": list,

@@ -1,7 +1,9 @@
 """One child process each: a service (`python -m helix_...`) or the NATS server.
 
-A child runs in a session of its own, so that Ctrl-C in the terminal reaches `helix up` alone and
-the order of draining stays ours. `supervisor` keeps children running, `stack` decides which.
+A child runs in a process group of its own, so that Ctrl-C in the terminal reaches `helix up` alone and
+the order of draining stays ours; in a session of its own it would have as much of the cores as all of
+the others together, whatever its niceness (sched(7), autogroups). `supervisor` keeps
+children running, `stack` decides which.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ class ServiceChild:
                 stdout=log,
                 stderr=log,
                 env=self._environment,
-                start_new_session=True,
+                process_group=0,
             )
 
     def ended(self) -> int | None:

@@ -19,6 +19,7 @@ class ConsolidationSettings(BrokerSettings):
     data_dir: Path = Field(
         default_factory=lambda: helix_home() / "data", description="folder of live, generations and CURRENT"
     )
+    niceness: int = Field(5, ge=0, le=19, description="as of the workers; the one writer goes before them")
     publish_interval_seconds: float = Field(
         1.0, ge=0, le=600, description="least time between two generations"
     )

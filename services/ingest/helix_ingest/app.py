@@ -36,4 +36,4 @@ def create_app() -> Worker:
         ThreadPoolExecutor(lanes, thread_name_prefix="lane"),
     )
     durable = wire(broker, ingest, settings)
-    return create_worker(broker, [durable], settings, service=SERVICE, niceness=settings.niceness)
+    return create_worker(broker, [durable], settings, service=SERVICE)

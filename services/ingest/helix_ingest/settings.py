@@ -9,14 +9,14 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from helix_shared.encoders.model import ModelCard
-from helix_shared.settings import WorkerSettings, helix_home
+from helix_shared.settings import BrokerSettings, helix_home
 
 MIB: Final = 1024**2
 SPECIAL_TOKENS: Final = 8
 """Room for the model's own tokens and the speaker in front of a piece."""
 
 
-class IngestSettings(WorkerSettings):
+class IngestSettings(BrokerSettings):
     """What an operator may set."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_INGEST_", frozen=True, extra="forbid")

@@ -27,7 +27,7 @@ class _Room:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growing:
-    """A column of `size` values, none of which changes."""
+    """A column of `size` values, or rows of values, none of which changes."""
 
     room: _Room
     size: int
@@ -50,7 +50,8 @@ class Growing:
         changes = bool((self.room.values[places[old]] != values[old]).any())
         room = self.room
         if changes or room.used != self.size or size > len(room.values):
-            room = _Room(np.empty(size + size // _ROOM_SHARE + _LEAST_ROOM, room.values.dtype), self.size)
+            places_kept = size + size // _ROOM_SHARE + _LEAST_ROOM
+            room = _Room(np.empty((places_kept, *room.values.shape[1:]), room.values.dtype), self.size)
             room.values[: self.size] = self.values
         room.values[self.size : size] = fill
         room.used = size

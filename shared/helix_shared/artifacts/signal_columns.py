@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from helix_shared.artifacts.lines import lines_of
 from helix_shared.artifacts.selection import EVERYONE
+from helix_shared.artifacts.sketches import sketches_of
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     AUDIENCE: np.int64,
     "stream_sequence": np.int64,
 }
-MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32}
+SKETCH: Final = "sketch"
+MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
+HELD: Final = (*SCALARS, SKETCH)
+"""Columns that a reader holds by ordinal; the others stay mapped, row after row as they were written."""
 COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 
 
@@ -94,7 +98,8 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
     columns: dict[str, NDArray[np.generic]] = {}
     for name, dtype in SCALARS.items():
         columns[name] = _scalar(records, name).astype(dtype, copy=False)
-    columns["vector"] = _matrix(records["vector"].combine_chunks().flatten(), records.num_rows, np.float32)
+    vectors = _matrix(records["vector"].combine_chunks().flatten(), records.num_rows)
+    columns["vector"], columns[SKETCH] = vectors, sketches_of(vectors)
     bits = b"".join(records["minhash"].to_pylist())
     signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
     columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
@@ -123,6 +128,6 @@ def _coded(texts: pa.ChunkedArray, code_of: Callable[[str], int] = code) -> NDAr
     return picked
 
 
-def _matrix(flat: pa.Array, rows: int, dtype: DTypeLike) -> NDArray[np.generic]:
-    values: NDArray[np.generic] = flat.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
+def _matrix(flat: pa.Array, rows: int) -> NDArray[np.float32]:
+    values: NDArray[np.float32] = flat.to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
     return values.reshape(rows, len(values) // max(rows, 1))

@@ -31,14 +31,16 @@ from helix_shared.artifacts.segments import (
 )
 from helix_shared.artifacts.signal_columns import (
     COLUMNS,
+    HELD,
     LINE,
     MEMORY_TYPES,
     NO_TIME,
-    SCALARS,
+    SKETCH,
     TIMES,
     code,
     signals_of,
 )
+from helix_shared.artifacts.sketches import nearest_sketches, sketches_of
 from helix_shared.artifacts.vector_storage import (
     Storage,
     StorageChoice,
@@ -232,6 +234,7 @@ class Signals:
     owner_code: NDArray[np.int64]
     audience_code: NDArray[np.int64]
     stream_sequence: NDArray[np.int64]
+    sketch: NDArray[np.uint64]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -254,8 +257,7 @@ class Signals:
             going_on = cls._going_on(previous, segments, shared)
             if going_on is not None:
                 return going_on
-        flat = _empty(ordinal_count(segments))
-        _apply(flat, segments)
+        flat = _flat(segments)
         fresh = np.flatnonzero(flat["rows"] != _HOLE)
         members = Members.none().with_new(fresh, flat["tenant_code"][fresh])
         return cls._of({name: Growing.of(values) for name, values in flat.items()}, segments, members)
@@ -282,7 +284,8 @@ class Signals:
             if name == "rows":
                 values, fill = rows + _starts(segments)[shared], _HOLE
             else:
-                values = _concatenated([segment.columns[name] for segment in fresh], COLUMNS[name])[rows]
+                parts = [segment.columns[name] for segment in fresh]
+                values = np.concatenate([column.values[:0], *parts])[rows]
                 fill = _blank(name, (1,))[0]
             columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
         tenants = columns["tenant_code"].values[ordinals[~is_known]]
@@ -319,6 +322,12 @@ class Signals:
             return np.empty(0, np.float32)
         sought = np.asarray(query, dtype=np.float32)
         return self._gather("vector", ordinals, lambda rows: dot_products(rows, sought))
+
+    def nearest_sketches(
+        self, query: NDArray[np.float32], ordinals: NDArray[np.int64], count: int
+    ) -> NDArray[np.int64]:
+        """About `count` of `ordinals`, those most likely nearest to `query`, in the order given."""
+        return nearest_sketches(self.sketch, ordinals, sketches_of(query), count)
 
     def latest(self, count: int) -> NDArray[np.int64]:
         """Ordinals of the `count` rows that were written last, and maybe of others; ascending.
@@ -364,16 +373,16 @@ def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[An
     return np.concatenate([np.empty(0, dtype), *parts])
 
 
-def _apply(flat: dict[str, NDArray[Any]], segments: Sequence[Segment]) -> None:
+def _flat(segments: Sequence[Segment]) -> dict[str, NDArray[Any]]:
+    """The held columns by ordinal, and the rows."""
+    count = ordinal_count(segments)
+    words = segments[0].columns[SKETCH].shape[1] if segments else 0
+    flat = {name: _blank(name, (count, words) if name == SKETCH else (count,)) for name in HELD}
+    flat["rows"] = np.full(count, _HOLE, dtype=np.int64)
     for start, segment in zip(_starts(segments).tolist(), segments, strict=False):
-        for name in SCALARS:
+        for name in HELD:
             flat[name][segment.ordinals] = segment.columns[name]
         flat["rows"][segment.ordinals] = start + np.arange(len(segment))
-
-
-def _empty(count: int) -> dict[str, NDArray[Any]]:
-    flat: dict[str, NDArray[Any]] = {name: _blank(name, (count,)) for name in SCALARS}
-    flat["rows"] = np.full(count, _HOLE, dtype=np.int64)
     return flat
 
 

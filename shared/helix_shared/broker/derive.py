@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from faststream.nats import NatsBroker
     from nats.aio.msg import Msg
 
-    from helix_shared.settings import BrokerSettings, WorkerSettings
+    from helix_shared.settings import BrokerSettings
 
 MEMORIES = "memories"
 _SEQUENCES = ("stream_sequence", "revision_sequence")
@@ -95,12 +95,12 @@ def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *
     )
 
 
-def create_deriving_worker(derivation: Derivation, settings: WorkerSettings, *, service: str) -> Worker:
+def create_deriving_worker(derivation: Derivation, settings: BrokerSettings, *, service: str) -> Worker:
     """The application of a worker that does nothing but derive, wired but not connected."""
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=service)
     broker = create_broker(settings, service=service)
     durable = wire(broker, derivation, settings, service=service)
-    return create_worker(broker, [durable], settings, service=service, niceness=settings.niceness)
+    return create_worker(broker, [durable], settings, service=service)
 
 
 def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[edges.Origin, list[Row]]:

@@ -92,7 +92,7 @@ class NatsServer:
         self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
             [server_binary(), "-c", config, "-l", log],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,
+            process_group=0,
             env={k: v for k, v in os.environ.items() if not k.startswith("HELIX_")},
         )
         deadline = time.monotonic() + READY_SECONDS

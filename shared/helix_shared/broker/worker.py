@@ -153,11 +153,10 @@ def create_worker(
     settings: BrokerSettings,
     *,
     service: str,
-    niceness: int = 0,
 ) -> Worker:
     """The application: waits for `durables`, reads them, serves metrics, watches itself.
 
-    `niceness` is taken on when the application runs as a process of its own (`run`).
+    The settings' niceness is taken on when the application runs as a process of its own (`run`).
     """
     stop = asyncio.Event()
     readers: list[asyncio.Task[None]] = []
@@ -181,7 +180,7 @@ def create_worker(
         await asyncio.gather(*readers, *watchers, return_exceptions=True)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
-    worker.niceness = niceness
+    worker.niceness = settings.niceness
     return worker
 
 

@@ -20,7 +20,13 @@ pytestmark = pytest.mark.integration
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 OWNERS = ("", "ada", "bob")
-WAYS = ((0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 50, 1e-9), (999, 999, 1e-9))
+WAYS = {
+    "scanned and compared": {"SCANNED": 999},
+    "scanned by sketch, then judged": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 1e-9},
+    "judged, then scanned by sketch": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 2.0},
+    "index, then judged": {"SCANNED": 0, "BROAD": 1e-9},
+    "filtered by the engine": {"SCANNED": 0, "BROAD": 2.0},
+}
 AUDIENCES = (["*"], ["ops"], ["dev", "ops"], ["dev"])
 TYPES = ("episodic", "semantic", "decision")
 
@@ -74,19 +80,17 @@ def test_the_view_sees_what_the_selection_admits(generation: Generation, selecti
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    selection=SELECTIONS, way=st.sampled_from([(0, 0, 1e-9), (0, 0, 2.0), (999, 0, 2.0), (999, 999, 1e-9)])
-)
+@given(selection=SELECTIONS, way=st.sampled_from(sorted(WAYS)))
 def test_all_ways_of_the_dense_channel_find_the_same(
-    generation: Generation, selection: Selection, way: tuple[int, int, float]
+    generation: Generation, selection: Selection, way: str
 ) -> None:
-    """Unfiltered and judged, filtered by the engine, or compared one by one: the best ten are the same."""
+    """Whoever chooses the candidates and whenever they are judged, the best ten are the same."""
     query = generation.signals.vectors(np.array([17]))[0]
     view = View.of(generation, selection, NOW)
     seen = np.arange(120)[view.sees(np.arange(120))]
     expected = np.sort(generation.signals.cosines(query, seen))[::-1][:10]
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in zip(("LISTED", "COMPARED", "BROAD"), way, strict=True):
+        for name, value in WAYS[way].items():
             patch.setattr(channel, name, value)
         hits = dense(query, view, vectors=generation.vectors, limit=10)
     assert set(hits.ordinals.tolist()) <= set(seen.tolist())
@@ -105,7 +109,7 @@ def test_what_the_index_does_not_hold_yet_is_found(
     generation = Generation.open(corpus.root, corpus.publish(), scratch=tmp_path)
     assert generation.vectors.tail is not None
     query = corpus.encoder.embed_query("who kept the lighthouse?")
-    monkeypatch.setattr(channel, "COMPARED", 0)
+    monkeypatch.setattr(channel, "SCANNED", 0)
     for broad in (0.0001, 2.0):
         monkeypatch.setattr(channel, "BROAD", broad)
         view = View.of(generation, Selection("acme"), NOW)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_shared.artifacts import signals as signals_module
-from helix_shared.artifacts.signal_columns import SCALARS
+from helix_shared.artifacts.signal_columns import HELD
 from helix_shared.artifacts.signals import NO_TIME, Signals, SignalsWriter, code, signals_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
@@ -157,7 +157,7 @@ def test_opening_upon_a_previous_one_gives_the_same(
             writer.link_into(folder / str(step))
             previous = Signals.open(folder / str(step), previous=previous)
     reused, fresh = Signals.open(folder / "live", previous=previous), Signals.open(folder / "live")
-    for name in (*SCALARS, "rows"):
+    for name in (*HELD, "rows"):
         assert np.array_equal(getattr(reused, name), getattr(fresh, name)), name
     assert {ordinal: int(fresh.token_count[ordinal]) for ordinal in expected} == expected
 

@@ -99,7 +99,7 @@ def bench(
 
 
 def _end(*_: object) -> None:
-    """Services run in sessions of their own: they end when the stack is left, and only then."""
+    """Services run in process groups of their own: they end when the stack is left, and only then."""
     raise SystemExit(1)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import multiprocessing
 import random
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ INGESTED: Final = 1_000
 LANES: Final = 2
 WAIT_SECONDS: Final = 900.0
 AFTER_SWAP_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.05
 SESSION_TURNS: Final = 20
 
 
@@ -84,7 +86,9 @@ def live_section(stack: Stack, facts: Facts, queries: Sequence[tuple[str, str]])
     """`live`: recall quiet, then under live ingest, and in the second after each new generation."""
     quiet, _ = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
     with _feeding(stack.nats_url, facts) as sent:
+        before, begun = sent.value, time.monotonic()
         busy, after_swap = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
+        rate = (sent.value - before) / (time.monotonic() - begun)
     asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
     ratio = percentiles(busy)["p95"] / percentiles(quiet)["p95"]
     return {
@@ -93,7 +97,7 @@ def live_section(stack: Stack, facts: Facts, queries: Sequence[tuple[str, str]])
             "busy_ms": percentiles(busy),
             "after_swap_ms": percentiles(after_swap),
             "busy_over_quiet_p95": round(ratio, 2),
-            "events_per_second": round(sent[0] / LIVE_SECONDS, 1),
+            "events_per_second": round(rate, 1),
         }
     }
 
@@ -125,32 +129,39 @@ def _recalls_for(
 
 
 @contextmanager
-def _feeding(url: str, facts: Facts) -> Iterator[list[int]]:
-    """Publish at a steady rate beside the block; yields how many were sent."""
-    stop, sent = threading.Event(), [0]
+def _feeding(url: str, facts: Facts) -> Iterator[Synchronized[int]]:
+    """Publish at a steady rate beside the block, from a process of its own; yields how many were sent."""
+    spawn = multiprocessing.get_context("spawn")
+    stop, sent = spawn.Event(), spawn.Value("q", 0)
+    feeder = spawn.Process(target=_feed, args=(url, facts, stop, sent), daemon=True)
+    feeder.start()
+    try:
+        while not sent.value and feeder.is_alive():
+            time.sleep(LOOK_SECONDS)
+        yield sent
+    finally:
+        stop.set()
+        feeder.join()
 
-    async def feed() -> None:
-        client = await connect(url, name="helix-bench-live")
-        publisher, begun = Publisher(client.jetstream()), time.monotonic()
-        running: set[asyncio.Task[Any]] = set()
-        for turn in _turns(facts, "live"):
-            if stop.is_set():
-                break
-            task = asyncio.create_task(publisher.publish_event(turn))
-            running.add(task)
-            task.add_done_callback(running.discard)
-            sent[0] += 1
-            await asyncio.sleep(max(0.0, begun + sent[0] / EVENTS_PER_SECOND - time.monotonic()))
-        await asyncio.gather(*running)
-        await client.close()
 
-    with ThreadPoolExecutor(1, thread_name_prefix="feed") as pool:
-        feeding = pool.submit(lambda: asyncio.run(feed()))
-        try:
-            yield sent
-        finally:
-            stop.set()
-            feeding.result()
+def _feed(url: str, facts: Facts, stop: Event, sent: Synchronized[int]) -> None:
+    asyncio.run(_publish_steadily(url, facts, stop, sent))
+
+
+async def _publish_steadily(url: str, facts: Facts, stop: Event, sent: Synchronized[int]) -> None:
+    client = await connect(url, name="helix-bench-live")
+    publisher, begun = Publisher(client.jetstream()), time.monotonic()
+    running: set[asyncio.Task[Any]] = set()
+    for turn in _turns(facts, "live"):
+        if stop.is_set():
+            break
+        task = asyncio.create_task(publisher.publish_event(turn))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        sent.value += 1
+        await asyncio.sleep(max(0.0, begun + sent.value / EVENTS_PER_SECOND - time.monotonic()))
+    await asyncio.gather(*running)
+    await client.close()
 
 
 def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = INGESTED) -> dict[str, Any]:

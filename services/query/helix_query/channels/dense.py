@@ -1,9 +1,10 @@
 """The dense channel: the nearest memories in sight by cosine, on the cheapest of three ways.
 
-Few memories are compared one by one, which also finds what partitions near the query do not hold. Of a
-caller who sees a good part of the corpus the vector index is asked without a filter and what is out of
-sight is left out afterwards, from mapped columns. In between, and where too little is left, the engine
-filters. The score is the cosine with the stored vector on every way (ops/decisions/0015).
+A tenant that is small enough is scanned: few memories in sight are compared one by one, more are first
+chosen by their sketches, so that neither a partition nor a filter hides any. Of a caller who sees a good
+part of a larger corpus the vector index is asked without a filter and what is out of sight is left out
+afterwards, from mapped columns. Else, and where too little is left, the engine filters. The score is the
+cosine with the stored vector on every way (ops/decisions/0015, 0020).
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.selection import Selection
     from helix_shared.artifacts.vector_reader import VectorReader
 
-LISTED: Final = 65_536
-"""Memories of a tenant up to which all may be looked at in the columns: a few milliseconds."""
-COMPARED: Final = 16_384
-"""Memories in sight up to which each is compared: that costs what the index costs, or less."""
+SCANNED: Final = 131_072
+"""Memories of a tenant up to which all are looked at: that costs less than the index, and finds more."""
+COMPARED: Final = 8_192
+"""Memories in sight up to which each is compared; of more, the best by sketch."""
+SKETCHED: Final = 40
+"""Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest."""
+JUDGED_AFTER: Final = 0.25
+"""Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""
 SAMPLED: Final = 256
 """Memories of a tenant that tell how much of it is in sight."""
 BROAD: Final = 0.1
@@ -51,13 +56,45 @@ def dense(
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
     count = members.count(tenant)
-    in_sight = count
-    if count > COMPARED:
-        in_sight = int(count * view.sees(members.sample(tenant, SAMPLED)).mean())
-    if in_sight <= COMPARED and count <= LISTED:
-        ordinals = members.of(tenant)
-        return _compared(vector, ordinals[view.sees(ordinals)], view, limit=limit, already=already)
-    part = in_sight / len(view.signals)
+    share = float(view.sees(members.sample(tenant, SAMPLED)).mean()) if count > COMPARED else 0.0
+    if count <= SCANNED:
+        return _scanned(vector, members.of(tenant), view, share, limit=limit, already=already)
+    part = share * count / len(view.signals)
+    return _indexed(vector, view, vectors, part, limit=limit, already=already)
+
+
+def _scanned(
+    vector: NDArray[np.float32],
+    ordinals: NDArray[np.int64],
+    view: View,
+    share: float,
+    *,
+    limit: int,
+    already: NDArray[np.int64],
+) -> Hits:
+    """The nearest of a tenant's memories `ordinals`, of which about the part `share` is in sight."""
+    wanted = limit + min(len(already), limit)
+    if share >= JUDGED_AFTER:
+        chosen, spared = int(wanted * SKETCHED / share), int(wanted * SPARE / share)
+        hits = _sketched(vector, ordinals, view, chosen=chosen, limit=spared)
+        seen = view.sees(hits.ordinals)
+        if np.count_nonzero(seen) >= wanted:
+            return first_seen(hits, seen, limit=limit, already=already)
+    in_sight = ordinals[view.sees(ordinals)]
+    hits = _sketched(vector, in_sight, view, chosen=max(COMPARED, wanted * SKETCHED), limit=wanted)
+    return first_seen(hits, np.ones(len(hits), bool), limit=limit, already=already)
+
+
+def _indexed(
+    vector: NDArray[np.float32],
+    view: View,
+    vectors: VectorReader,
+    part: float,
+    *,
+    limit: int,
+    already: NDArray[np.int64],
+) -> Hits:
+    """The nearest by the index, where about the part `part` of the corpus is in sight."""
     wanted = limit + min(len(already), limit)
     if part >= BROAD:
         hits = _nearest(vector, None, view, vectors, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
@@ -71,6 +108,14 @@ def dense(
         limit=limit,
         already=already,
     )
+
+
+def _sketched(
+    vector: NDArray[np.float32], ordinals: NDArray[np.int64], view: View, *, chosen: int, limit: int
+) -> Hits:
+    """The nearest of `ordinals`, of which about `chosen` are compared."""
+    near = view.signals.nearest_sketches(vector, ordinals, chosen)
+    return Hits.ranked(near, view.signals.cosines(vector, near), limit=limit)
 
 
 def _nearest(
@@ -90,15 +135,3 @@ def _nearest(
     fresh = np.setdiff1d(tail[view.sees(tail)], hits.ordinals)
     scores = np.concatenate([hits.scores, view.signals.cosines(vector, fresh)])
     return Hits.ranked(np.concatenate([hits.ordinals, fresh]), scores, limit=limit)
-
-
-def _compared(
-    vector: NDArray[np.float32],
-    ordinals: NDArray[np.int64],
-    view: View,
-    *,
-    limit: int,
-    already: NDArray[np.int64],
-) -> Hits:
-    hits = Hits.ranked(ordinals, view.signals.cosines(vector, ordinals), limit=limit + len(already))
-    return first_seen(hits, np.ones(len(hits), bool), limit=limit, already=already)
