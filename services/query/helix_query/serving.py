@@ -21,7 +21,6 @@ from helix_query.progress import Progress
 from helix_query.receipt import read_receipt, write_receipt
 from helix_query.warm import warm
 from helix_shared.artifacts import generation as generations
-from helix_shared.artifacts.manifest import Manifest
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import model_folders
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from helix_query.profile import RankingProfile
     from helix_query.served import Served
+    from helix_shared.artifacts.manifest import Manifest
 
 SERVICE: Final = "query"
 RETRY_SECONDS: Final = 30.0
@@ -156,18 +156,17 @@ class Serving:
 
     def _load(self, number: int) -> Served:
         """Open, verify and warm a generation; nothing of it is served before all of that went well."""
-        folder = generations.folder_of(self._root, number)
-        manifest = Manifest.read(folder)
+        manifest = self._verified_manifest(generations.folder_of(self._root, number))
         previous = None if self._holder is None else self._holder.served
         if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
             raise CorruptArtifactError(
                 f"generation {number} has epoch {manifest.epoch}, before the one served"
             )
         encoder = self._encoder_for(manifest, previous)
-        self._verify(folder, beside=previous is not None)
         generation = generations.Generation.open(
             self._root,
             number,
+            manifest=manifest,
             previous=None if previous is None else previous.generation,
             scratch=self._scratch,
         )
@@ -181,9 +180,9 @@ class Serving:
             generation.close()
             raise
 
-    def _verify(self, folder: Path, *, beside: bool) -> None:
+    def _verified_manifest(self, folder: Path) -> Manifest:
         before = set(self._verified)
-        generations.verify(folder, known=self._verified, beside=beside)
+        manifest = generations.verify(folder, known=self._verified, beside=self._holder is not None)
         if (
             self._receipt is not None
             and self._verified != before
@@ -191,6 +190,7 @@ class Serving:
         ):
             # Said once: the folder will not become writable.
             self._receipt = None
+        return manifest
 
     def _encoder_for(self, manifest: Manifest, previous: Served | None) -> Encoder:
         """The installed model that made the generation's vectors, and no other."""

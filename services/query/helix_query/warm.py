@@ -50,13 +50,14 @@ def warm(
         CorruptArtifactError: a channel does not answer.
     """
     served = Served(generation, encoder, centroids or load_centroids(encoder.embed_query))
-    # at the start; a swap must not take a core from those who ask
-    generation.vectors.warm(whole=centroids is None)
+    # a swap must not take a core from those who ask
+    at_start = centroids is None
+    generation.vectors.warm(whole=at_start)
     generation.lexicon.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
         lanes = {channel: held.enter_context(ThreadPoolExecutor(1)) for channel in SEARCHED}
-        for query in CANARY_QUERIES:
+        for query in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
             question = Question(query, Selection(tenant), now, never_skip=True)
             answer = recall(
                 question,

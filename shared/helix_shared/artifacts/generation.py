@@ -56,23 +56,31 @@ class Generation:
 
     @classmethod
     def open(
-        cls, root: Path, number: int, *, previous: Generation | None = None, scratch: Path | None = None
+        cls,
+        root: Path,
+        number: int,
+        *,
+        manifest: Manifest | None = None,
+        previous: Generation | None = None,
+        scratch: Path | None = None,
     ) -> Generation:
         """Open a generation; `verify` it first. What it shares with `previous` is not read again.
 
-        `scratch` is a writable folder for the lexicon's links, else a temporary one.
+        `manifest` is the one that `verify` read, `scratch` a writable folder for links that engines
+        want, else a temporary one.
 
         Raises:
             CorruptArtifactError: an artifact cannot be read, or is not the one of the manifest.
         """
         folder = folder_of(root, number)
-        manifest = Manifest.read(folder)
+        manifest = manifest or Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
         vectors = VectorReader(
             folder,
             cosines=signals.cosines,
             latest=signals.latest,
             previous=None if previous is None else previous.vectors,
+            scratch=scratch,
         )
         graph = GraphSnapshot.open(folder / GRAPH, known=None if previous is None else previous.graph.base)
         if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
@@ -80,8 +88,9 @@ class Generation:
         return cls(manifest, vectors, LexiconReader(folder / LEXICON, scratch=scratch), graph, signals)
 
     def close(self) -> None:
-        """Remove the lexicon's links; mapped files go with the last reference."""
+        """Remove the engines' links; mapped files go with the last reference."""
         self.lexicon.close()
+        self.vectors.close()
 
 
 def clone(root: Path, generation: int, into: Path) -> Manifest:

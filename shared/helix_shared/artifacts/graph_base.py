@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from helix_shared.artifacts.mapped import mapped
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _identity(folder: Path) -> tuple[int, ...]:
 
 
 def _mapped(path: Path, dtype: type[np.generic]) -> NDArray[np.generic]:
-    array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+    array: NDArray[np.generic] = mapped(path)
     if array.dtype != dtype:
         raise ValueError(f"array has another type: {path.name}")
-    return array.view(np.ndarray)
+    return array

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from helix_shared.artifacts.file_tree import plain_tree
 from helix_shared.artifacts.manifest import FORMAT_VERSION, MANIFEST_NAME, FileEntry, Manifest
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
 _CHUNK_BYTES: Final = 1 << 20
 _SYNCED_AT_ONCE: Final = 8
@@ -36,8 +37,8 @@ class Checksums:
         """Trust the checksums of a generation this process was started from."""
         for entry in manifest.files:
             path = folder / entry.path
-            if path.is_file() and path.stat().st_size == entry.size:
-                self._known[_identity(path)] = entry.sha256
+            if path.is_file() and (status := path.stat()).st_size == entry.size:
+                self._known[_identity(status)] = entry.sha256
 
     def know(self, sums: Mapping[str, str]) -> None:
         """Files that `settled` before they were published, while nobody waited for it."""
@@ -45,24 +46,26 @@ class Checksums:
 
     def settle(self, folder: Path) -> tuple[FileEntry, ...]:
         """Hash and sync all new files of a folder, make all readable, and list them by path."""
-        paths = {path: _identity(path) for path in _files(folder)}
-        fresh = [path for path, identity in paths.items() if identity not in self._known]
+        files, folders = plain_tree(folder)
+        identities = {name: _identity(status) for name, status in files.items()}
+        fresh = [name for name, identity in identities.items() if identity not in self._known]
         # Syncs that are asked for together are done together by the disk's journal.
         with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
-            settled = dict(zip(fresh, pool.map(_settled, fresh), strict=True))
-            list(pool.map(sync, (folder, *_folders(folder))))
-        sums = {path: settled.get(path) or self._known[identity] for path, identity in paths.items()}
-        self._known = {identity: sums[path] for path, identity in paths.items()}
-        entries = [
-            FileEntry(path=path.relative_to(folder).as_posix(), size=path.stat().st_size, sha256=sums[path])
-            for path in paths
-        ]
-        return tuple(sorted(entries, key=lambda entry: entry.path))
+            sums = dict(zip(fresh, pool.map(_settled, (folder / name for name in fresh)), strict=True))
+            list(pool.map(sync, (folder / name for name in folders)))
+        self._known = {
+            identity: sums.get(name) or self._known[identity] for name, identity in identities.items()
+        }
+        return tuple(
+            FileEntry(path=name, size=files[name].st_size, sha256=self._known[identities[name]])
+            for name in sorted(files)
+        )
 
 
 def settled(folder: Path) -> dict[str, str]:
     """Hash and sync the files of a folder ahead of their publication; for `Checksums.know`."""
-    return {_identity(path): _settled(path) for path in list(_files(folder))}
+    files, _ = plain_tree(folder)
+    return {_identity(status): _settled(folder / name) for name, status in files.items()}
 
 
 def verify(folder: Path, *, known: set[tuple[str, str]], beside: bool = False) -> Manifest:
@@ -77,16 +80,21 @@ def verify(folder: Path, *, known: set[tuple[str, str]], beside: bool = False) -
     manifest = Manifest.read(folder)
     if manifest.format_version != FORMAT_VERSION:
         raise CorruptArtifactError(f"generation has format {manifest.format_version}, not {FORMAT_VERSION}")
-    present = {path.relative_to(folder).as_posix() for path in _files(folder)} - {MANIFEST_NAME}
-    named = {entry.path for entry in manifest.files}
+    files, _ = plain_tree(folder)
+    present, named = files.keys() - {MANIFEST_NAME}, {entry.path for entry in manifest.files}
     if present != named or len(named) != len(manifest.files):
         missing, extra = sorted(named - present)[:3], sorted(present - named)[:3]
         raise CorruptArtifactError(f"generation has other files: {folder}: missing {missing}, extra {extra}")
+    for entry in manifest.files:
+        if files[entry.path].st_size != entry.size:
+            raise CorruptArtifactError(f"file has another size than its manifest says: {folder / entry.path}")
+    identities = {entry: (_identity(files[entry.path]), entry.sha256) for entry in manifest.files}
+    unknown = [entry for entry, identity in identities.items() if identity not in known]
+    largest_first = sorted(unknown, key=lambda entry: -entry.size)
     with ThreadPoolExecutor(1 if beside else os.cpu_count()) as pool:
-        largest_first = sorted(manifest.files, key=lambda entry: -entry.size)
-        checked = set(pool.map(lambda entry: _checked(folder, entry, known), largest_first))
+        list(pool.map(lambda entry: _check(folder, entry), largest_first))
     known.clear()
-    known.update(checked)
+    known.update(identities.values())
     return manifest
 
 
@@ -99,14 +107,9 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _checked(folder: Path, entry: FileEntry, known: set[tuple[str, str]]) -> tuple[str, str]:
-    path = folder / entry.path
-    found = (_identity(path), entry.sha256)
-    if path.stat().st_size != entry.size:
-        raise CorruptArtifactError(f"file has another size than its manifest says: {path}")
-    if found not in known and sha256_of(path) != entry.sha256:
-        raise CorruptArtifactError(f"file has another checksum than its manifest says: {path}")
-    return found
+def _check(folder: Path, entry: FileEntry) -> None:
+    if sha256_of(folder / entry.path) != entry.sha256:
+        raise CorruptArtifactError(f"file has another checksum than its manifest says: {folder / entry.path}")
 
 
 def sha256_of(path: Path) -> str:
@@ -125,18 +128,5 @@ def _settled(path: Path) -> str:
     return sha256_of(path)
 
 
-def _identity(path: Path) -> str:
-    status = path.stat()
+def _identity(status: os.stat_result) -> str:
     return f"{status.st_dev}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise CorruptArtifactError(f"generation holds something that is no plain file: {path}")
-        if path.is_file():
-            yield path
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_dir())

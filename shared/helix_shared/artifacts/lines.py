@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 
+from helix_shared.artifacts.mapped import mapped
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -75,7 +77,7 @@ def open_lines(folder: Path) -> Lines:
         OSError: a file is missing.
         ValueError: the two files do not fit together.
     """
-    starts = np.load(folder / _STARTS, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    starts = mapped(folder / _STARTS)
     size = (folder / _BODY).stat().st_size
     if not len(starts) or int(starts[-1]) != size:
         raise ValueError(f"lines end elsewhere than their file: {folder}")

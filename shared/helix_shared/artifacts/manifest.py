@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import reduce
 from operator import xor
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -29,10 +29,11 @@ _DIGEST: Final = r"^[0-9a-f]{16}$"
 
 
 def _inside(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not path or pure.is_absolute() or "\\" in path or "\0" in path or str(pure) != path:
+    parts = path.split("/")
+    # an absolute path and one with a slash too many have an empty part
+    if "\\" in path or "\0" in path or "" in parts or "." in parts:
         raise ValueError("path must be plain and relative")
-    if ".." in pure.parts or path in (".", MANIFEST_NAME):
+    if ".." in parts or path == MANIFEST_NAME:
         raise ValueError("path must name a file inside the generation")
     return path
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.lines import Lines, open_lines, write_gathered_lines, write_lines
+from helix_shared.artifacts.mapped import mapped
 from helix_shared.artifacts.signal_columns import LINE, MATRICES, SCALARS
 from helix_shared.artifacts.vector_storage import Storage, packed, storage_of, unpacked
 from helix_shared.errors import CorruptArtifactError
@@ -38,7 +39,7 @@ class Segment:
     """A mapped segment; `identity` tells whether two folders hold the very same files."""
 
     folder: Path
-    identity: tuple[str, int, int, int]
+    identity: tuple[str, int, int, int] | None
     ordinals: NDArray[np.int64]
     columns: Mapping[str, NDArray[np.generic]]
     scalars: NDArray[Any]
@@ -54,14 +55,15 @@ class Segment:
         return int(self.folder.name.removeprefix(PREFIX))
 
 
-def open_segments(folder: Path) -> list[Segment]:
-    """Map all segments of a folder, oldest first.
+def open_segments(folder: Path, *, known: Sequence[Segment] = ()) -> list[Segment]:
+    """Map all segments of a folder, oldest first; those that are among `known` are mapped already.
 
     Raises:
         CorruptArtifactError: a segment is incomplete.
     """
-    found = (path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
-    return [open_segment(path) for path in sorted(found)]
+    by_identity = {segment.identity: segment for segment in known}
+    found = sorted(path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
+    return [by_identity.get(_identity(path)) or open_segment(path) for path in found]
 
 
 def ordinal_count(segments: Sequence[Segment]) -> int:
@@ -72,21 +74,29 @@ def ordinal_count(segments: Sequence[Segment]) -> int:
 def open_segment(folder: Path) -> Segment:
     """Map one segment."""
     try:
-        arrays: dict[str, NDArray[Any]] = {name: _mapped(folder, name) for name in _FILES}
-        status = (folder / f"{_SCALARS}.npy").stat()
+        arrays: dict[str, NDArray[Any]] = {name: mapped(folder / f"{name}.npy") for name in _FILES}
+        identity = _identity(folder)
         lines = open_lines(folder)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
     scalars = arrays.pop(_SCALARS)
     if scalars.dtype != _ROW or {len(scalars)} != {len(lines), *map(len, arrays.values())}:
         raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
-    identity = (folder.name, status.st_dev, status.st_ino, status.st_mtime_ns)
     columns = {name: scalars[name] for name in SCALARS} | arrays
     storage = storage_of(arrays["vector"])
     if storage is None:
         raise CorruptArtifactError(f"signals segment has vectors in no known form: {folder}")
     ordinals = np.ascontiguousarray(scalars["ordinal"])
     return Segment(folder, identity, ordinals, columns, scalars, lines, storage)
+
+
+def _identity(folder: Path) -> tuple[str, int, int, int] | None:
+    """Tells a segment's files from all others: all of them appear at once; None where there are none."""
+    try:
+        status = (folder / f"{_SCALARS}.npy").stat()
+    except FileNotFoundError:
+        return None
+    return folder.name, status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def write_segment(
@@ -197,8 +207,3 @@ def last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
     """Distinct ordinals, ascending, and where each stands last."""
     unique, first_from_end = np.unique(ordinals[::-1], return_index=True)
     return unique, len(ordinals) - 1 - first_from_end
-
-
-def _mapped(folder: Path, name: str) -> NDArray[np.generic]:
-    array: NDArray[np.generic] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-    return array.view(np.ndarray)

@@ -252,7 +252,7 @@ class Signals:
         """
         if not folder.is_dir():
             raise CorruptArtifactError(f"folder has no signals: {folder}")
-        segments = open_segments(folder)
+        segments = open_segments(folder, known=() if previous is None else previous.segments)
         if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
             going_on = cls._going_on(previous, segments, shared)
             if going_on is not None:

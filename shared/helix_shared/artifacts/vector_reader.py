@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from helix_shared.artifacts.vector_index import (
     vector_index,
 )
 from helix_shared.artifacts.vector_loop import answer_of
+from helix_shared.artifacts.vector_mirror import VectorMirror
 from helix_shared.artifacts.vector_scan import (
     SCAN_COLUMN,
     SHORT_CANDIDATES,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from lancedb import AsyncTable
     from numpy.typing import NDArray
 
 
@@ -80,16 +82,23 @@ class VectorReader:
         cosines: Cosines | None = None,
         latest: Latest | None = None,
         previous: VectorReader | None = None,
+        scratch: Path | None = None,
     ) -> None:
         """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
 
-        With `latest` it knows its `tail`.
+        With `latest` it knows its `tail`. With `scratch`, a local writable folder, the reader that comes
+        after knows what the engine has read.
 
         Raises:
             CorruptArtifactError: there is no table that can be read.
         """
-        self._table = open_table(folder)
-        self._searched = answer_of(open_for_search(folder))
+        self._mirror = None if scratch is None else _mirror(folder, scratch, previous)
+        self._shown: tuple[str, ...] = ()
+        try:
+            self._table, self._searched = self._opened(folder)
+        except BaseException:
+            self.close()
+            raise
         self._schema: pa.Schema = self._table.schema
         self._cosines = cosines
         # Without the whole vectors at hand, short ones would be all there is to order by.
@@ -102,6 +111,14 @@ class VectorReader:
         self._lock = threading.Lock()
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
+
+    def _opened(self, folder: Path) -> tuple[Any, AsyncTable]:
+        """The table, for what is asked at once and for searches that are coroutines."""
+        if self._mirror is None:
+            return open_table(folder), answer_of(open_for_search(folder))
+        self._shown = self._mirror.show(folder)
+        seen, session = self._mirror.folder, self._mirror.session
+        return open_table(seen, session=session), answer_of(open_for_search(seen, session=session))
 
     @property
     def columns(self) -> list[str]:
@@ -249,6 +266,12 @@ class VectorReader:
         probe = np.ones(self.dimensions, dtype=np.float32)
         self.search(probe, Selection(tenant_id="warm"), limit=1)
 
+    def close(self) -> None:
+        """Let go of what the reader before and after it shares with it; running searches finish."""
+        if self._mirror is not None:
+            self._mirror.hide(self._shown)
+            self._shown = ()
+
     def _where(self, condition: str, columns: Sequence[str]) -> pa.Table:
         found = self._table.search().where(condition).select(list(columns)).limit(max(self.count, 1))
         return found.to_arrow()
@@ -261,6 +284,12 @@ class VectorReader:
                 goes_on = known is not None and known.fits(self._table)
                 self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
             return self._row_map
+
+
+def _mirror(folder: Path, scratch: Path, previous: VectorReader | None) -> VectorMirror:
+    """The mirror of the reader before, unless what it shows has another history."""
+    known = None if previous is None else previous._mirror  # noqa: SLF001 - one class goes on with its own
+    return known if known is not None and known.agrees(folder) else VectorMirror(scratch)
 
 
 def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:

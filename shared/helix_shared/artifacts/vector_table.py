@@ -37,8 +37,8 @@ def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
     return database.create_table(TABLE, schema=schema)
 
 
-def open_table(folder: Path) -> Any:
-    """Open the newest version, and stay with it.
+def open_table(folder: Path, *, session: Any = None) -> Any:
+    """Open the newest version, and stay with it; what is read is kept in the `session`, if there is one.
 
     Raises:
         CorruptArtifactError: there is no table that can be read.
@@ -46,7 +46,7 @@ def open_table(folder: Path) -> Any:
     if not (folder / TABLE_FOLDER).is_dir():
         raise CorruptArtifactError(f"folder has no vector table: {folder}")
     try:
-        return lancedb.connect(str(folder)).open_table(TABLE)
+        return lancedb.connect(str(folder), session=session).open_table(TABLE)
     except (ValueError, RuntimeError, OSError) as error:
         raise CorruptArtifactError(f"vector table cannot be read: {folder}") from error
 
@@ -60,9 +60,9 @@ def rows_of_version(folder: Path) -> int:
     return int(open_table(folder).count_rows())
 
 
-async def open_for_search(folder: Path) -> lancedb.AsyncTable:
+async def open_for_search(folder: Path, *, session: Any = None) -> lancedb.AsyncTable:
     """The table of `open_table` for searches that are coroutines."""
-    connection = await lancedb.connect_async(str(folder))
+    connection = await lancedb.connect_async(str(folder), session=session)
     return await connection.open_table(TABLE)
 
 

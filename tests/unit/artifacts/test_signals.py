@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_shared.artifacts import signals as signals_module
+from helix_shared.artifacts.mapped import mapped
 from helix_shared.artifacts.signal_columns import HELD
 from helix_shared.artifacts.signals import NO_TIME, Signals, SignalsWriter, code, signals_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -250,3 +253,17 @@ def test_the_rows_written_last_are_among_the_latest(tmp_path: Path, records: Rec
             written = {ordinal for batch in order[-back:] for ordinal in batch}
             assert written <= set(signals.latest(len(written)).tolist())
     assert len(Signals.open(tmp_path / "s").latest(0)) == 0
+
+
+def test_arrays_are_opened_by_several_threads_at_once(tmp_path: Path) -> None:
+    """Python 3.11 loses count of its syntax trees when two headers are parsed together; we do not do that."""
+    path = tmp_path / "array.npy"
+    np.save(path, np.zeros(3, [(f"column{number}", np.int64) for number in range(40)]))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            opened = list(pool.map(lambda _: mapped(path), range(400)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert {array.shape for array in opened} == {(3,)}

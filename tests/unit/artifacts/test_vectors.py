@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -266,3 +267,51 @@ def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, record
     first = VectorReader(tmp_path / "1")
     assert first.take([2])["ordinal"].to_pylist() == [2]
     assert VectorReader(tmp_path / "2", previous=first).take([2])["ordinal"].to_pylist() == [2]
+
+
+def _mirrors(scratch: Path) -> list[Path]:
+    return sorted(scratch.glob("vectors-*"))
+
+
+def test_generations_share_what_the_engine_has_read_and_go_one_by_one(
+    tmp_path: Path, records: Records
+) -> None:
+    """Two readers over one mirror answer each from its own version, also when the older folder is gone."""
+    writer = VectorWriter.create(tmp_path / "live", 8)
+    writer.upsert(records([{} for _ in range(20)]))
+    writer.link_into(tmp_path / "1")
+    scratch = tmp_path / "scratch"
+    first = VectorReader(tmp_path / "1", scratch=scratch)
+    writer.delete([3])
+    writer.upsert(records([{"ordinal": 20, "text": "later"}]))
+    writer.link_into(tmp_path / "2")
+    second = VectorReader(tmp_path / "2", previous=first, scratch=scratch)
+    [mirror] = _mirrors(scratch)
+    query = np.ones(8, np.float32)
+    assert sorted(first.search(query, ACME, limit=100).ordinals) == list(range(20))
+    assert sorted(second.search(query, ACME, limit=100).ordinals) == [*range(3), *range(4, 21)]
+    first.close()
+    shutil.rmtree(tmp_path / "1")
+    assert second.take([20], columns=["text"])["text"].to_pylist() == ["later"]
+    links = [path for path in mirror.rglob("*") if path.is_symlink()]
+    assert links
+    assert all(path.exists() for path in links)
+    second.close()
+    second.close()
+    assert _mirrors(scratch) == []
+
+
+def test_a_mirror_does_not_take_another_store_for_a_later_version(tmp_path: Path, records: Records) -> None:
+    """A store made anew counts its versions from the start again; its reader gets a mirror of its own."""
+    scratch, readers = tmp_path / "scratch", []
+    for name in ("old", "new"):
+        writer = VectorWriter.create(tmp_path / f"live-{name}", 8)
+        writer.upsert(records([{"text": name}]))
+        writer.link_into(tmp_path / name)
+        previous = readers[-1] if readers else None
+        readers.append(VectorReader(tmp_path / name, previous=previous, scratch=scratch))
+    assert len(_mirrors(scratch)) == 2
+    assert [reader.take([0], columns=["text"])["text"].to_pylist() for reader in readers] == [
+        ["old"],
+        ["new"],
+    ]

@@ -28,7 +28,8 @@ from helix_lab.bench.asking import (
     saturate,
     start_seconds,
 )
-from helix_lab.bench.feeding import freshness_section, ingest_section, live_section
+from helix_lab.bench.feeding import freshness_section, live_section
+from helix_lab.bench.filling import ingest_section
 from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.kept import ensure_built
 from helix_lab.bench.load import Facts, read_facts

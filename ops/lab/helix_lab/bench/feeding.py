@@ -1,7 +1,7 @@
-"""Recall while memories arrive, how soon they can be recalled, and how fast many are taken in.
+"""Recall while memories arrive, and how soon they can be recalled.
 
 Events go through the whole stack, at the size of the data: what they wait for is the publishing of a
-generation. `place` starts the stack.
+generation. `place` starts the stack; `filling` measures how fast many are taken in.
 """
 
 from __future__ import annotations
@@ -17,35 +17,28 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
-from pathlib import Path
 from typing import Any, Final
 
 from helix.events import MessageEvent
-from helix_cli.located import Located
 from helix_cli.recall_client import RecallClient
-from helix_cli.sending import Tally, send_in_order
 from helix_cli.stack import Stack
 from helix_lab.bench.asking import percentiles, request_of
 from helix_lab.bench.load import Facts
 from helix_lab.settle import settle
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
-from helix_shared.encoders.encoder import Encoder
-from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
 
 EVENTS_PER_SECOND: Final = 50
 LIVE_SECONDS: Final = 30.0
 FRESH_EVENTS: Final = 12
-INGESTED: Final = 1_000
-LANES: Final = 2
 WAIT_SECONDS: Final = 900.0
 AFTER_SWAP_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.05
 SESSION_TURNS: Final = 20
 
 
-def _turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
+def new_turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
     """New turns without end: words of known items mixed, so that no two are near-duplicates."""
     drawn = random.Random(mark)  # noqa: S311  repeatable texts, no secret
     words = " ".join(text for text, _ in facts.known_items).split() or ["nothing"]
@@ -63,7 +56,7 @@ def _turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
 def freshness_section(stack: Stack, facts: Facts, *, events: int = FRESH_EVENTS) -> dict[str, Any]:
     """`freshness_s`: from publishing one event to a recall that has it, nothing else going on."""
     taken: list[float] = []
-    turns = _turns(facts, "fresh")
+    turns = new_turns(facts, "fresh")
     with RecallClient(stack.query_address) as client:
         for turn in itertools.islice(turns, events):
             started, sequence = asyncio.run(_publish_one(stack.nats_url, turn))
@@ -152,7 +145,7 @@ async def _publish_steadily(url: str, facts: Facts, stop: Event, sent: Synchroni
     client = await connect(url, name="helix-bench-live")
     publisher, begun = Publisher(client.jetstream()), time.monotonic()
     running: set[asyncio.Task[Any]] = set()
-    for turn in _turns(facts, "live"):
+    for turn in new_turns(facts, "live"):
         if stop.is_set():
             break
         task = asyncio.create_task(publisher.publish_event(turn))
@@ -162,37 +155,3 @@ async def _publish_steadily(url: str, facts: Facts, stop: Event, sent: Synchroni
         await asyncio.sleep(max(0.0, begun + sent.value / EVENTS_PER_SECOND - time.monotonic()))
     await asyncio.gather(*running)
     await client.close()
-
-
-def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = INGESTED) -> dict[str, Any]:
-    """`ingest`: memories a second through the whole path, against the embedder alone on equal texts."""
-    turns = list(itertools.islice(_turns(facts, "bulk"), events))
-    started = time.monotonic()
-    asyncio.run(_publish_all(stack.nats_url, turns))
-    published = time.monotonic() - started
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
-    through = events / (time.monotonic() - started)
-    others = [turn.text for turn in itertools.islice(_turns(facts, "alone"), events)]
-    with Encoder.load(default_model(models), lanes=LANES) as encoder:
-        encoder.embed_many(others[:50])
-        started = time.monotonic()
-        encoder.embed_many(others[50:])
-        alone = len(others[50:]) / (time.monotonic() - started)
-    return {
-        "ingest": {
-            "events": events,
-            "memories_per_second": round(through, 1),
-            "published_per_second": round(events / published, 1),
-            "embedder_per_second": round(alone, 1),
-            "of_embedder": round(through / alone, 3),
-        }
-    }
-
-
-async def _publish_all(url: str, turns: Sequence[MessageEvent]) -> None:
-    client = await connect(url, name="helix-bench")
-    try:
-        located = (Located(turn.event_id, turn) for turn in turns)
-        await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=Tally())
-    finally:
-        await client.close()

@@ -84,7 +84,8 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if found := report.get("ingest"):
         yield (
             f"ingest: {found['memories_per_second']} memories/s, {found['of_embedder']:.0%} of the embedder "
-            f"alone ({found['embedder_per_second']}/s)"
+            f"alone on the same texts ({found['embedder_per_second']}/s); the whole stack "
+            f"{found['whole_stack_per_second']}/s, {found['whole_stack_of_embedder']:.0%}"
         )
     if found := report.get("memory_bytes"):
         parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))

@@ -30,7 +30,7 @@ SCANNED: Final = 131_072
 """Memories of a tenant up to which all are looked at: that costs less than the index, and finds more."""
 COMPARED: Final = 8_192
 """Memories in sight up to which each is compared; of more, the best by sketch."""
-SKETCHED: Final = 40
+SKETCHED: Final = 32
 """Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest."""
 JUDGED_AFTER: Final = 0.25
 """Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""

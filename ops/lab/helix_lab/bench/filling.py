@@ -1,0 +1,154 @@
+"""How fast many events are taken in, against the embedder alone on the very same texts.
+
+Ingest is measured twice: by itself, over a full stream, where only its own work and NATS can hold it up; and
+as the whole stack, until every event can be recalled with its expansions and links, on the same cores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from helix import subjects
+from helix.events import MessageEvent
+from helix_cli.children import ServiceChild, child_environment
+from helix_cli.located import Located
+from helix_cli.provision import provision
+from helix_cli.sending import Tally, send_in_order
+from helix_cli.services import service_settings
+from helix_cli.stack import Stack
+from helix_ingest.draft import Logged
+from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
+from helix_ingest.settings import IngestSettings
+from helix_lab.bench.feeding import new_turns
+from helix_lab.bench.load import Facts
+from helix_lab.settle import settle
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.server import NatsServer
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import default_model
+from helix_shared.errors import TemporaryError
+
+EVENTS: Final = 1_000
+LANES: Final = 2
+ROUNDS: Final = 2
+"""Ingest and embedder take turns: a machine is not equally fast for minutes."""
+WAIT_SECONDS: Final = 900.0
+LOOK_SECONDS: Final = 0.02
+_FIRST: Final = 50
+"""Answers after which the clock starts: the model is loaded and warm."""
+
+
+def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EVENTS) -> dict[str, Any]:
+    """`ingest`: memories a second of ingest alone and of the whole stack, and of the embedder."""
+    alone, ingested = [], []
+    for number in range(ROUNDS):
+        turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events))
+        alone.append(_embedded_per_second(turns, models))
+        ingested.append(_ingested_per_second(turns, models))
+    turns = list(itertools.islice(new_turns(facts, "bulk"), events))
+    started = time.monotonic()
+    asyncio.run(_publish_all(stack.nats_url, turns))
+    published = time.monotonic() - started
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    through = events / (time.monotonic() - started)
+    embedder, ingest = sum(alone) / ROUNDS, sum(ingested) / ROUNDS
+    return {
+        "ingest": {
+            "events": events,
+            "memories_per_second": round(ingest, 1),
+            "embedder_per_second": round(embedder, 1),
+            "of_embedder": round(ingest / embedder, 3),
+            "whole_stack_per_second": round(through, 1),
+            "whole_stack_of_embedder": round(through / embedder, 3),
+            "published_per_second": round(events / published, 1),
+        }
+    }
+
+
+def _embedded_per_second(turns: Sequence[MessageEvent], models: Path) -> float:
+    """Turns a second whose texts, as ingest embeds them, the embedder alone makes vectors of."""
+    with Encoder.load(default_model(models), lanes=LANES) as encoder:
+        most_tokens = IngestSettings.load().most_tokens(encoder.card)
+        texts = [_embedded_texts(turns, at, encoder, most_tokens) for at in range(len(turns))]
+        encoder.embed_many([text for some in texts[:_FIRST] for text in some])
+        rest = [text for some in texts[_FIRST:] for text in some]
+        started = time.monotonic()
+        encoder.embed_many(rest)
+        return (len(turns) - _FIRST) / (time.monotonic() - started)
+
+
+def _embedded_texts(turns: Sequence[MessageEvent], at: int, encoder: Encoder, most_tokens: int) -> list[str]:
+    now = datetime.now(UTC)
+    session = turns[at].session_id
+    before = [
+        Logged(turn, place + 1, now)
+        for place, turn in enumerate(turns[max(0, at - CONTEXT_TURNS) : at], max(0, at - CONTEXT_TURNS))
+        if turn.session_id == session
+    ]
+    drafts = drafts_of(
+        Logged(turns[at], at + 1, now), before, most_tokens=most_tokens, count_tokens=encoder.count_tokens
+    )
+    return [text for draft in drafts for text in (draft.passage, draft.window) if text]
+
+
+def _ingested_per_second(turns: Sequence[MessageEvent], models: Path) -> float:
+    """Turns a second that one ingest worker answers out of a full stream, with nothing but NATS beside it.
+
+    Raises:
+        TemporaryError: it does not come to an end.
+    """
+    with tempfile.TemporaryDirectory(prefix="helix-bench-") as home, NatsServer(Path(home) / "nats") as nats:
+        provision(nats.url)
+        asyncio.run(_publish_all(nats.url, turns))
+        with _worker(nats.url, models, Path(home)):
+            return asyncio.run(_answers_per_second(nats.url, len(turns)))
+
+
+@contextlib.contextmanager
+def _worker(nats_url: str, models: Path, home: Path) -> Iterator[None]:
+    settings = service_settings(
+        "ingest", nats_url=nats_url, data=home, models=models, query_address="", copies=1
+    )
+    worker = ServiceChild(
+        "ingest-alone", "helix_ingest", environment=child_environment(settings), log=home / "ingest.log"
+    )
+    worker.start()
+    try:
+        yield
+    finally:
+        worker.kill()
+
+
+async def _answers_per_second(url: str, wanted: int) -> float:
+    client = await connect(url, name="helix-bench")
+    try:
+        begun, ends = (0, 0.0), time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < ends:
+            state = (await client.jetstream().stream_info(subjects.DERIVED_STREAM)).state
+            now = time.monotonic()
+            if state.messages >= wanted:
+                return (state.messages - begun[0]) / (now - begun[1])
+            if state.messages >= _FIRST and not begun[0]:
+                begun = (state.messages, now)
+            await asyncio.sleep(LOOK_SECONDS)
+    finally:
+        await client.close()
+    raise TemporaryError(f"ingest has not answered {wanted} events in {WAIT_SECONDS:g} s")
+
+
+async def _publish_all(url: str, turns: Sequence[MessageEvent]) -> None:
+    client = await connect(url, name="helix-bench")
+    try:
+        located = (Located(turn.event_id, turn) for turn in turns)
+        await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=Tally())
+    finally:
+        await client.close()
