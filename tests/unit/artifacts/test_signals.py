@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import gc
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -256,14 +257,20 @@ def test_the_rows_written_last_are_among_the_latest(tmp_path: Path, records: Rec
 
 
 def test_arrays_are_opened_by_several_threads_at_once(tmp_path: Path) -> None:
-    """Python 3.11 loses count of its syntax trees when two headers are parsed together; we do not do that."""
+    """Python 3.11 loses count of its syntax trees when a collection lets a second thread parse a header."""
     path = tmp_path / "array.npy"
     np.save(path, np.zeros(3, [(f"column{number}", np.int64) for number in range(40)]))
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+    thresholds = gc.get_threshold()
+
+    def let_others_run(_phase: str, _info: dict[str, int]) -> None:
+        time.sleep(0)
+
+    gc.callbacks.append(let_others_run)
+    gc.set_threshold(20)
     try:
         with ThreadPoolExecutor(8) as pool:
-            opened = list(pool.map(lambda _: mapped(path), range(400)))
+            opened = list(pool.map(lambda _: mapped(path), range(300)))
     finally:
-        sys.setswitchinterval(interval)
+        gc.callbacks.remove(let_others_run)
+        gc.set_threshold(*thresholds)
     assert {array.shape for array in opened} == {(3,)}
