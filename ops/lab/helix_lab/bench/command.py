@@ -33,7 +33,7 @@ from helix_lab.bench.filling import ingest_section
 from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.kept import ensure_built
 from helix_lab.bench.load import Facts, read_facts
-from helix_lab.bench.machine import machine
+from helix_lab.bench.machine import machine, reference_ms
 from helix_lab.bench.place import stack_over
 from helix_lab.bench.rivals import peers_section
 from helix_lab.bench.table import print_report
@@ -126,6 +126,7 @@ def measure(run: Bench, chosen: list[str], *, done: Callable[[], object] = lambd
 
 def _one(run: Bench, name: str, stack: Stack | None) -> None:
     console.print(f"{name} ...", style="dim")
+    run.report.setdefault("reference_ms", {})[name] = reference_ms()
     try:
         run.report |= _WORK[name](run, stack)
     except Exception as error:  # noqa: BLE001  one section must not lose the others

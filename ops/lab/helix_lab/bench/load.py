@@ -107,6 +107,8 @@ def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _:
                 lexicon.upsert(_write(loader, start, varied))
                 tick(len(varied.texts))
         live.vectors.maintain()
+        # as the writer would have, long before there were so many links
+        live.fold_graph_now()
         _publish(loader, folder)
     finally:
         live.close()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
+import time
 from pathlib import Path
 from typing import Any, Final
 
 _PACKAGES: Final = ("lancedb", "pylance", "tantivy", "onnxruntime", "numpy", "pyarrow", "grpcio")
 _KIB: Final = 1_024
+_REFERENCE_STEPS: Final = 300_000
+_REFERENCE_BYTES: Final = 10_000_000
 
 
 def machine() -> dict[str, Any]:
@@ -23,6 +27,21 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
     }
+
+
+def reference_ms() -> float:
+    """What a fixed piece of work takes on one core now, the best of three.
+
+    A machine that is shared, or slows down after minutes of load, shows it here; compare times of two
+    sections or two runs only where this is the same.
+    """
+    taken = []
+    for _ in range(3):
+        started = time.perf_counter()
+        sum(number * number for number in range(_REFERENCE_STEPS))
+        hashlib.sha256(bytes(_REFERENCE_BYTES)).digest()
+        taken.append((time.perf_counter() - started) * 1_000)
+    return round(min(taken), 1)
 
 
 def _field(path: Path, name: str) -> str:

@@ -96,5 +96,11 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"unanswered: {report['unanswered']} recalls, every channel was late"
     if "dense_recall_at_100" in report:
         yield f"dense recall@100 against exact: {report['dense_recall_at_100']}"
+    if found := report.get("reference_ms"):
+        slowest = max(found, key=lambda name: found[name])
+        yield (
+            f"one core's reference work took {min(found.values())} to {found[slowest]} ms before the sections; "
+            f"slowest before {slowest}"
+        )
     for name, reason in report.get("failed", {}).items():
         yield f"{name} failed: {reason}"

@@ -26,6 +26,8 @@ def write_bench(report: Mapping[str, Any], out: Path) -> list[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     earlier = json.loads(out.read_text()) if out.exists() else {}
     whole = (earlier if earlier.get("n") == report["n"] else {}) | dict(report)
+    if "reference_ms" in earlier and earlier.get("n") == report["n"]:
+        whole["reference_ms"] = earlier["reference_ms"] | report.get("reference_ms", {})
     if "failed" not in report:
         whole.pop("failed", None)
     if found := over_floor(whole):
