@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers
 
 from helix_shared.errors import CorruptArtifactError
 
@@ -21,6 +21,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 SHORT: Final = 64
 COUNTED: Final = 8_192
 """Counts of so many texts of at most so many characters are kept: citations and headings come again."""
+KEPT_CHARACTERS: Final = 4_096
+KEPT: Final = 64
+"""So many texts of at most so many characters stay tokenised: who is counted is mostly embedded next."""
 
 
 def clean_text(text: str) -> str:
@@ -40,6 +43,7 @@ class TextTokens:
         self._cutting = cutting
         self._counting = counting
         self._count_short = lru_cache(COUNTED)(self._counted)
+        self._tokenised_lately = lru_cache(KEPT)(self._tokenise)
 
     @classmethod
     def load(cls, path: Path, *, max_tokens: int) -> Self:
@@ -57,14 +61,21 @@ class TextTokens:
 
     def ids(self, text: str) -> np.ndarray:
         """Return int64 [1, n] with the special tokens, n at most the model's `max_tokens`."""
-        return np.array([self._cutting.encode(clean_text(text)).ids], dtype=np.int64)
+        return np.array([self._cutting.post_process(self._tokenised(text)).ids], dtype=np.int64)
 
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
         return self._count_short(text) if len(text) <= SHORT else self._counted(text)
 
     def _counted(self, text: str) -> int:
-        return len(self._counting.encode(clean_text(text), add_special_tokens=False).ids)
+        return len(self._tokenised(text))
+
+    def _tokenised(self, text: str) -> Encoding:
+        return self._tokenised_lately(text) if len(text) <= KEPT_CHARACTERS else self._tokenise(text)
+
+    def _tokenise(self, text: str) -> Encoding:
+        """The whole text, special tokens left out."""
+        return self._counting.encode(clean_text(text), add_special_tokens=False)
 
     @property
     def counts_add_up(self) -> bool:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from prometheus_client import REGISTRY
+from tokenizers import Tokenizer
 
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
+from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import ENTRY_BYTES, VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
@@ -220,3 +222,17 @@ def test_a_folder_without_a_card_is_damaged_and_no_folder_is_not_found(tmp_path:
         Encoder.load(tmp_path)
     with pytest.raises(NotFoundError):
         Encoder.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("words", [0, 1, 40, 254, 255, 600, 3_000])
+def test_ids_are_those_of_the_models_own_tokenizer(folder: Path, words: int) -> None:
+    """Tokenised once for counting and for embedding: cut, and the special tokens put around, as the file says."""
+    own = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    own.no_padding()
+    own.enable_truncation(max_length=256)
+    tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=256)
+    text = " ".join(["lighthouse", "Keeper's"][number % 2] for number in range(words))
+    for _ in range(2):
+        assert tokens.ids(text).tolist() == [own.encode(text).ids]
+    own.no_truncation()
+    assert tokens.count(text) == len(own.encode(text, add_special_tokens=False).ids)

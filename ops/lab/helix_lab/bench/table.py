@@ -99,8 +99,8 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if found := report.get("reference_ms"):
         slowest = max(found, key=lambda name: found[name])
         yield (
-            f"one core's reference work took {min(found.values())} to {found[slowest]} ms before the sections; "
-            f"slowest before {slowest}"
+            f"one core's reference work took {min(found.values())} to {found[slowest]} ms before the "
+            f"sections, most before {slowest}"
         )
     for name, reason in report.get("failed", {}).items():
         yield f"{name} failed: {reason}"
