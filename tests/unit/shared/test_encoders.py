@@ -226,7 +226,7 @@ def test_a_folder_without_a_card_is_damaged_and_no_folder_is_not_found(tmp_path:
 
 @pytest.mark.parametrize("words", [0, 1, 40, 254, 255, 600, 3_000])
 def test_ids_are_those_of_the_models_own_tokenizer(folder: Path, words: int) -> None:
-    """Tokenised once for counting and for embedding: cut, and the special tokens put around, as the file says."""
+    """Tokenised once for counting and embedding: cut, and special tokens put around, as the file says."""
     own = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     own.no_padding()
     own.enable_truncation(max_length=256)
