@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.channels.dense import share_in_sight
 from helix_query.chronology import Chronology
 from helix_query.lazy import Lazy
 from helix_query.reading_order import ReadingOrder
 from helix_shared.artifacts.graph import EDGE_KINDS
-from helix_shared.artifacts.lexicon import FieldWeights
+from helix_shared.artifacts.lexicon import SELECTIONS, FieldWeights
 from helix_shared.artifacts.signals import MEMORY_TYPES
 from helix_shared.moments import microseconds
 
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from helix_query.parts import search
     from helix_query.parts.graph import Edge
     from helix_query.routing.centroids import Centroids
+    from helix_query.view import View
     from helix_shared.artifacts.generation import Generation
+    from helix_shared.artifacts.selection import Selection
     from helix_shared.encoders.encoder import Encoder
 
 
@@ -44,6 +47,8 @@ class Served:
     """What was known when; for `as_of`."""
     reading_order: Lazy[ReadingOrder] = field(init=False)
     """What stands beside what; for packing surroundings."""
+    shares: dict[Selection, float] = field(default_factory=dict)
+    """What part of their tenant callers see, for as many as were here lately."""
 
     def __post_init__(self) -> None:
         signals = self.generation.signals
@@ -72,6 +77,15 @@ class Served:
     def type_names(self) -> Sequence[str]:
         """Type of each type code."""
         return MEMORY_TYPES
+
+    def share_in_sight(self, view: View) -> float:
+        """`share_in_sight` of the dense channel, sampled once for a selection."""
+        share = self.shares.get(view.selection)
+        if share is None:
+            if len(self.shares) >= SELECTIONS:
+                self.shares.clear()
+            share = self.shares[view.selection] = share_in_sight(view)
+        return share
 
     def ready_for_past(self) -> None:
         """Read what recalls of a past moment need, so that no channel's deadline pays for it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -165,6 +166,10 @@ class LexiconWriter:
         self._writer.wait_merging_threads()
 
 
+SELECTIONS: Final = 256
+"""Callers whose open scopes a reader knows; a recall asks for them several times."""
+
+
 class LexiconReader:
     """Reads the index of a published generation; safe to use from several threads.
 
@@ -184,7 +189,10 @@ class LexiconReader:
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
-            self._documents = document_count(folder)
+            documents, frequency = document_count(folder), self._searcher.doc_freq
+            self._scopes = lru_cache(SELECTIONS)(
+                lambda selection: OpenScopes.of(selection, documents=documents, frequency=frequency)
+            )
             self.count = _memories(self._searcher, self._schema)
             """Memories."""
         except BaseException:
@@ -193,7 +201,7 @@ class LexiconReader:
 
     def scopes(self, selection: Selection) -> OpenScopes:
         """What is open to the caller of a selection: how much there is, and how many hold a word."""
-        return OpenScopes.of(selection, documents=self._documents, frequency=self._searcher.doc_freq)
+        return self._scopes(selection)
 
     def terms(self, query: str, scopes: OpenScopes) -> list[str]:
         """Analysed words of a query in order of appearance, none twice; at most `MOST_WORDS`.

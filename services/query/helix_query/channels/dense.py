@@ -20,6 +20,8 @@ from helix_shared.artifacts.signals import code
 from helix_shared.artifacts.vector_reader import MAX_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from helix_query.view import View
@@ -42,6 +44,12 @@ SPARE: Final = 2.0
 """More candidates than the part in sight calls for, since it is not spread evenly."""
 
 
+def share_in_sight(view: View) -> float:
+    """What part of its tenant's memories a view sees, by a sample."""
+    sample = view.signals.members.sample(code(view.selection.tenant_id), SAMPLED)
+    return float(view.sees(sample).mean()) if len(sample) else 0.0
+
+
 def dense(
     vector: NDArray[np.float32],
     view: View,
@@ -49,14 +57,15 @@ def dense(
     vectors: VectorReader,
     limit: int,
     already: NDArray[np.int64] = NONE,
+    share_of: Callable[[View], float] = share_in_sight,
 ) -> Hits:
     """Up to `limit` memories in sight, best first; the score is the exact cosine.
 
-    Those of `already` come on top of the limit.
+    Those of `already` come on top of the limit. `share_of` tells, or remembers, the `share_in_sight`.
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
     count = members.count(tenant)
-    share = float(view.sees(members.sample(tenant, SAMPLED)).mean()) if count > COMPARED else 0.0
+    share = share_of(view) if count > COMPARED else 0.0
     if count <= SCANNED:
         return _scanned(vector, members.of(tenant), view, share, limit=limit, already=already)
     part = share * count / len(view.signals)
