@@ -73,9 +73,11 @@ def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
     """Every memory as a document, and its vector."""
     generation = Generation.open(data, current(data) or 0)
     try:
-        ordinals = np.arange(facts.n)
-        table = generation.vectors.take(ordinals, list(_COLUMNS))
-        vectors = generation.signals.vectors(table["ordinal"].to_numpy())
+        table = generation.vectors.take(np.arange(facts.n), list(_COLUMNS))
+        # whole ones: the signals of a large corpus keep a byte of each number
+        vectors = np.empty((facts.n, generation.vectors.dimensions), np.float32)
+        for ordinals, whole in generation.vectors.whole():
+            vectors[ordinals] = whole
     finally:
         generation.close()
     columns = [table[name].to_pylist() for name in _COLUMNS]
@@ -86,4 +88,4 @@ def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
     items = facts.known_items[:QUESTIONS]
     questions = [Question(f"q{k}", text, "", "", facts.tenant) for k, (text, _) in enumerate(items)]
     relevant = {f"q{k}": {item: 1.0} for k, (_, item) in enumerate(items)}
-    return EvaluationSet(f"bench-{facts.n}", documents, questions, relevant), np.asarray(vectors)
+    return EvaluationSet(f"bench-{facts.n}", documents, questions, relevant), vectors
