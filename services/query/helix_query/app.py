@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from helix_query.handlers import RecallHandlers
 from helix_query.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.profile_files import load_profiles
 from helix_query.receipt import receipt_path
+from helix_query.scratch import scratch_folder
 from helix_query.server import RecallServer
 from helix_query.serving import SERVICE, Serving
 from helix_query.settings import QuerySettings
 from helix_shared.telemetry import configure_logging, logger, serve_metrics
-
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a name of its own and no other reader
-"""Links are made here where there is such a folder: a hundred in every swap, each .2 ms on a disk."""
 
 _log = logger(__name__)
 
@@ -35,9 +30,8 @@ class App:
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
-        in_memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
-        with tempfile.TemporaryDirectory(prefix="helix-query-", dir=in_memory) as scratch:
-            await self._serve(Path(scratch))
+        with scratch_folder() as scratch:
+            await self._serve(scratch)
 
     async def _serve(self, scratch: Path) -> None:
         data = self.settings.data_dir

@@ -100,7 +100,7 @@ class Searches:
             vectors=self.served.generation.vectors,
             limit=limit or self.limit_of(DENSE),
             already=self.already,
-            share_of=self.served.share_in_sight,
+            sight_of=self.served.sight_of,
         )
 
     def _lexical(self, words: str, limit: int | None = None) -> Hits:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.channels.dense import share_in_sight
+from helix_query.channels.dense import Sight
 from helix_query.chronology import Chronology
 from helix_query.lazy import Lazy
 from helix_query.reading_order import ReadingOrder
@@ -47,8 +47,8 @@ class Served:
     """What was known when; for `as_of`."""
     reading_order: Lazy[ReadingOrder] = field(init=False)
     """What stands beside what; for packing surroundings."""
-    shares: dict[Selection, float] = field(default_factory=dict)
-    """What part of their tenant callers see, for as many as were here lately."""
+    sights: dict[Selection, Sight] = field(default_factory=dict)
+    """How callers stand to their tenants, for as many as were here lately."""
 
     def __post_init__(self) -> None:
         signals = self.generation.signals
@@ -78,14 +78,14 @@ class Served:
         """Type of each type code."""
         return MEMORY_TYPES
 
-    def share_in_sight(self, view: View) -> float:
-        """`share_in_sight` of the dense channel, sampled once for a selection."""
-        share = self.shares.get(view.selection)
-        if share is None:
-            if len(self.shares) >= SELECTIONS:
-                self.shares.clear()
-            share = self.shares[view.selection] = share_in_sight(view)
-        return share
+    def sight_of(self, view: View) -> Sight:
+        """How a view stands to its tenant's memories, sampled once for a selection."""
+        sight = self.sights.get(view.selection)
+        if sight is None:
+            if len(self.sights) >= SELECTIONS:
+                self.sights.clear()
+            sight = self.sights[view.selection] = Sight.of(view)
+        return sight
 
     def ready_for_past(self) -> None:
         """Read what recalls of a past moment need, so that no channel's deadline pays for it."""

@@ -11,6 +11,7 @@ and retires; the query service verifies and opens.
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +68,7 @@ class Generation:
         """Open a generation; `verify` it first. What it shares with `previous` is not read again.
 
         `manifest` is the one that `verify` read, `scratch` a writable folder for links that engines
-        want, else a temporary one.
+        want; without it the lexicon's are in a temporary one, and vectors have none.
 
         Raises:
             CorruptArtifactError: an artifact cannot be read, or is not the one of the manifest.
@@ -75,17 +76,23 @@ class Generation:
         folder = folder_of(root, number)
         manifest = manifest or Manifest.read(folder)
         signals = Signals.open(folder / SIGNALS, previous=None if previous is None else previous.signals)
-        vectors = VectorReader(
-            folder,
-            cosines=signals.cosines,
-            latest=signals.latest,
-            previous=None if previous is None else previous.vectors,
-            scratch=scratch,
-        )
-        graph = GraphSnapshot.open(folder / GRAPH, known=None if previous is None else previous.graph.base)
-        if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
-            raise CorruptArtifactError(f"generation {number} does not fit its manifest")
-        return cls(manifest, vectors, LexiconReader(folder / LEXICON, scratch=scratch), graph, signals)
+        with ExitStack() as opened:
+            vectors = VectorReader(
+                folder,
+                cosines=signals.cosines,
+                latest=signals.latest,
+                previous=None if previous is None else previous.vectors,
+                scratch=scratch,
+            )
+            opened.callback(vectors.close)
+            graph = GraphSnapshot.open(
+                folder / GRAPH, known=None if previous is None else previous.graph.base
+            )
+            if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
+                raise CorruptArtifactError(f"generation {number} does not fit its manifest")
+            lexicon = LexiconReader(folder / LEXICON, scratch=scratch)
+            opened.pop_all()
+        return cls(manifest, vectors, lexicon, graph, signals)
 
     def close(self) -> None:
         """Remove the engines' links; mapped files go with the last reference."""

@@ -43,7 +43,7 @@ class Hits:
         """The `limit` best; equal scores by ordinal, so that an answer never depends on file order."""
         if len(scores) > FEW * limit:
             # sorting thousands for the best hundred costs more than finding them
-            best = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+            best = np.flatnonzero(~(scores < np.partition(scores, -limit)[-limit]))
             ordinals, scores = ordinals[best], scores[best]
         order = np.lexsort((ordinals, -scores))[:limit]
         return cls(ordinals[order], scores[order])

@@ -50,8 +50,9 @@ def link_version(source: Path, target: Path) -> None:
     Raises:
         CorruptArtifactError: the version cannot be told or lacks a file.
     """
+    manifest = newest_manifest(source)
     source, target = source / TABLE_FOLDER, target / TABLE_FOLDER
-    for path in _files_of(source, _newest_manifest(source)):
+    for path in _files_of(source, manifest):
         linked = target / path.relative_to(source)
         linked.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -69,7 +70,7 @@ def remove_superseded(folder: Path) -> None:
         CorruptArtifactError: the version cannot be told.
     """
     table = folder / TABLE_FOLDER
-    kept = set(_files_of(table, _newest_manifest(table)))
+    kept = set(_files_of(table, newest_manifest(folder)))
     kept |= {path.parent for path in kept}
     for part in (_VERSIONS, _DATA, _DELETIONS, _INDICES, _TRANSACTIONS):
         for path in (table / part).glob("*"):
@@ -82,12 +83,21 @@ def remove_superseded(folder: Path) -> None:
 def has_deletions(folder: Path) -> bool:
     """Tell whether data files of the newest version still hold rows that were deleted."""
     table = folder / TABLE_FOLDER
-    return any(path.parent.name == _DELETIONS for path in _files_of(table, _newest_manifest(table)))
+    return any(path.parent.name == _DELETIONS for path in _files_of(table, newest_manifest(folder)))
 
 
-def _newest_manifest(table: Path) -> Path:
+def newest_manifest(folder: Path) -> Path:
+    """The manifest of the newest version of the table in `folder`.
+
+    Raises:
+        CorruptArtifactError: there is none.
+    """
     # Names are 2^64 - 1 - version, padded, so the newest comes first.
-    return min(path for path in (table / _VERSIONS).iterdir() if path.suffix == ".manifest")
+    try:
+        versions = (folder / TABLE_FOLDER / _VERSIONS).iterdir()
+        return min(path for path in versions if path.suffix == ".manifest")
+    except (OSError, ValueError) as error:
+        raise CorruptArtifactError(f"folder has no vector table: {folder}") from error
 
 
 def _files_of(table: Path, manifest: Path) -> list[Path]:

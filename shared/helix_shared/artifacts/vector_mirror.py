@@ -2,12 +2,13 @@
 
 LanceDB keeps what it read of an index by the path of its table. Generations lie in folders of their
 own, so each of them would begin cold: .05 to .1 s of processor time for a swap, and slow searches until
-every partition was read again. Through the mirror a later generation is another version of the same table.
+every partition was read again. Through the mirror a later generation is a later version of the same table.
 `vector_reader` opens tables here; the files stay where they are, and may be read-only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -18,21 +19,23 @@ from typing import TYPE_CHECKING, Any, Final
 import lancedb
 
 from helix_shared.artifacts.file_tree import plain_tree
-from helix_shared.artifacts.vector_files import TABLE_FOLDER
+from helix_shared.artifacts.vector_files import TABLE_FOLDER, newest_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INDEX_CACHE_BYTES: Final = 512 << 20
-"""What a session keeps of indices: all of one over 10^6 memories (76 MB), and those it followed."""
-METADATA_CACHE_BYTES: Final = 128 << 20
+INDEX_CACHE_BYTES: Final = 256 << 20
+"""What a session keeps of indices: all of one over 10^6 memories is 76 MB, what is followed goes first."""
+METADATA_CACHE_BYTES: Final = 64 << 20
 
-
-_VERSIONS: Final = "_versions"
+Identity = tuple[int, int]
 
 
 class VectorMirror:
-    """Links to the files of tables, and the session that keeps what LanceDB read of them. Thread-safe."""
+    """Links to the files of tables, and the session that keeps what LanceDB read of them.
+
+    One thread shows, any may hide.
+    """
 
     def __init__(self, scratch: Path) -> None:
         """Begin with nothing in it; `scratch` is a local writable folder, best in memory."""
@@ -41,41 +44,82 @@ class VectorMirror:
         self.session: Any = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
         self._table = self.folder / TABLE_FOLDER
         self._shown: Counter[str] = Counter()
+        self._versions: dict[str, Identity] = {}
+        """What manifests were shown, by their names: the newest version has the least of them."""
         self._lock = threading.Lock()
 
-    def agrees(self, folder: Path) -> bool:
-        """Whether no version in `folder` is another one of the same number here: a store made anew."""
-        manifests = (folder / TABLE_FOLDER / _VERSIONS).iterdir()
-        links = ((path, self._table / _VERSIONS / path.name) for path in manifests)
-        return all(link.samefile(path) for path, link in links if link.is_symlink())
+    def goes_on(self, folder: Path) -> bool:
+        """Whether the table in `folder` is a later version of what was shown, or the newest of it itself.
 
-    def show(self, folder: Path) -> tuple[str, ...]:
-        """Link the table of the generation in `folder`; returns what to `hide` when it is closed.
-
-        Files that other versions share are looked for in `folder` from now on: theirs may be retired.
+        A store that was made anew or set back is another table, whatever its versions are called.
 
         Raises:
-            CorruptArtifactError: there are not only plain files.
+            CorruptArtifactError: the version cannot be told.
+        """
+        manifest = newest_manifest(folder)
+        with self._lock:
+            known = self._versions.get(manifest.name)
+            newest = all(manifest.name <= name for name in self._versions)
+        return newest and (known is None or known == _identity(manifest))
+
+    def show(self, folder: Path) -> tuple[str, ...]:
+        """Link what is not there of the table in `folder`; returns what to `hide` when it is closed.
+
+        Raises:
+            CorruptArtifactError: there are not only plain files, or the version cannot be told.
+            OSError: no link can be made.
         """
         table = folder.absolute() / TABLE_FOLDER
+        manifest = newest_manifest(folder)
         files, folders = plain_tree(table)
         with self._lock:
+            self._shown.update(files.keys())
+            self._versions[manifest.name] = _identity(manifest)
+        # what hangs in the air was shown by a generation that is retired
+        new = [name for name in files if not (self._table / name).exists()]
+        try:
             for path in folders:
                 (self._table / path).mkdir(parents=True, exist_ok=True)
-            for name in files:
-                unfinished = self.folder / "unfinished"
-                unfinished.symlink_to(table / name)
-                unfinished.replace(self._table / name)
-            self._shown.update(files.keys())
+            for name in new:
+                self._link(name, table)
+        except OSError:
+            self.hide(tuple(files))
+            raise
         return tuple(files)
+
+    def rest_on(self, folder: Path, names: Sequence[str]) -> None:
+        """Look for files in `folder` from now on: versions shown before share them, but are retired first.
+
+        Raises:
+            OSError: a link cannot be made; those of before are good as long as their folder is there.
+        """
+        table = folder.absolute() / TABLE_FOLDER
+        for name in names:
+            self._link(name, table)
 
     def hide(self, names: Sequence[str]) -> None:
         """Take out what a version showed and no other one does; the folder goes with the last."""
         with self._lock:
             self._shown.subtract(names)
-            for name in names:
-                if not self._shown[name]:
-                    del self._shown[name]
-                    (self._table / name).unlink()
+            gone = [name for name in names if self._shown[name] <= 0]
+            for name in gone:
+                del self._shown[name]
+                self._versions.pop(Path(name).name, None)
+                (self._table / name).unlink(missing_ok=True)
+            for folder in sorted({(self._table / name).parent for name in gone}, reverse=True):
+                with contextlib.suppress(OSError):
+                    # as long as others have files in it, it stays
+                    folder.rmdir()
             if not self._shown:
                 shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _link(self, name: str, table: Path) -> None:
+        unfinished = self.folder / "unfinished"
+        unfinished.unlink(missing_ok=True)
+        unfinished.symlink_to(table / name)
+        unfinished.replace(self._table / name)
+
+
+def _identity(path: Path) -> Identity:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns

@@ -14,6 +14,7 @@ import numpy as np
 
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.vector_files import newest_manifest
 from helix_shared.artifacts.vector_filter import filter_sql
 from helix_shared.artifacts.vector_index import (
     VectorIndex,
@@ -94,23 +95,26 @@ class VectorReader:
         """
         self._mirror = None if scratch is None else _mirror(folder, scratch, previous)
         self._shown: tuple[str, ...] = ()
-        try:
-            self._table, self._searched = self._opened(folder)
-        except BaseException:
-            self.close()
-            raise
-        self._schema: pa.Schema = self._table.schema
         self._cosines = cosines
-        # Without the whole vectors at hand, short ones would be all there is to order by.
-        self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
-        self._index = vector_index(self._table) if self._column == scanned_column(self._schema) else None
-        self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
-        """Rows outside the index, for who compares them himself; None: the engine should scan them."""
         self._row_map: RowMap | None = None
         self._known_map = None if previous is None else previous.known_rows
         self._lock = threading.Lock()
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
+        try:
+            self._table, self._searched = self._opened(folder)
+            self._schema: pa.Schema = self._table.schema
+            # Without the whole vectors at hand, short ones would be all there is to order by.
+            self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
+            scanned = self._column == scanned_column(self._schema)
+            self._index = vector_index(self._table) if scanned else None
+            self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
+            """Rows outside the index, for who compares them himself; None: the engine should scan them."""
+            if self._mirror is not None:
+                self._mirror.rest_on(folder, self._shown)
+        except BaseException:
+            self.close()
+            raise
 
     def _opened(self, folder: Path) -> tuple[Any, AsyncTable]:
         """The table, for what is asked at once and for searches that are coroutines."""
@@ -267,10 +271,10 @@ class VectorReader:
         self.search(probe, Selection(tenant_id="warm"), limit=1)
 
     def close(self) -> None:
-        """Let go of what the reader before and after it shares with it; running searches finish."""
+        """Let go of what it shares with the readers before and after it; it cannot search any more."""
         if self._mirror is not None:
-            self._mirror.hide(self._shown)
-            self._shown = ()
+            shown, self._shown = self._shown, ()
+            self._mirror.hide(shown)
 
     def _where(self, condition: str, columns: Sequence[str]) -> pa.Table:
         found = self._table.search().where(condition).select(list(columns)).limit(max(self.count, 1))
@@ -288,8 +292,9 @@ class VectorReader:
 
 def _mirror(folder: Path, scratch: Path, previous: VectorReader | None) -> VectorMirror:
     """The mirror of the reader before, unless what it shows has another history."""
+    newest_manifest(folder)  # nothing is begun for a folder without a table
     known = None if previous is None else previous._mirror  # noqa: SLF001 - one class goes on with its own
-    return known if known is not None and known.agrees(folder) else VectorMirror(scratch)
+    return known if known is not None and known.goes_on(folder) else VectorMirror(scratch)
 
 
 def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:

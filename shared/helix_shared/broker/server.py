@@ -92,6 +92,8 @@ class NatsServer:
         self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
             [server_binary(), "-c", config, "-l", log],
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             process_group=0,
             env={k: v for k, v in os.environ.items() if not k.startswith("HELIX_")},
         )

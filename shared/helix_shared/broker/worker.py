@@ -10,11 +10,13 @@ of them in `verdict`, how answers are sent in `outbox`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from faststream import FastStream
@@ -43,6 +45,7 @@ START_SECONDS: Final = 30.0
 """How long a starting worker waits for NATS and for its consumer."""
 RETRY_SECONDS: Final = 0.5
 WATCH_SECONDS: Final = 2.0
+LEAST_PRIORITY: Final = 19
 
 _log = logger(__name__)
 
@@ -195,7 +198,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         _log.error("cannot start", reason=str(error))
         sys.exit(FAILURE_EXIT)
     if isinstance(app, Worker):
-        os.nice(app.niceness)
+        _stand_back(app.niceness)
     try:
         asyncio.run(app.run())
     except (HelixError, NatsError, OSError) as error:
@@ -205,6 +208,23 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     if failure:
         _log.error("gave up", reason=failure)
     sys.exit(FAILURE_EXIT if failure else 0)
+
+
+def _stand_back(niceness: int) -> None:
+    """Leave the cores to whoever has less niceness, with every thread there is.
+
+    On Linux niceness is a thread's own and goes on to those it begins; engines began theirs when imported.
+    """
+    threads = Path("/proc/self/task")
+    if not niceness:
+        return
+    if not threads.is_dir():
+        os.nice(niceness)
+        return
+    wanted = min(os.getpriority(os.PRIO_PROCESS, 0) + niceness, LEAST_PRIORITY)
+    for thread in threads.iterdir():
+        with contextlib.suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), wanted)
 
 
 async def _until_ready(url: str, durables: Sequence[Durable], *, service: str) -> None:

@@ -15,6 +15,7 @@ from helix_query.view import View
 from helix_shared.artifacts import vector_index
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.signals import code
 
 pytestmark = pytest.mark.integration
 
@@ -22,8 +23,9 @@ NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 OWNERS = ("", "ada", "bob")
 WAYS = {
     "scanned and compared": {"SCANNED": 999},
-    "scanned by sketch, then judged": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 1e-9},
-    "judged, then scanned by sketch": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 2.0},
+    "scanned by sketch, then judged": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 1e-9, "SKETCHED": 4},
+    "judged, then scanned by sketch": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 2.0, "SKETCHED": 4},
+    "too many access lists to read": {"SCANNED": 999, "COMPARED": 0, "MANY_LISTS": 0},
     "index, then judged": {"SCANNED": 0, "BROAD": 1e-9},
     "filtered by the engine": {"SCANNED": 0, "BROAD": 2.0},
 }
@@ -95,6 +97,45 @@ def test_all_ways_of_the_dense_channel_find_the_same(
         hits = dense(query, view, vectors=generation.vectors, limit=10)
     assert set(hits.ordinals.tolist()) <= set(seen.tolist())
     np.testing.assert_allclose(hits.scores, expected, atol=1e-5)
+
+
+def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred in sight a dozen have their stored vectors read, the nearest among them."""
+    compared: list[int] = []
+    cosines = type(generation.signals).cosines
+
+    def counted(signals: Any, query: Any, ordinals: Any) -> Any:
+        compared.append(len(ordinals))
+        return cosines(signals, query, ordinals)
+
+    monkeypatch.setattr(type(generation.signals), "cosines", counted)
+    for name, value in {"COMPARED": 0, "SKETCHED": 4}.items():
+        monkeypatch.setattr(channel, name, value)
+    query = generation.signals.vectors(np.array([25]))[0]
+    view = View.of(generation, Selection("acme"), NOW)
+    hits = dense(query, view, vectors=generation.vectors, limit=1)
+    assert hits.ordinals.tolist() == [25]
+    assert max(compared) < 40 < generation.signals.members.count(code("acme"))
+
+
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_what_the_caller_has_takes_no_place(
+    generation: Generation, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the list is: behind 20 that are known the 5 next nearest are found."""
+    for name, value in WAYS[way].items():
+        monkeypatch.setattr(channel, name, value)
+    query = generation.signals.vectors(np.array([25]))[0]
+    view = View.of(generation, Selection("acme", principals=("dev", "ops")), NOW)
+    seen = np.arange(120)[view.sees(np.arange(120))]
+    order = seen[np.argsort(-generation.signals.cosines(query, seen), kind="stable")]
+    assert len(order) > 26
+    hits = dense(query, view, vectors=generation.vectors, limit=5, already=order[:20])
+    fresh = [ordinal for ordinal in hits.ordinals.tolist() if ordinal not in order[:20]]
+    assert len(fresh) == 5
+    assert generation.signals.cosines(query, np.array(fresh)).min() >= generation.signals.cosines(
+        query, order[25:26]
+    )
 
 
 def test_what_the_index_does_not_hold_yet_is_found(

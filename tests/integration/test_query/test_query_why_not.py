@@ -230,8 +230,8 @@ def test_a_filter_is_named_by_its_field(world: World) -> None:
 
 def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
     """The smallest change is to look."""
-    # not the first, which has a near-duplicate; nor by helix, which abstains from what it finds for a greeting:
-    # either would be a second change
+    # not the first, which has a near-duplicate, nor by helix, which abstains from what it finds for a
+    # greeting: either would be a second change
     asked = request_of("hello there!", "helix-reference", top_k=200, token_budget=9000)
     reply = world.why_not(asked, world.ids[1])
     assert (reply.loss, reply.stage) == (recall_pb2.LOSS_SKIPPED, "route")

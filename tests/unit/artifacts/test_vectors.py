@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import vector_index
+from helix_shared.artifacts import vector_index, vector_reader
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
 from helix_shared.artifacts.vector_reader import VectorReader
@@ -302,16 +302,71 @@ def test_generations_share_what_the_engine_has_read_and_go_one_by_one(
 
 
 def test_a_mirror_does_not_take_another_store_for_a_later_version(tmp_path: Path, records: Records) -> None:
-    """A store made anew counts its versions from the start again; its reader gets a mirror of its own."""
+    """A store made anew, or set back to an earlier state, gets a mirror of its own, whatever its version."""
     scratch, readers = tmp_path / "scratch", []
-    for name in ("old", "new"):
+    for name, writes in (("old", 3), ("anew", 3), ("behind", 1)):
         writer = VectorWriter.create(tmp_path / f"live-{name}", 8)
-        writer.upsert(records([{"text": name}]))
+        for _ in range(writes):
+            writer.upsert(records([{"text": name}]))
         writer.link_into(tmp_path / name)
-        previous = readers[-1] if readers else None
+        previous = readers[0] if readers else None
         readers.append(VectorReader(tmp_path / name, previous=previous, scratch=scratch))
-    assert len(_mirrors(scratch)) == 2
-    assert [reader.take([0], columns=["text"])["text"].to_pylist() for reader in readers] == [
-        ["old"],
-        ["new"],
-    ]
+    assert len(_mirrors(scratch)) == 3
+    texts = [reader.take([0], columns=["text"])["text"].to_pylist() for reader in readers]
+    assert texts == [["old"], ["anew"], ["behind"]]
+
+
+def test_a_version_of_a_retired_generation_is_known_again(tmp_path: Path, records: Records) -> None:
+    """Generations without new vectors share a version: the later one is opened although the first is gone."""
+    writer = VectorWriter.create(tmp_path / "live", 8)
+    writer.upsert(records([{"text": "same"}]))
+    writer.link_into(tmp_path / "1")
+    writer.link_into(tmp_path / "2")
+    first = VectorReader(tmp_path / "1", scratch=tmp_path / "scratch")
+    shutil.rmtree(tmp_path / "1")
+    second = VectorReader(tmp_path / "2", previous=first, scratch=tmp_path / "scratch")
+    first.close()
+    assert second.take([0], columns=["text"])["text"].to_pylist() == ["same"]
+    assert len(_mirrors(tmp_path / "scratch")) == 1
+
+
+def test_a_reader_that_fails_leaves_no_link(
+    tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a refused generation showed is hidden again, and the one that serves goes on."""
+    scratch = tmp_path / "scratch"
+    writer = VectorWriter.create(tmp_path / "live", 8)
+    writer.upsert(records([{"text": "good"}]))
+    writer.link_into(tmp_path / "1")
+    first = VectorReader(tmp_path / "1", scratch=scratch)
+    before = sorted(path for path in scratch.rglob("*"))
+    writer.upsert(records([{"ordinal": 1}]))
+    writer.link_into(tmp_path / "2")
+    monkeypatch.setattr(vector_reader, "vector_index", _broken)
+    with pytest.raises(RuntimeError):
+        VectorReader(tmp_path / "2", previous=first, scratch=scratch)
+    assert sorted(path for path in scratch.rglob("*")) == before
+    shutil.rmtree(tmp_path / "2")
+    assert first.take([0], columns=["text"])["text"].to_pylist() == ["good"]
+    with pytest.raises(CorruptArtifactError, match="has no vector table"):
+        VectorReader(tmp_path / "nowhere", previous=first, scratch=scratch)
+    assert sorted(path for path in scratch.rglob("*")) == before
+
+
+def test_a_mirror_does_not_grow_with_what_was(tmp_path: Path, records: Records) -> None:
+    """Files and folders of versions that nobody reads are gone, however many there were."""
+    writer, reader, sizes = VectorWriter.create(tmp_path / "live", 8), None, []
+    for step in range(8):
+        writer.upsert(records([{"ordinal": step}]))
+        writer.maintain(force=True)
+        writer.link_into(tmp_path / str(step))
+        following = VectorReader(tmp_path / str(step), previous=reader, scratch=tmp_path / "scratch")
+        if reader is not None:
+            reader.close()
+        reader = following
+        sizes.append(sum(1 for _ in (tmp_path / "scratch").rglob("*")))
+    assert max(sizes[4:]) <= max(sizes[:4])
+
+
+def _broken(_table: Any) -> None:
+    raise RuntimeError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -36,7 +37,7 @@ def unit_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 
 def signature(text: str) -> bytes:
     """MinHash over the words of a text."""
-    minhash = MinHash(num_perm=edges.MINHASH_PERMUTATIONS, seed=1)
+    minhash = MinHash(num_perm=edges.MINHASH_PERMUTATIONS, seed=1, hashfunc=zlib.crc32)
     for word in text.lower().split():
         minhash.update(word.encode())
     return minhash.hashvalues.astype("<u4").tobytes()

@@ -134,7 +134,9 @@ def _feeding(url: str, facts: Facts) -> Iterator[Synchronized[int]]:
         yield sent
     finally:
         stop.set()
-        feeder.join()
+        feeder.join(WAIT_SECONDS)
+    if feeder.exitcode:
+        raise TemporaryError(f"the feeder ended with {feeder.exitcode} after {sent.value} events")
 
 
 def _feed(url: str, facts: Facts, stop: Event, sent: Synchronized[int]) -> None:

@@ -137,7 +137,7 @@ async def _answers_per_second(url: str, wanted: int) -> float:
             now = time.monotonic()
             if state.messages >= wanted:
                 return (state.messages - begun[0]) / (now - begun[1])
-            if state.messages >= _FIRST and not begun[0]:
+            if state.messages >= min(_FIRST, wanted // 2) and not begun[0]:
                 begun = (state.messages, now)
             await asyncio.sleep(LOOK_SECONDS)
     finally:

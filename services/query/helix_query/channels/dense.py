@@ -9,7 +9,8 @@ cosine with the stored vector on every way (ops/decisions/0015, 0020).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -36,6 +37,8 @@ SKETCHED: Final = 32
 """Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest."""
 JUDGED_AFTER: Final = 0.25
 """Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""
+MANY_LISTS: Final = 64
+"""Different access lists in a sample, above which the engine's filter judges: reading all takes a second."""
 SAMPLED: Final = 256
 """Memories of a tenant that tell how much of it is in sight."""
 BROAD: Final = 0.1
@@ -44,10 +47,24 @@ SPARE: Final = 2.0
 """More candidates than the part in sight calls for, since it is not spread evenly."""
 
 
-def share_in_sight(view: View) -> float:
-    """What part of its tenant's memories a view sees, by a sample."""
-    sample = view.signals.members.sample(code(view.selection.tenant_id), SAMPLED)
-    return float(view.sees(sample).mean()) if len(sample) else 0.0
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How a caller stands to the memories of its tenant, by a sample of them."""
+
+    share: float
+    """What part it sees."""
+    lists: int
+    """How many different access lists there are, each of which is read to be judged."""
+
+    @classmethod
+    def of(cls, view: View) -> Self:
+        """That of a view; of a tenant without memories it is none."""
+        sample = view.signals.members.sample(code(view.selection.tenant_id), SAMPLED)
+        lists = np.unique(view.signals.audience_code[sample])
+        return cls(float(view.sees(sample).mean()) if len(sample) else 0.0, len(lists))
+
+
+NO_SIGHT: Final = Sight(0.0, 0)
 
 
 def dense(
@@ -57,18 +74,18 @@ def dense(
     vectors: VectorReader,
     limit: int,
     already: NDArray[np.int64] = NONE,
-    share_of: Callable[[View], float] = share_in_sight,
+    sight_of: Callable[[View], Sight] = Sight.of,
 ) -> Hits:
     """Up to `limit` memories in sight, best first; the score is the exact cosine.
 
-    Those of `already` come on top of the limit. `share_of` tells, or remembers, the `share_in_sight`.
+    Those of `already` come on top of the limit. `sight_of` tells, or remembers, the `Sight`.
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
     count = members.count(tenant)
-    share = share_of(view) if count > COMPARED else 0.0
-    if count <= SCANNED:
-        return _scanned(vector, members.of(tenant), view, share, limit=limit, already=already)
-    part = share * count / len(view.signals)
+    sight = sight_of(view) if count > COMPARED else NO_SIGHT
+    if count <= SCANNED and sight.lists <= MANY_LISTS:
+        return _scanned(vector, members.of(tenant), view, sight.share, limit=limit, already=already)
+    part = sight.share * count / len(view.signals)
     return _indexed(vector, view, vectors, part, limit=limit, already=already)
 
 
@@ -82,7 +99,7 @@ def _scanned(
     already: NDArray[np.int64],
 ) -> Hits:
     """The nearest of a tenant's memories `ordinals`, of which about the part `share` is in sight."""
-    wanted = limit + min(len(already), limit)
+    wanted = limit + len(already)
     if share >= JUDGED_AFTER:
         chosen, spared = int(wanted * SKETCHED / share), int(wanted * SPARE / share)
         hits = _sketched(vector, ordinals, view, chosen=chosen, limit=spared)
@@ -104,7 +121,7 @@ def _indexed(
     already: NDArray[np.int64],
 ) -> Hits:
     """The nearest by the index, where about the part `part` of the corpus is in sight."""
-    wanted = limit + min(len(already), limit)
+    wanted = limit + len(already)
     if part >= BROAD:
         hits = _nearest(vector, None, view, vectors, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
         seen = view.sees(hits.ordinals)

@@ -1,0 +1,30 @@
+"""Workers stand back behind recall with all of their threads, also those that engines began before."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import os, threading
+from pathlib import Path
+from helix_shared.broker.worker import _stand_back
+stop = threading.Event()
+threading.Thread(target=stop.wait).start()
+before = os.getpriority(os.PRIO_PROCESS, 0)
+_stand_back({niceness})
+after = {{os.getpriority(os.PRIO_PROCESS, int(task.name)) for task in Path("/proc/self/task").iterdir()}}
+print(before, *after)
+stop.set()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="niceness is the process's elsewhere")
+@pytest.mark.parametrize(("niceness", "wanted"), [(3, 3), (0, 0), (40, 19)])
+def test_every_thread_stands_back(niceness: int, wanted: int) -> None:
+    """The last number there is, where it would be more."""
+    code = CODE.format(niceness=niceness)
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    before, *after = map(int, said.split())
+    assert after == [min(before + wanted, 19)]
