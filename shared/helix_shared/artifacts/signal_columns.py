@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow.compute as pc
@@ -91,6 +91,12 @@ def audience_code(joined: str) -> int:
 def type_code(name: str) -> int:
     """Code of a memory type; one that is not known counts as episodic."""
     return MEMORY_TYPES.index(name) if name in MEMORY_TYPES else 0
+
+
+def blank(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What stands in a column where there is no row: hidden, no times, zero everywhere else."""
+    value = NO_TIME if name in TIMES else name == "hidden"
+    return np.full(shape, value, dtype=COLUMNS[name])
 
 
 def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[np.generic]]]:

@@ -21,7 +21,8 @@ from helix_shared.artifacts.lines import (
     write_gathered_lines,
     write_lines,
 )
-from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
+from helix_shared.artifacts.signal_writer import SignalsWriter
+from helix_shared.artifacts.signals import Signals, signals_of
 from helix_shared.errors import CorruptArtifactError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts import signals as signals_module
+from helix_shared.artifacts import signal_writer as signals_module
 from helix_shared.artifacts.mapped import mapped
 from helix_shared.artifacts.signal_columns import HELD
-from helix_shared.artifacts.signals import NO_TIME, Signals, SignalsWriter, code, signals_of
+from helix_shared.artifacts.signal_writer import SignalsWriter
+from helix_shared.artifacts.signals import NO_TIME, Signals, code, signals_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_shared.artifacts import sketches
-from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
+from helix_shared.artifacts.signal_writer import SignalsWriter
+from helix_shared.artifacts.signals import Signals, signals_of
 from helix_shared.artifacts.sketches import nearest_sketches, sketches_of
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

@@ -13,7 +13,8 @@ import pytest
 from helix_shared.artifacts import vector_index, vector_storage
 from helix_shared.artifacts.dense_recall import dense_recall
 from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
+from helix_shared.artifacts.signal_writer import SignalsWriter
+from helix_shared.artifacts.signals import Signals, signals_of
 from helix_shared.artifacts.vector_index import VectorIndex, wanted_index
 from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.artifacts.vector_storage import STORAGES, Storage, VectorForm, packed, storage_of, unpacked

@@ -14,7 +14,8 @@ import pytest
 
 from helix_shared.artifacts import vector_index, vector_reader
 from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signals import Signals, SignalsWriter, signals_of
+from helix_shared.artifacts.signal_writer import SignalsWriter
+from helix_shared.artifacts.signals import Signals, signals_of
 from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError

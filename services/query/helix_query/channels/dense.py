@@ -103,9 +103,8 @@ def _scanned(
     if share >= JUDGED_AFTER:
         chosen, spared = int(wanted * SKETCHED / share), int(wanted * SPARE / share)
         hits = _sketched(vector, ordinals, view, chosen=chosen, limit=spared)
-        seen = view.sees(hits.ordinals)
-        if np.count_nonzero(seen) >= wanted:
-            return first_seen(hits, seen, limit=limit, already=already)
+        if (judged := _judged(hits, view, limit, already)) is not None:
+            return judged
     in_sight = ordinals[view.sees(ordinals)]
     hits = _sketched(vector, in_sight, view, chosen=max(COMPARED, wanted * SKETCHED), limit=wanted)
     return first_seen(hits, np.ones(len(hits), bool), limit=limit, already=already)
@@ -121,12 +120,11 @@ def _indexed(
     already: NDArray[np.int64],
 ) -> Hits:
     """The nearest by the index, where about the part `part` of the corpus is in sight."""
-    wanted = limit + len(already)
     if part >= BROAD:
-        hits = _nearest(vector, None, view, vectors, limit=min(int(wanted * SPARE / part), MAX_LIMIT))
-        seen = view.sees(hits.ordinals)
-        if np.count_nonzero(seen) >= wanted:
-            return first_seen(hits, seen, limit=limit, already=already)
+        spared = min(int((limit + len(already)) * SPARE / part), MAX_LIMIT)
+        hits = _nearest(vector, None, view, vectors, limit=spared)
+        if (judged := _judged(hits, view, limit, already)) is not None:
+            return judged
     nprobes = None if vectors.index is None else vectors.index.nprobes_within(part)
     return seen_hits(
         lambda count: _nearest(vector, view.selection, view, vectors, limit=count, nprobes=nprobes),
@@ -134,6 +132,13 @@ def _indexed(
         limit=limit,
         already=already,
     )
+
+
+def _judged(hits: Hits, view: View, limit: int, already: NDArray[np.int64]) -> Hits | None:
+    """The hits in sight, None where they are too few for the limit."""
+    seen = view.sees(hits.ordinals)
+    enough = np.count_nonzero(seen) >= limit + len(already)
+    return first_seen(hits, seen, limit=limit, already=already) if enough else None
 
 
 def _sketched(
