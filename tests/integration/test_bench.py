@@ -80,7 +80,7 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     assert "failed" not in report
     assert set(report["recall_ms"]) == {"p50", "p95", "p99"}
     assert {"embed", "retrieve", "pack"} <= set(report["stages_ms"])
-    assert {"embed", "dense", "lexical", "floor", "parallel"} == set(report["floor_ms"])
+    assert {"recall", "embed", "dense", "lexical", "floor", "parallel"} == set(report["floor_ms"])
     for whole in ("floor", "parallel"):
         assert report["floor_ms"][whole]["p50"] >= report["floor_ms"]["embed"]["p50"] > 0
     assert report["dense_recall_at_100"] == 1.0

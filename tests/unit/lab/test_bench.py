@@ -28,7 +28,11 @@ def _report(n: int, p95: float) -> dict[str, Any]:
         "recall_ms": times,
         "stages_ms": {"embed": times, "retrieve": times},
         "own": {"recall_at_10": 0.9, "without_embedding_ms": times},
-        "floor_ms": {"floor": {"p50": p95 / 4, "p95": p95 / 2}, "parallel": {"p50": p95 / 4, "p95": p95}},
+        "floor_ms": {
+            "recall": {"p50": p95 / 2, "p95": p95},
+            "floor": {"p50": p95 / 4, "p95": p95 / 2},
+            "parallel": {"p50": p95 / 4, "p95": p95},
+        },
     }
 
 

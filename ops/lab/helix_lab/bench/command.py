@@ -154,7 +154,8 @@ def _start(run: Bench, _: Any) -> dict[str, Any]:
 
 
 def _floor(run: Bench, stack: Any) -> dict[str, Any]:
-    return floor_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
+    texts = [text for text, _ in run.queries]
+    return floor_section(stack.query_address, stack.home.data, run.models, run.facts, texts)
 
 
 def _dense(run: Bench, stack: Any) -> dict[str, Any]:
