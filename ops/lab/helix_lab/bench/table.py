@@ -41,7 +41,7 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
 
 
 def over_floor(report: Mapping[str, Any]) -> dict[str, float]:
-    """Whole recall over its floor, and over both engines at once, at p50 and p95, asked text by text in turns."""
+    """Whole recall over its floor, and over both engines at once, at p50 and p95, asked in turns."""
     found = report.get("floor_ms", {})
     if "recall" not in found:
         return {}
