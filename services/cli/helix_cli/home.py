@@ -24,6 +24,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from helix_shared.errors import PermanentError
+from helix_shared.processes import is_running
 
 _LOOK_SECONDS: Final = 0.1
 _BIRTH_FIELD: Final = 19
@@ -141,7 +142,7 @@ def leftovers(record: RunRecord) -> dict[str, int]:
         if record.births.get(name):
             if birth(pid) == record.births[name]:
                 found[name] = pid
-        elif _lives(pid):
+        elif is_running(pid):
             raise PermanentError(
                 f"process {pid} may be {name} of an earlier `helix up`; end it, or remove run/up.json"
             )
@@ -159,13 +160,3 @@ def end_process(pid: int, *, wait_seconds: float) -> None:
     if birth(pid) == born:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from helix_shared.processes import is_running
+
 PREFIX: Final = "helix-query-"
 SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder in it has a name of its own and one reader
 LAST_SYSTEM_USER: Final = 999
@@ -49,15 +51,5 @@ def _remove_left_over(home: Path) -> None:
     for folder in home.glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
         with contextlib.suppress(OSError):
-            if owner.isdigit() and folder.stat().st_uid == os.getuid() and not _is_alive(int(owner)):
+            if owner.isdigit() and folder.stat().st_uid == os.getuid() and not is_running(int(owner)):
                 shutil.rmtree(folder)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
