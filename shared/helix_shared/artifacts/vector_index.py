@@ -108,9 +108,8 @@ def vector_index(table: Any) -> VectorIndex | None:
     return max(_vector_indices(_index_names(table)), key=lambda index: index.partitions, default=None)
 
 
-def unindexed_rows(table: Any) -> int:
-    """Rows outside the vector index, which every search scans; all, where there is none."""
-    index = vector_index(table)
+def unindexed_rows(table: Any, index: VectorIndex | None) -> int:
+    """Rows outside `index`, the table's `vector_index`, which every search scans; all, where there is none."""
     return int(table.count_rows() if index is None else table.index_stats(index.name).num_unindexed_rows)
 
 
@@ -147,11 +146,6 @@ def wanted_index(rows: int, *, scan: Scan = "auto") -> VectorIndex:
     return VectorIndex(scan, max(1, rows // ROWS_PER_PARTITION))
 
 
-def has_vector_index(table: Any) -> bool:
-    """Tell whether searches are approximate."""
-    return vector_index(table) is not None
-
-
 def worth_compacting(table: Any, rows: int, *, resting: bool, patience: int = 1) -> bool:
     """Tell whether scans have become slow enough to rewrite files for; `resting`: nothing else is due.
 
@@ -163,7 +157,8 @@ def worth_compacting(table: Any, rows: int, *, resting: bool, patience: int = 1)
         return True
     if resting and fragments > 1 and rows <= RESTING_ROWS:
         return True
-    return has_vector_index(table) and unindexed_rows(table) > patience * TAIL_ROWS
+    index = vector_index(table)
+    return index is not None and unindexed_rows(table, index) > patience * TAIL_ROWS
 
 
 def _missing(present: set[str]) -> list[str]:

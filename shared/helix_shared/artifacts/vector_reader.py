@@ -256,7 +256,7 @@ class VectorReader:
     @property
     def unindexed_rows(self) -> int:
         """Rows outside the index, which every search scans; all of them without one."""
-        return unindexed_rows(self._table)
+        return unindexed_rows(self._table, self._index)
 
     @property
     def scanned_dimensions(self) -> int:
