@@ -109,7 +109,7 @@ def vector_index(table: Any) -> VectorIndex | None:
 
 
 def unindexed_rows(table: Any, index: VectorIndex | None) -> int:
-    """Rows outside `index`, the table's `vector_index`, which every search scans; all, where there is none."""
+    """Rows outside `index`, the `vector_index`, which every search scans; all, where there is none."""
     return int(table.count_rows() if index is None else table.index_stats(index.name).num_unindexed_rows)
 
 

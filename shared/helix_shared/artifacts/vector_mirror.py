@@ -44,8 +44,8 @@ class VectorMirror:
         self.session: Any = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
         self._table = self.folder / TABLE_FOLDER
         self._shown: Counter[str] = Counter()
-        self._versions: dict[str, Identity] = {}
-        """What manifests were shown, by their names: the newest version has the least of them."""
+        self._newest: tuple[str, Identity] | None = None
+        """Name and identity of the manifest shown last; a later version has a lesser name."""
         self._lock = threading.Lock()
 
     def goes_on(self, folder: Path) -> bool:
@@ -57,10 +57,10 @@ class VectorMirror:
             CorruptArtifactError: the version cannot be told.
         """
         manifest = newest_manifest(folder)
-        with self._lock:
-            known = self._versions.get(manifest.name)
-            newest = all(manifest.name <= name for name in self._versions)
-        return newest and (known is None or known == _identity(manifest))
+        if self._newest is None:
+            return True
+        name, identity = self._newest
+        return manifest.name < name or (manifest.name, _identity(manifest)) == (name, identity)
 
     def show(self, folder: Path) -> tuple[str, ...]:
         """Link what is not there of the table in `folder`; returns what to `hide` when it is closed.
@@ -74,17 +74,17 @@ class VectorMirror:
         files, folders = plain_tree(table)
         with self._lock:
             self._shown.update(files.keys())
-            self._versions[manifest.name] = _identity(manifest)
-        # what hangs in the air was shown by a generation that is retired
-        new = [name for name in files if not (self._table / name).exists()]
-        try:
-            for path in folders:
-                (self._table / path).mkdir(parents=True, exist_ok=True)
-            for name in new:
-                self._link(name, table)
-        except OSError:
-            self.hide(tuple(files))
-            raise
+            try:
+                for path in folders:
+                    (self._table / path).mkdir(parents=True, exist_ok=True)
+                for name in files:
+                    # what hangs in the air was shown by a generation that is retired
+                    if not (self._table / name).exists():
+                        self._link(name, table)
+            except OSError:
+                self._take_out(tuple(files))
+                raise
+            self._newest = manifest.name, _identity(manifest)
         return tuple(files)
 
     def rest_on(self, folder: Path, names: Sequence[str]) -> None:
@@ -100,18 +100,20 @@ class VectorMirror:
     def hide(self, names: Sequence[str]) -> None:
         """Take out what a version showed and no other one does; the folder goes with the last."""
         with self._lock:
-            self._shown.subtract(names)
-            gone = [name for name in names if self._shown[name] <= 0]
-            for name in gone:
-                del self._shown[name]
-                self._versions.pop(Path(name).name, None)
-                (self._table / name).unlink(missing_ok=True)
-            for folder in sorted({(self._table / name).parent for name in gone}, reverse=True):
-                with contextlib.suppress(OSError):
-                    # as long as others have files in it, it stays
-                    folder.rmdir()
-            if not self._shown:
-                shutil.rmtree(self.folder, ignore_errors=True)
+            self._take_out(names)
+
+    def _take_out(self, names: Sequence[str]) -> None:
+        self._shown.subtract(names)
+        gone = [name for name in names if self._shown[name] <= 0]
+        for name in gone:
+            del self._shown[name]
+            (self._table / name).unlink(missing_ok=True)
+        for folder in sorted({(self._table / name).parent for name in gone}, reverse=True):
+            with contextlib.suppress(OSError):
+                # as long as others have files in it, it stays
+                folder.rmdir()
+        if not self._shown:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _link(self, name: str, table: Path) -> None:
         unfinished = self.folder / "unfinished"
