@@ -23,6 +23,7 @@ from helix_cli.children import ServiceChild, child_environment
 from helix_cli.ports import choose_port
 from helix_cli.recall_client import RecallClient
 from helix_cli.services import QUERY, service_settings
+from helix_cli.supervisor import drain
 from helix_lab.bench.load import Facts
 from helix_shared.errors import OverloadedError, TemporaryError
 
@@ -158,7 +159,8 @@ def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[Service
     try:
         yield child, address
     finally:
-        child.kill()
+        # killed, it would leave its links behind
+        drain([child], hurry=threading.Event(), say=lambda _: None)
 
 
 def start_seconds(data: Path, models: Path, facts: Facts, log: Path, *, rounds: int = 3) -> dict[str, Any]:

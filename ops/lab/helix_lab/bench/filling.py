@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from helix_cli.provision import provision
 from helix_cli.sending import Tally, send_in_order
 from helix_cli.services import service_settings
 from helix_cli.stack import Stack
+from helix_cli.supervisor import drain
 from helix_ingest.draft import Logged
 from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
@@ -125,7 +127,7 @@ def _worker(nats_url: str, models: Path, home: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        worker.kill()
+        drain([worker], hurry=threading.Event(), say=lambda _: None)
 
 
 async def _answers_per_second(url: str, wanted: int) -> float:
