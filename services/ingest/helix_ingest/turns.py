@@ -167,7 +167,7 @@ class Turns:
 
 
 def stored_at(moment: datetime) -> datetime:
-    """Server time in milliseconds: a delivery and a direct get differ in the digits behind them."""
+    """Server time in milliseconds, as records keep it."""
     return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from nats.aio.client import Client
@@ -20,6 +20,7 @@ from helix_shared.errors import TemporaryError
 READ_SECONDS: Final = 5.0
 _NOT_FOUND: Final = "404"
 _END_OF_BATCH: Final = "204"
+_NANOSECONDS: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,17 @@ async def last_before(client: Client, stream: str, subject: str, sequence: int) 
     return LoggedMessage(
         headers["Nats-Subject"],
         int(headers["Nats-Sequence"]),
-        datetime.fromisoformat(headers["Nats-Time-Stamp"]),
+        stored_at(headers["Nats-Time-Stamp"]),
         reply.data,
     )
+
+
+def stored_at(stamp: str) -> datetime:
+    """When the server stored a message, from a direct get's RFC 3339 stamp (UTC, up to nine digits).
+
+    The nanoseconds become a `datetime` as nats-py makes one of a delivery's, rounding included: cut off
+    instead, one message in two thousand had another millisecond when it was read than when it was given.
+    """
+    seconds, _, fraction = stamp.removesuffix("Z").partition(".")
+    whole = int(datetime.fromisoformat(seconds).replace(tzinfo=UTC).timestamp())
+    return datetime.fromtimestamp(int(f"{whole}{fraction:0<9}") / _NANOSECONDS, UTC)
