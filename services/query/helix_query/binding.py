@@ -17,7 +17,7 @@ from helix_query.lazy import Lazy
 from helix_query.pool import DENSE, LEXICAL, Packed, Pool, Ranked, Retrieved, Route
 from helix_query.probe import probe
 from helix_query.question import RecalledRow
-from helix_query.searches import Searches
+from helix_query.searches import ByWords, Searches
 from helix_query.stages.abstain import Belief, abstain, answer_features
 from helix_query.stages.bridge import bridges
 from helix_query.stages.delta import delta
@@ -42,7 +42,7 @@ from helix_shared.artifacts.signals import MEMORY_TYPES, code
 from helix_shared.telemetry import RECALL_DEGRADED, logger
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from numpy.typing import NDArray
 
@@ -74,6 +74,18 @@ class Binding:
             self, "already", Lazy(lambda: self.served.ordinals_of(self.question.already_served))
         )
 
+    def begin(self, lanes: Mapping[str, Executor]) -> Future[Hits] | None:
+        """Start what needs no vector, the lexical search, so that it runs while the question is embedded.
+
+        None where `retrieve` would not want it.
+        """
+        question = self.question
+        wanted = question.mode != "dense" and LEXICAL in self.profile.retrieve.channels
+        if not wanted or question.selection.as_of is not None:
+            return None
+        by_words = ByWords(question, self.served, self.profile, self.view, self.already.value)
+        return lanes[LEXICAL].submit(by_words.ahead)
+
     def embed(self) -> NDArray[np.float32]:
         """Stage 1."""
         return embed(self.question.query, encoder=self.served.encoder)
@@ -101,12 +113,16 @@ class Binding:
         way: Route,
         lanes: Mapping[str, Executor],
         deadline_seconds: float,
+        begun: Future[Hits] | None = None,
     ) -> Retrieved:
-        """Stage 3, on the channels of the profile, in mode dense on that one; a missing one is counted."""
+        """Stage 3, on the channels of the profile, in mode dense on that one; a missing one is counted.
+
+        `begun` is the search of `begin`.
+        """
         question, constants = self.question, self.profile.retrieve
         if question.selection.as_of is not None:
             self.served.ready_for_past()
-        searches = self.searches(vector, way)
+        searches = self.searches(vector, way, begun)
         of_channels = searches.of_channels()
         asked = (DENSE,) if question.mode == "dense" else constants.channels
         lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
@@ -123,9 +139,13 @@ class Binding:
         retrieved = self._as_known(retrieved)
         return retrieved if DENSE in asked else replace(retrieved, lexical_alone=True)
 
-    def searches(self, vector: NDArray[np.float32], way: Route) -> Searches:
+    def searches(
+        self, vector: NDArray[np.float32], way: Route, begun: Future[Hits] | None = None
+    ) -> Searches:
         """What stage 3 may look for."""
-        return Searches(self.question, self.served, self.profile, self.view, vector, way, self.already.value)
+        return Searches(
+            self.question, self.served, self.profile, self.view, self.already.value, vector, way, begun
+        )
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
         """Stage 4, with exact cosines."""
@@ -238,7 +258,7 @@ class Binding:
         return diversify(
             candidates,
             minhashes=signals.minhash(ordinals),
-            vectors=signals.vectors(ordinals),
+            vectors=lambda rows: signals.vectors(ordinals[rows]),
             sessions=signals.session_code[ordinals],
             count=count,
             near_duplicate=constants.near_duplicate,

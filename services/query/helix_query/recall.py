@@ -7,11 +7,10 @@ router skips ends after stage 2. `binding` gives the stages what they need.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from helix_query.binding import Binding
 from helix_query.explain import Trace, explained
@@ -28,22 +27,26 @@ if TYPE_CHECKING:
     from helix_query.served import Served
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stopwatch:
-    """Seconds of every stage, in the order they ran."""
+    """Seconds of every stage, in the order they ran; stages do not overlap."""
 
     seconds: list[tuple[str, float]] = field(default_factory=list)
+    _stage: str = ""
+    _started: float = 0.0
 
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Time one stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            elapsed = time.perf_counter() - started
-            self.seconds.append((stage, elapsed))
-            _seconds_of(stage).observe(elapsed)
+    def __call__(self, stage: str) -> Self:
+        """Time one stage: what runs in the `with` of this."""
+        self._stage = stage
+        return self
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        elapsed = time.perf_counter() - self._started
+        self.seconds.append((self._stage, elapsed))
+        _seconds_of(self._stage).observe(elapsed)
 
 
 @cache
@@ -69,14 +72,17 @@ def recall(
     """
     stage = Stopwatch()
     stages = Binding(question, served, profile)
+    begun = stages.begin(lanes)
     with stage("embed"):
         vector = stages.embed()
     with stage("route"):
         way = stages.route(vector)
     if way.skip:
+        if begun is not None:
+            begun.cancel()
         return Recalled(way, tuple(stage.seconds))
     with stage("retrieve"):
-        retrieved = stages.retrieve(vector, way, lanes, channel_deadline_seconds)
+        retrieved = stages.retrieve(vector, way, lanes, channel_deadline_seconds, begun)
     with stage("fuse"):
         fused = stages.fuse(retrieved, vector, way)
     with stage("expand"):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from helix.recall.v1 import recall_pb2
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from helix_query.served import Served
 
 MILLISECONDS: Final = 1000.0
+SECONDS_PER_DAY: Final = 86_400
 
 _SOURCE = (
     "event_id", "event_kind", "stream_sequence", "document_id", "source_uri", "piece", "char_start",
@@ -27,7 +29,8 @@ _PLAIN = (
     "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
     "superseded_by", "trust",
 )  # fmt: skip
-_FIELDS = (*_PLAIN, "created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def recall_response(
@@ -70,10 +73,11 @@ def recall_response(
 
 def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
     """One row of the vector table, as a caller sees it."""
+    fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
     # A time that is None leaves its field unset.
-    fields: dict[str, Any] = {name: row[name] for name in _FIELDS}
-    source: dict[str, Any] = {name: row[name] for name in _SOURCE}
-    return recall_pb2.Memory(**fields, source=recall_pb2.Source(**source), entities=entities)
+    times: dict[str, Any] = {name: _timestamp(row[name]) for name in _TIMES if row[name] is not None}
+    source: Any = {name: row[name] for name in _SOURCE}
+    return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
 
 
 def status_response(served: Served | None, *, uptime_seconds: float) -> recall_pb2.GetStatusResponse:
@@ -93,6 +97,12 @@ def status_response(served: Served | None, *, uptime_seconds: float) -> recall_p
         edges=manifest.counts.edges,
         uptime_seconds=uptime_seconds,
     )
+
+
+def _timestamp(moment: datetime) -> dict[str, int]:
+    """Fields of the timestamp of an aware time; protobuf's own conversion takes much longer."""
+    since = moment - _EPOCH
+    return {"seconds": since.days * SECONDS_PER_DAY + since.seconds, "nanos": since.microseconds * 1_000}
 
 
 def _relevance(answer: Recalled) -> Sequence[float | None]:

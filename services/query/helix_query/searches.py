@@ -6,8 +6,8 @@ hands these to `stages.retrieve`. Nothing is searched here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,20 +16,23 @@ from helix_query.channels.covering import covering
 from helix_query.channels.dense import dense
 from helix_query.channels.entity import entity
 from helix_query.channels.lexical import lexical
-from helix_query.columns import NONE
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, Route
+from helix_query.routing.rules import intents_by_rule
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
-from helix_query.stages.retrieve import Further, Search
+from helix_query.stages.retrieve import Begun, Further
 from helix_query.stages.route import names_in
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.parts.search import FieldWeights
     from helix_query.profile import RankingProfile
     from helix_query.question import Question
     from helix_query.served import Served
@@ -41,24 +44,67 @@ OWN_STATEMENTS: Final = "the user's own statements"
 
 
 @dataclass(frozen=True, slots=True)
-class Searches:
-    """One recall's searches."""
+class ByWords:
+    """One recall's lexical channel; it needs no vector, so it may run while the question is embedded."""
 
     question: Question
     served: Served
     profile: RankingProfile
     view: View
-    vector: NDArray[np.float32]
-    way: Route
-    already: NDArray[np.int64] = field(default_factory=lambda: NONE)
+    already: NDArray[np.int64]
     """Memories the caller has; they take no place of others."""
 
-    def of_channels(self) -> Mapping[str, Search]:
+    def limit_of(self, channel: str) -> int:
+        """Candidates asked of a channel."""
+        return self.profile.retrieve.limit_of(channel, self.question.top_k or self.profile.top_k)
+
+    def fields(self, intents: Sequence[str]) -> FieldWeights:
+        """What the profile weighs the lexicon's fields by, for questions of these intents."""
+        return self.profile.retrieve.fields_for(intents)
+
+    def search(self, words: str, intents: Sequence[str], limit: int | None = None) -> Hits:
+        """The memories that match `words` best."""
+        return lexical(
+            words,
+            self.view,
+            lexicon=self.served.generation.lexicon,
+            limit=limit or self.limit_of(LEXICAL),
+            weights=self.served.field_weights(self.fields(intents)),
+            known=self.known(),
+            already=self.already,
+        )
+
+    def known(self) -> OrdinalSet | None:
+        """What the lexicon is asked among, where the moment is a past one."""
+        if self.view.past is None:
+            return None
+        return self.served.chronology.value.known_at(microseconds(self.view.moment))
+
+    def ahead(self) -> Hits:
+        """The question's own words, weighed as its wording alone says: what `Searches` most often asks."""
+        return self.search(self.question.query, intents_by_rule(self.question.query))
+
+    def foresees(self, intents: Sequence[str]) -> bool:
+        """Whether `ahead` weighs the fields as a question of these intents does."""
+        return self.fields(intents) == self.fields(intents_by_rule(self.question.query))
+
+
+@dataclass(frozen=True, slots=True)
+class Searches(ByWords):
+    """One recall's searches."""
+
+    vector: NDArray[np.float32]
+    way: Route
+    begun: Future[Hits] | None = None
+    """The search of `ByWords.ahead`, where it was begun."""
+
+    def of_channels(self) -> Mapping[str, Begun]:
         """The search of each channel, whether the profile asks it or not."""
         nearest = Lazy(partial(self._dense, self.vector))
+        begun = self.begun if self.foresees(self.way.intents) else None
         return {
             DENSE: lambda: nearest.value,
-            LEXICAL: partial(self._lexical, self.question.query),
+            LEXICAL: begun or partial(self._lexical, self.question.query),
             ENTITY: self._entity,
             ASSOCIATIVE: lambda: self._associative(nearest),
         }
@@ -77,10 +123,6 @@ class Searches:
         if "preference" in intents and constants.own_examples:
             found.append(Further(LEXICAL, OWN_STATEMENTS, self._own_statements))
         return tuple(found)
-
-    def limit_of(self, channel: str) -> int:
-        """Candidates asked of a channel."""
-        return self.profile.retrieve.limit_of(channel, self.question.top_k or self.profile.top_k)
 
     def deeper(self, channel: str, limit: int) -> Hits:
         """The dense or the lexical channel with another limit."""
@@ -104,21 +146,7 @@ class Searches:
         )
 
     def _lexical(self, words: str, limit: int | None = None) -> Hits:
-        return lexical(
-            words,
-            self.view,
-            lexicon=self.served.generation.lexicon,
-            limit=limit or self.limit_of(LEXICAL),
-            weights=self.served.field_weights(self.profile.retrieve.fields_for(self.way.intents)),
-            known=self._known(),
-            already=self.already,
-        )
-
-    def _known(self) -> OrdinalSet | None:
-        """What the lexicon is asked among, where the moment is a past one."""
-        if self.view.past is None:
-            return None
-        return self.served.chronology.value.known_at(microseconds(self.view.moment))
+        return self.search(words, self.way.intents, limit)
 
     def _covering(self) -> Hits:
         """Memories that hold most of the words, as far as they had happened by the moment asked about."""
@@ -129,7 +157,7 @@ class Searches:
             lexicon=self.served.generation.lexicon,
             limit=self.profile.retrieve.covering_limit,
             happened_by=microseconds(self.way.as_of_moment or now),
-            known=self._known(),
+            known=self.known(),
         )
 
     def _entity(self) -> Hits:

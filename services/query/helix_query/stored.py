@@ -46,5 +46,5 @@ def entry_of(row: Mapping[str, Any]) -> Entry:
 
 def heading(row: Mapping[str, Any]) -> str:
     """Date, and title or speaker, as they stand behind a citation number."""
-    parts = [f"{row['occurred_at']:%Y-%m-%d}", row["speaker"] or row["role"], row["title"]]
+    parts = [row["occurred_at"].date().isoformat(), row["speaker"] or row["role"], row["title"]]
     return ", ".join(part for part in parts if part)

@@ -190,12 +190,15 @@ class GraphSnapshot:
     def entities_of(self, ordinals: NDArray[np.int64]) -> list[tuple[str, ...]]:
         """Canonical names of the entities that each memory is linked to, none twice."""
         edges = self.edges_of(ordinals)
-        linked = [
-            np.unique(targets[targets >= ENTITIES_FROM])
-            for targets in np.split(edges.targets, np.cumsum(edges.counts)[:-1])
-        ]
-        names = iter(self.entity_names(np.concatenate([np.empty(0, np.int64), *linked])))
-        return [tuple(itertools.islice(names, len(nodes))) for nodes in linked[: len(ordinals)]]
+        linked = edges.targets >= ENTITIES_FROM
+        owners, nodes = np.repeat(np.arange(len(ordinals)), edges.counts)[linked], edges.targets[linked]
+        order = np.lexsort((nodes, owners))
+        owners, nodes = owners[order], nodes[order]
+        again = (owners[1:] == owners[:-1]) & (nodes[1:] == nodes[:-1])
+        once = np.concatenate([np.ones(min(len(nodes), 1), bool), ~again])
+        names = iter(self.entity_names(nodes[once]))
+        counts = np.bincount(owners[once], minlength=len(ordinals))
+        return [tuple(itertools.islice(names, count)) for count in counts.tolist()]
 
     def memory_tenants(self) -> NDArray[np.int32]:
         """Tenant code of every ordinal, `NO_TENANT` where the graph knows nothing of the memory."""

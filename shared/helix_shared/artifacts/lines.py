@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
+from pydantic_core import from_json
 
 from helix_shared.artifacts.mapped import mapped
 
@@ -54,7 +55,7 @@ class Lines:
     def read(self, row: int) -> dict[str, Any] | None:
         """One memory as `LINE_COLUMNS`; None for one that was erased."""
         line = self.line(row)
-        found: dict[str, Any] | None = json.loads(line) if line else None
+        found: dict[str, Any] | None = from_json(line) if line else None
         return found
 
 

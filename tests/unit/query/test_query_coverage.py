@@ -51,7 +51,7 @@ def test_cems_answers_an_aggregation_question_from_every_session_first() -> None
     chosen = diversify(
         Ranked(np.arange(4), np.array([1.0, 0.9, 0.8, 0.7])),
         minhashes=np.stack([signature(0), signature(16), signature(0, base=1_000), signature(0, base=9_000)]),
-        vectors=np.zeros((4, 2), np.float32),
+        vectors=np.zeros((4, 2), np.float32).__getitem__,
         sessions=np.array([1, 1, 2, 1]),
         count=4,
         near_duplicate=constants.near_duplicate,

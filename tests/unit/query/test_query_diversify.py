@@ -61,7 +61,7 @@ def test_scores_and_positions_stay_together() -> None:
     chosen = diversify(
         ranked,
         minhashes=np.stack([signature(0), signature(1), signature(40)]),
-        vectors=np.eye(3, dtype=np.float32),
+        vectors=np.eye(3, dtype=np.float32).__getitem__,
         sessions=np.zeros(3, np.int64),
         count=5,
     )
@@ -74,7 +74,7 @@ def test_nothing_stays_nothing() -> None:
     empty = diversify(
         Ranked(np.empty(0, np.int64), np.empty(0)),
         minhashes=np.empty((0, 64), np.uint32),
-        vectors=np.empty((0, 4), np.float32),
+        vectors=np.empty((0, 4), np.float32).__getitem__,
         sessions=np.empty(0, np.int64),
         count=3,
         session_floor=0.5,

@@ -7,6 +7,7 @@ every pattern is bounded, so hostile input costs no more than other input.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from helix_query.routing.exact import looks_up_exactly
@@ -17,6 +18,8 @@ DOUBTFUL_HOPS: Final = -2.0
 """Log odds below which the words say that a question needs no second hop."""
 LOOKED_AT: Final = 600
 """Characters; a question that is longer carries its kind in its beginning."""
+REMEMBERED: Final = 256
+"""Questions whose intents are not read again: a recall asks for them in several places."""
 
 # Matched on the folded query, each as whole words.
 _PHRASES: Final = {
@@ -126,7 +129,11 @@ def may_add(intent: str, query: str) -> bool:
 
 def intents_by_rule(query: str) -> tuple[str, ...]:
     """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters."""
-    text = _read(query)
+    return _intents(_read(query))
+
+
+@lru_cache(REMEMBERED)
+def _intents(text: str) -> tuple[str, ...]:
     folded, asks = text.lower(), is_question(text)
     found = [
         intent

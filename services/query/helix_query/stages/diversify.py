@@ -6,7 +6,8 @@ Stage 8 packs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from helix_query.stages.normal import normalise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_NO_VECTORS: Final = np.empty((0, 0), np.float32)
+
 
 def diversify(
     ranked: Ranked,
     *,
     minhashes: NDArray[np.uint32],
-    vectors: NDArray[np.float32],
+    vectors: Callable[[NDArray[np.int64]], NDArray[np.float32]],
     sessions: NDArray[np.int64],
     count: int,
     near_duplicate: float = 0.8,
@@ -32,7 +35,8 @@ def diversify(
 ) -> Ranked:
     """The `count` to return, in their order, each with its score.
 
-    `minhashes`, `vectors` (unit) and `sessions` run parallel to `ranked`. With `session_floor` the best
+    `minhashes` and `sessions` run parallel to `ranked`; `vectors` gives the unit vectors of some of its rows,
+    which only marginal relevance asks for. With `session_floor` the best
     of each session comes first, as far as it reaches that share of the best score, and with a
     `coverage_lambda` below 1 the others follow by maximal marginal relevance.
     """
@@ -46,7 +50,8 @@ def diversify(
     elif session_floor is not None:
         order = cover_sessions(scores, sessions[kept], floor=session_floor)[:count]
     else:
-        order = mmr(normalise(scores), vectors[kept], weight=mmr_lambda, count=count)
+        units = vectors(kept) if mmr_lambda < 1.0 else _NO_VECTORS
+        order = mmr(normalise(scores), units, weight=mmr_lambda, count=count)
     chosen = kept[order]
     return Ranked(ranked.positions[chosen], ranked.scores[chosen])
 
@@ -60,8 +65,8 @@ def distinct(minhashes: NDArray[np.uint32], *, threshold: float, enough: int) ->
     for row, signature in enumerate(minhashes):
         if len(kept) >= enough:
             break
-        alike = (minhashes[kept] == signature).mean(axis=1) if kept else np.empty(0)
-        if not (alike >= threshold).any():
+        equal = (minhashes[kept] == signature).sum(axis=1) if kept else np.empty(0)
+        if not (equal / len(signature) >= threshold).any():
             kept.append(row)
     return np.array(kept, np.int64)
 

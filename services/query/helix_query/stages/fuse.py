@@ -59,13 +59,14 @@ def fuse(
             for ranking in rankings
         ]
         given = _scaled(lists, shares, floors=floors)
-    fused = _sum(given)
+    fused = _sum(given, union)
+    places = np.searchsorted(union, fused.ordinals)
     pool = Pool(
         ordinals=fused.ordinals,
         fused=fused.scores.astype(np.float64),
-        cosine=exact[np.searchsorted(union, fused.ordinals)].astype(np.float64),
+        cosine=exact[places].astype(np.float64),
         mass=np.zeros(len(fused), np.float64),
-        found_by=_found_by(retrieved.rankings, fused.ordinals),
+        found_by=_found_by(retrieved.rankings, union)[places],
         given=tuple(replace(one, ranking=ranking) for one, ranking in zip(given, rankings, strict=True)),
     )
     return pool if covering is None else _covered(pool, covering, cosines)
@@ -120,11 +121,13 @@ def _scaled(
     return given
 
 
-def _sum(given: Sequence[Given]) -> Hits:
+def _sum(given: Sequence[Given], union: NDArray[np.int64] | None = None) -> Hits:
+    """The sums by candidate; `union` are all of them, ascending, where that is known."""
     ordinals = np.concatenate([one.hits.ordinals for one in given] or [np.empty(0, np.int64)])
     scores = np.concatenate([one.scores for one in given] or [np.empty(0, np.float64)])
-    union, inverse = np.unique(ordinals, return_inverse=True)
-    summed = np.bincount(inverse, weights=scores, minlength=len(union)).astype(np.float32)
+    union = np.unique(ordinals) if union is None else union
+    places = np.searchsorted(union, ordinals)
+    summed = np.bincount(places, weights=scores, minlength=len(union)).astype(np.float32)
     return Hits.ranked(union, summed, limit=len(union))
 
 
@@ -170,9 +173,9 @@ def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
     )
 
 
-def _found_by(rankings: Sequence[Ranking], ordinals: NDArray[np.int64]) -> NDArray[np.uint8]:
-    bits = np.zeros(len(ordinals), np.uint8)
+def _found_by(rankings: Sequence[Ranking], union: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Bits of the channels that found each of `union`, which are all candidates, ascending."""
+    bits = np.zeros(len(union), np.uint8)
     for ranking in rankings:
-        bit = np.uint8(1 << CHANNELS.index(ranking.channel))
-        bits |= np.where(np.isin(ordinals, ranking.hits.ordinals), bit, np.uint8(0))
+        bits[np.searchsorted(union, ranking.hits.ordinals)] |= np.uint8(1 << CHANNELS.index(ranking.channel))
     return bits

@@ -33,10 +33,10 @@ def signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float
     nothing).
     """
     exact = values.astype(np.float64)
-    span = float(np.ptp(exact)) if len(exact) else 0.0
+    least, most = (float(exact.min()), float(exact.max())) if len(exact) else (0.0, 0.0)
+    span = most - least
     if span <= least_span:
         return Signal(exact, np.full(len(exact), flat), least=0.0, span=0.0)
-    least = float(exact.min())
     return Signal(exact, arithmetic.normalised(exact, least, span), least, span)
 
 

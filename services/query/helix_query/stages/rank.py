@@ -235,8 +235,7 @@ def inside(traits: Traits, window: Window) -> NDArray[np.bool_]:
 def _weights(
     type_code: NDArray[np.uint8], constants: Rank, type_names: Sequence[str]
 ) -> dict[str, NDArray[np.float64]]:
-    rows = [constants.weights[name].model_dump() for name in type_names if name in constants.weights]
-    by_name = {
-        signal: np.array([row[signal] for row in rows], np.float64) for row in rows[:1] for signal in row
+    rows = [constants.weights[name] for name in type_names if name in constants.weights]
+    return {
+        signal: np.array([getattr(row, signal) for row in rows], np.float64)[type_code] for signal in WEIGHED
     }
-    return {signal: column[type_code] for signal, column in by_name.items()}

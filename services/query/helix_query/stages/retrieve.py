@@ -7,7 +7,7 @@ themselves stand in `helix_query.channels`; stage 4 fuses what they found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +17,11 @@ from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
 Search = Callable[[], Hits]
+Begun = Search | Future[Hits]
+"""A search that is still to be started, or one that runs already."""
 PATIENCE: Final = 3
 """Further channel deadlines that a recall without any answer waits for one."""
 
@@ -56,7 +58,7 @@ class Further:
 
 
 def retrieve(
-    searches: Mapping[str, Search],
+    searches: Mapping[str, Begun],
     *,
     further: Sequence[Further] = (),
     lanes: Mapping[str, Executor],
@@ -93,17 +95,19 @@ def retrieve(
     return Retrieved(rankings, degraded=tuple(missing))
 
 
-def _jobs(searches: Mapping[str, Search], further: Sequence[Further] = ()) -> dict[tuple[str, str], Search]:
+def _jobs(searches: Mapping[str, Begun], further: Sequence[Further] = ()) -> dict[tuple[str, str], Begun]:
     """Searches by channel and other words; the question itself first, so that it never waits for those."""
-    return {(name, ""): search for name, search in searches.items()} | {
-        (one.channel, one.query): one.search for one in further
-    }
+    jobs: dict[tuple[str, str], Begun] = {(name, ""): search for name, search in searches.items()}
+    return jobs | {(one.channel, one.query): one.search for one in further}
 
 
 def _ask(
-    jobs: Mapping[tuple[str, str], Search], *, lanes: Mapping[str, Executor], deadline_seconds: float
+    jobs: Mapping[tuple[str, str], Begun], *, lanes: Mapping[str, Executor], deadline_seconds: float
 ) -> dict[tuple[str, str], Hits | None]:
-    started = {job: lanes[job[0]].submit(search) for job, search in jobs.items()}
+    started = {
+        job: search if isinstance(search, Future) else lanes[job[0]].submit(search)
+        for job, search in jobs.items()
+    }
     late = wait(started.values(), timeout=deadline_seconds).not_done
     if late and not any(_answered(future) for future in started.values()):
         wait(late, timeout=deadline_seconds * PATIENCE, return_when=FIRST_COMPLETED)

@@ -49,7 +49,9 @@ def features(
     """
     nearest = np.argsort(-cosines, kind="stable")[:LOOKED_AT]
     wording = lexical.ordinals[:LOOKED_AT]
-    leading = np.union1d(ordinals[nearest], wording)
+    # both have no ordinal twice, so those of both are told one by one
+    of_both = (wording[:, None] == ordinals[nearest]).any(axis=1)
+    leading = np.concatenate([nearest, np.searchsorted(ordinals, wording[~of_both])])
     falling = np.sort(cosines)[::-1][:LOOKED_AT]
     best = float(lexical.scores[0]) if len(lexical) else 0.0
     last = float(lexical.scores[:LOOKED_AT][-1]) if len(lexical) else 0.0
@@ -61,7 +63,7 @@ def features(
         "lexical_drop": (best - last) / best if best else 0.0,
         "cosine_best": float(falling[0]) if len(falling) else 0.0,
         "cosine_drop": float(falling[0] - falling[-1]) if len(falling) else 0.0,
-        "agreement": len(np.intersect1d(ordinals[nearest], wording)) / LOOKED_AT,
-        "code": float(is_code[np.searchsorted(ordinals, leading)].mean()) if len(leading) else 0.0,
+        "agreement": int(of_both.sum()) / LOOKED_AT,
+        "code": float(is_code[leading].mean()) if len(leading) else 0.0,
         "length": math.log1p(float(tokens[nearest].mean())) / LOG_TOKENS if len(nearest) else 0.0,
     }
