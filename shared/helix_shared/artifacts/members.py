@@ -1,15 +1,17 @@
-"""Which memories a tenant has: ordinals by tenant code, for searches that need no index.
+"""Which memories a tenant has, with the sketches of their vectors: for searches that need no index.
 
 Immutable: a generation shares with the one before what did not change, and adding costs by what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
+
+from helix_shared.artifacts.sketches import differing_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,28 +19,63 @@ if TYPE_CHECKING:
 MERGE_RATIO: Final = 2
 """A piece is at least this many times the next, so a tenant has few of them however often it grew."""
 
-Pieces = tuple["NDArray[np.int32]", ...]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Some memories of one tenant: ordinals, ascending, and sketches [words, memories] beside them.
+
+    Word after word, because a scan takes the same word of all: four times as fast as row after row.
+    """
+
+    ordinals: NDArray[np.int32]
+    sketches: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def with_sketches(self, ordinals: NDArray[np.int64], sketches: NDArray[np.uint64]) -> Piece:
+        """The piece with these sketches [n, words] for those of `ordinals` that are in it."""
+        places = np.searchsorted(self.ordinals, ordinals)
+        here = np.flatnonzero(places < len(self))
+        here = here[self.ordinals[places[here]] == ordinals[here]]
+        said = sketches[here].T
+        if (self.sketches[:, places[here]] == said).all():
+            return self
+        changed = self.sketches.copy()
+        changed[:, places[here]] = said
+        return Piece(self.ordinals, changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """Ordinals of every tenant; an erased memory may still be among them, hidden."""
+    """Memories of every tenant by its code; an erased one may still be among them, hidden."""
 
-    pieces: Mapping[int, Pieces]
+    pieces: Mapping[int, tuple[Piece, ...]]
 
     @classmethod
     def none(cls) -> Self:
         """Of an empty store."""
         return cls({})
 
-    def with_new(self, ordinals: NDArray[np.int64], tenant_codes: NDArray[np.int64]) -> Members:
-        """These and further ordinals, none of which is known yet."""
-        order = np.argsort(tenant_codes, kind="stable")
-        codes, starts = np.unique(tenant_codes[order], return_index=True)
+    def with_new(
+        self, ordinals: NDArray[np.int64], tenant_codes: NDArray[np.int64], sketches: NDArray[np.uint64]
+    ) -> Members:
+        """These and further memories, none of which is known yet; `sketches` [n, words] run parallel."""
         grown = dict(self.pieces)
-        for code, piece in zip(codes.tolist(), np.split(ordinals[order], starts[1:]), strict=False):
-            grown[code] = _merged((*grown.get(code, ()), piece.astype(np.int32)))
+        for code, rows in _by_tenant(tenant_codes):
+            piece = Piece(ordinals[rows].astype(np.int32), np.ascontiguousarray(sketches[rows].T))
+            grown[code] = _merged((*grown.get(code, ()), piece))
         return Members(grown)
+
+    def with_changed(
+        self, ordinals: NDArray[np.int64], tenant_codes: NDArray[np.int64], sketches: NDArray[np.uint64]
+    ) -> Members:
+        """These with other sketches of memories that are known; costs by the pieces they are in."""
+        changed = dict(self.pieces)
+        for code, rows in _by_tenant(tenant_codes):
+            pieces = changed.get(code, ())
+            changed[code] = tuple(one.with_sketches(ordinals[rows], sketches[rows]) for one in pieces)
+        return Members(changed)
 
     def count(self, tenant_code: int) -> int:
         """How many memories a tenant has or had."""
@@ -46,17 +83,66 @@ class Members:
 
     def of(self, tenant_code: int) -> NDArray[np.int64]:
         """All of them; costs by their number."""
-        return np.concatenate([np.empty(0, np.int64), *self.pieces.get(tenant_code, ())])
+        pieces = self.pieces.get(tenant_code, ())
+        return np.concatenate([np.empty(0, np.int64), *(piece.ordinals for piece in pieces)])
 
     def sample(self, tenant_code: int, count: int) -> NDArray[np.int64]:
         """About `count` of a tenant's memories, evenly out of its largest piece."""
-        largest = max(self.pieces.get(tenant_code, ()), key=len, default=np.empty(0, np.int32))
-        return largest[:: max(1, len(largest) // count)].astype(np.int64)
+        largest = max(self.pieces.get(tenant_code, ()), key=len, default=None)
+        if largest is None:
+            return np.empty(0, np.int64)
+        return largest.ordinals[:: max(1, len(largest) // count)].astype(np.int64)
+
+    def nearest(
+        self,
+        tenant_code: int,
+        sought: NDArray[np.uint64],
+        count: int,
+        among: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """A tenant's memories whose sketch differs least from `sought`: `count`, and all who equal the last.
+
+        With `among` of those alone; it runs parallel to `of`.
+        """
+        pieces = self.pieces.get(tenant_code, ())
+        if among is not None or self.count(tenant_code) <= count:
+            ordinals = self.of(tenant_code)[slice(None) if among is None else among]
+            if len(ordinals) <= count:
+                return ordinals
+        apart = [differing_signs(piece.sketches, sought) for piece in pieces]
+        every = np.concatenate(apart)
+        if among is not None:
+            every = every[among]
+            return ordinals[every <= _smallest(every, count)]
+        bound = _smallest(every, count)
+        chosen = [piece.ordinals[signs <= bound] for piece, signs in zip(pieces, apart, strict=True)]
+        return np.concatenate(chosen).astype(np.int64)
 
 
-def _merged(pieces: Pieces) -> Pieces:
+def _smallest(values: NDArray[np.uint16], count: int) -> np.uint16:
+    """The greatest of the `count` smallest."""
+    bound: np.uint16 = np.partition(values, count - 1)[count - 1]
+    return bound
+
+
+def _by_tenant(tenant_codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Every code, with its rows in their order."""
+    order = np.argsort(tenant_codes, kind="stable")
+    codes, starts = np.unique(tenant_codes[order], return_index=True)
+    return zip(codes.tolist(), np.split(order, starts[1:]), strict=False)
+
+
+def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     start, size = len(pieces) - 1, len(pieces[-1])
     while start > 0 and len(pieces[start - 1]) < MERGE_RATIO * size:
         start -= 1
         size += len(pieces[start])
-    return (*pieces[:start], np.concatenate(pieces[start:]))
+    if start == len(pieces) - 1:
+        return pieces
+    ordinals = np.concatenate([piece.ordinals for piece in pieces[start:]])
+    sketches = np.concatenate([piece.sketches for piece in pieces[start:]], axis=1)
+    if (ordinals[1:] < ordinals[:-1]).any():
+        # an ordinal that had no row got one
+        order = np.argsort(ordinals)
+        ordinals, sketches = ordinals[order], sketches[:, order]
+    return (*pieces[:start], Piece(ordinals, sketches))

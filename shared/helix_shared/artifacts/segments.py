@@ -144,12 +144,16 @@ def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storag
     return open_segment(folder)
 
 
+def _as_stored(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows
+
+
 def gather(
     sources: Sequence[NDArray[np.generic]],
     starts: NDArray[np.int64],
     rows: NDArray[np.int64],
     *,
-    read: Callable[[NDArray[Any]], NDArray[Any]],
+    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
 ) -> NDArray[Any]:
     """What `read` makes of rows of the concatenation of `sources`, without building it.
 
@@ -166,10 +170,6 @@ def gather(
             picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
             picked[here] = part
     return np.empty(0) if picked is None else picked
-
-
-def _as_stored(rows: NDArray[Any]) -> NDArray[Any]:
-    return rows
 
 
 def _write_gathered(

@@ -69,8 +69,6 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
-HELD: Final = (*SCALARS, SKETCH)
-"""Columns that a reader holds by ordinal; the others stay mapped, row after row as they were written."""
 COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 
 

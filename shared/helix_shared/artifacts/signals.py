@@ -23,15 +23,15 @@ from helix_shared.artifacts.segments import (
 )
 from helix_shared.artifacts.signal_columns import (
     COLUMNS,
-    HELD,
     MEMORY_TYPES,
     NO_TIME,
+    SCALARS,
     SKETCH,
     blank,
     code,
     signals_of,
 )
-from helix_shared.artifacts.sketches import nearest_sketches, sketches_of
+from helix_shared.artifacts.sketches import sketches_of
 from helix_shared.artifacts.vector_storage import (
     dimensions_of,
     dot_products,
@@ -80,7 +80,6 @@ class Signals:
     owner_code: NDArray[np.int64]
     audience_code: NDArray[np.int64]
     stream_sequence: NDArray[np.int64]
-    sketch: NDArray[np.uint64]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -105,7 +104,8 @@ class Signals:
                 return going_on
         flat = _flat(segments)
         fresh = np.flatnonzero(flat["rows"] != _HOLE)
-        members = Members.none().with_new(fresh, flat["tenant_code"][fresh])
+        sketches = _sketches(segments, flat["rows"][fresh])
+        members = Members.none().with_new(fresh, flat["tenant_code"][fresh], sketches)
         return cls._of({name: Growing.of(values) for name, values in flat.items()}, segments, members)
 
     @classmethod
@@ -134,8 +134,10 @@ class Signals:
                 values = np.concatenate([column.values[:0], *parts])[rows]
                 fill = blank(name, (1,))[0]
             columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
-        tenants = columns["tenant_code"].values[ordinals[~is_known]]
-        members = previous.members.with_new(ordinals[~is_known], tenants)
+        sketches, old, new = _sketches(fresh, rows), ordinals[is_known], ordinals[~is_known]
+        # an erased memory has no tenant any more, but had one
+        members = previous.members.with_changed(old, previous.tenant_code[old], sketches[is_known])
+        members = members.with_new(new, columns["tenant_code"].values[new], sketches[~is_known])
         return cls._of(columns, segments, members)
 
     def __len__(self) -> int:
@@ -170,10 +172,14 @@ class Signals:
         return self._gather("vector", ordinals, lambda rows: dot_products(rows, sought))
 
     def nearest_sketches(
-        self, query: NDArray[np.float32], ordinals: NDArray[np.int64], count: int
+        self,
+        query: NDArray[np.float32],
+        tenant_code: int,
+        count: int,
+        among: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
-        """About `count` of `ordinals`, those most likely nearest to `query`, in the order given."""
-        return nearest_sketches(self.sketch, ordinals, sketches_of(query), count)
+        """About `count` memories of a tenant, those most likely nearest to `query`; see `Members.nearest`."""
+        return self.members.nearest(tenant_code, sketches_of(query), count, among)
 
     def latest(self, count: int) -> NDArray[np.int64]:
         """Ordinals of the `count` rows that were written last, and maybe of others; ascending.
@@ -219,14 +225,18 @@ def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[An
     return np.concatenate([np.empty(0, dtype), *parts])
 
 
+def _sketches(segments: Sequence[Segment], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Sketches of rows of the concatenation of `segments`."""
+    return gather([segment.columns[SKETCH] for segment in segments], _starts(segments), rows)
+
+
 def _flat(segments: Sequence[Segment]) -> dict[str, NDArray[Any]]:
     """The held columns by ordinal, and the rows."""
     count = ordinal_count(segments)
-    words = segments[0].columns[SKETCH].shape[1] if segments else 0
-    flat = {name: blank(name, (count, words) if name == SKETCH else (count,)) for name in HELD}
+    flat = {name: blank(name, (count,)) for name in SCALARS}
     flat["rows"] = np.full(count, _HOLE, dtype=np.int64)
     for start, segment in zip(_starts(segments).tolist(), segments, strict=False):
-        for name in HELD:
+        for name in SCALARS:
             flat[name][segment.ordinals] = segment.columns[name]
         flat["rows"][segment.ordinals] = start + np.arange(len(segment))
     return flat

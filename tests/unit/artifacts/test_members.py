@@ -1,24 +1,35 @@
-"""The members: every tenant's ordinals, however they came."""
+"""The members: every tenant's ordinals and sketches, however they came."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_shared.artifacts.members import Members
+from helix_shared.artifacts.sketches import sketches_of
 
+WORDS = 2
 BATCHES = st.lists(st.lists(st.integers(1, 3), min_size=0, max_size=20), max_size=12)
+
+
+def drawn_sketches(seed: int, count: int) -> np.ndarray:
+    """Of random vectors."""
+    vectors = np.random.default_rng(seed).normal(size=(count, 64 * WORDS)).astype(np.float32)
+    return sketches_of(vectors)
 
 
 @given(BATCHES)
 def test_members_are_those_of_the_codes(batches: list[list[int]]) -> None:
     """Added in batches or at once: the same; earlier values stay as they were."""
     codes = np.array([code for batch in batches for code in batch], np.int64)
+    sketches = drawn_sketches(1, len(codes))
     grown, start, kept = Members.none(), 0, []
     for batch in batches:
         ordinals = np.arange(start, start + len(batch))
-        grown = grown.with_new(ordinals, np.array(batch, np.int64))
+        grown = grown.with_new(ordinals, np.array(batch, np.int64), sketches[ordinals])
         start += len(batch)
         kept.append((grown, start))
     for members, known in kept:
@@ -28,17 +39,58 @@ def test_members_are_those_of_the_codes(batches: list[list[int]]) -> None:
             assert members.count(code) == len(expected)
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    cuts=st.lists(st.integers(0, 300), max_size=5),
+    count=st.integers(1, 320),
+    some=st.booleans(),
+)
+def test_the_nearest_are_those_that_differ_least(seed: int, cuts: list[int], count: int, some: bool) -> None:
+    """At least `count`, none missing that is nearer than one of them, in whatever pieces they came."""
+    drawn = np.random.default_rng(seed)
+    stored, sought = drawn_sketches(seed, 301), drawn_sketches(seed + 1, 1)[0]
+    stored[:150] = ~stored[:150]
+    codes = drawn.integers(1, 3, 301)
+    # ordinals come in any order of pieces, ascending in each
+    edges = [0, *sorted(cuts), 301]
+    batches = [np.arange(first, last) for first, last in itertools.pairwise(edges)]
+    members = Members.none()
+    for batch in drawn.permutation(len(batches)):
+        ordinals = batches[batch]
+        members = members.with_new(ordinals, codes[ordinals], np.zeros((len(ordinals), WORDS), np.uint64))
+    members = members.with_changed(np.arange(301), codes, stored)
+    rows = members.of(1)
+    among = drawn.random(len(rows)) < 0.7 if some else None
+    expected = rows if among is None else rows[among]
+    differing = np.bitwise_count(stored[expected] ^ sought).sum(axis=1)
+    if len(expected) > count:
+        expected = expected[differing <= np.sort(differing)[count - 1]]
+    assert members.nearest(1, sought, count, among).tolist() == expected.tolist()
+
+
+def test_changed_sketches_leave_earlier_values_alone() -> None:
+    """Only the piece with the changed memory is another one; who has no such memory is not touched."""
+    before = Members.none().with_new(np.arange(9), np.full(9, 7), drawn_sketches(2, 9))
+    before = before.with_new(np.array([9]), np.array([7]), drawn_sketches(3, 1))
+    other = drawn_sketches(4, 2)
+    after = before.with_changed(np.array([9, 12]), np.array([7, 7]), other)
+    assert after.pieces[7][0] is before.pieces[7][0]
+    assert after.pieces[7][1].sketches[:, 0].tolist() == other[0].tolist()
+    assert before.pieces[7][1].sketches[:, 0].tolist() == drawn_sketches(3, 1)[0].tolist()
+    assert after.with_changed(np.array([9]), np.array([7]), other[:1]).pieces[7][1] is after.pieces[7][1]
+
+
 def test_a_tenant_has_few_pieces() -> None:
     """A thousand single additions leave about log2(1000) pieces, not a thousand."""
-    members = Members.none()
+    members, sketch = Members.none(), drawn_sketches(5, 1)
     for ordinal in range(1_000):
-        members = members.with_new(np.array([ordinal]), np.array([7]))
+        members = members.with_new(np.array([ordinal]), np.array([7]), sketch)
     assert len(members.pieces[7]) <= 11
 
 
 def test_a_sample_is_spread_over_the_tenant() -> None:
     """About as many as asked, from the first to the last part; of a stranger none."""
-    members = Members.none().with_new(np.arange(10_000), np.full(10_000, 7))
+    members = Members.none().with_new(np.arange(10_000), np.full(10_000, 7), drawn_sketches(6, 10_000))
     sample = members.sample(7, 100)
     assert len(sample) == 100
     assert (sample.min(), sample.max()) == (0, 9_900)

@@ -19,12 +19,22 @@ from hypothesis import strategies as st
 
 from helix_shared.artifacts import signal_writer as signals_module
 from helix_shared.artifacts.mapped import mapped
-from helix_shared.artifacts.signal_columns import HELD
+from helix_shared.artifacts.signal_columns import SCALARS
 from helix_shared.artifacts.signal_writer import SignalsWriter
 from helix_shared.artifacts.signals import NO_TIME, Signals, code, signals_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
+
+
+def sketches_by_ordinal(signals: Signals) -> dict[int, list[int]]:
+    """As the members hold them."""
+    return {
+        int(ordinal): words.tolist()
+        for pieces in signals.members.pieces.values()
+        for piece in pieces
+        for ordinal, words in zip(piece.ordinals, piece.sketches.T, strict=True)
+    }
 
 
 def segments(folder: Path) -> list[str]:
@@ -162,8 +172,9 @@ def test_opening_upon_a_previous_one_gives_the_same(
             writer.link_into(folder / str(step))
             previous = Signals.open(folder / str(step), previous=previous)
     reused, fresh = Signals.open(folder / "live", previous=previous), Signals.open(folder / "live")
-    for name in (*HELD, "rows"):
+    for name in (*SCALARS, "rows"):
         assert np.array_equal(getattr(reused, name), getattr(fresh, name)), name
+    assert sketches_by_ordinal(reused) == sketches_by_ordinal(fresh)
     assert {ordinal: int(fresh.token_count[ordinal]) for ordinal in expected} == expected
 
 

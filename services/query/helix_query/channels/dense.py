@@ -1,14 +1,15 @@
 """The dense channel: the nearest memories in sight by cosine, on the cheapest of three ways.
 
-A tenant that is small enough is scanned: few memories in sight are compared one by one, more are first
-chosen by their sketches, so that neither a partition nor a filter hides any. Of a caller who sees a good
-part of a larger corpus the vector index is asked without a filter and what is out of sight is left out
-afterwards, from mapped columns. Else, and where too little is left, the engine filters. The score is the
-cosine with the stored vector on every way (ops/decisions/0015, 0020).
+A tenant is scanned: few memories in sight are compared one by one, more are first chosen by their sketches,
+so that neither a partition nor a filter hides any. Of one that is too large the vector index is asked. For a
+caller who sees a good part of the corpus it has no filter, and what is out of sight is left out afterwards,
+from mapped columns; else, and where too little is left, the engine filters. The score is the cosine with
+the stored vector on every way (ops/decisions/0015, 0020).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.selection import Selection
     from helix_shared.artifacts.vector_reader import VectorReader
 
-SCANNED: Final = 131_072
-"""Memories of a tenant up to which all are looked at: that costs less than the index, and finds more."""
+SCANNED: Final = 1_048_576
+"""Memories of a tenant up to which all sketches are looked at: that costs less than the index."""
+JUDGED: Final = 131_072
+"""Memories of a tenant up to which it is judged of each whether it is in sight, where few are."""
 COMPARED: Final = 8_192
 """Memories in sight up to which each is compared; of more, the best by sketch."""
 SKETCHED: Final = 32
-"""Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest."""
+"""Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest.
+
+Of a tenant of more than `JUDGED` more, as the root of its size: among many, more come close by chance.
+"""
 JUDGED_AFTER: Final = 0.25
 """Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""
 MANY_LISTS: Final = 64
@@ -84,30 +90,51 @@ def dense(
     count = members.count(tenant)
     sight = sight_of(view) if count > COMPARED else NO_SIGHT
     if count <= SCANNED and sight.lists <= MANY_LISTS:
-        return _scanned(vector, members.of(tenant), view, sight.share, limit=limit, already=already)
+        scan = _Scan(vector, view, tenant, count, limit, already)
+        hits = scan.judged_after(sight.share) if sight.share >= JUDGED_AFTER else None
+        if hits is None and count <= JUDGED:
+            hits = scan.judged_before()
+        if hits is not None:
+            return hits
     part = sight.share * count / len(view.signals)
     return _indexed(vector, view, vectors, part, limit=limit, already=already)
 
 
-def _scanned(
-    vector: NDArray[np.float32],
-    ordinals: NDArray[np.int64],
-    view: View,
-    share: float,
-    *,
-    limit: int,
-    already: NDArray[np.int64],
-) -> Hits:
-    """The nearest of a tenant's memories `ordinals`, of which about the part `share` is in sight."""
-    wanted = limit + len(already)
-    if share >= JUDGED_AFTER:
-        chosen, spared = int(wanted * SKETCHED / share), int(wanted * SPARE / share)
-        hits = _sketched(vector, ordinals, view, chosen=chosen, limit=spared)
-        if (judged := _judged(hits, view, limit, already)) is not None:
-            return judged
-    in_sight = ordinals[view.sees(ordinals)]
-    hits = _sketched(vector, in_sight, view, chosen=max(COMPARED, wanted * SKETCHED), limit=wanted)
-    return first_seen(hits, np.ones(len(hits), bool), limit=limit, already=already)
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A tenant's memories, looked at all."""
+
+    vector: NDArray[np.float32]
+    view: View
+    tenant: int
+    count: int
+    limit: int
+    already: NDArray[np.int64]
+
+    def judged_after(self, share: float) -> Hits | None:
+        """The nearest, where about the part `share` is in sight; None if fewer than asked for are left."""
+        chosen, spared = int(self._chosen / share), int(self._wanted * SPARE / share)
+        return _judged(self._nearest(chosen, spared), self.view, self.limit, self.already)
+
+    def judged_before(self) -> Hits:
+        """The nearest of those in sight."""
+        seen = self.view.sees(self.view.signals.members.of(self.tenant))
+        hits = self._nearest(max(COMPARED, self._chosen), self._wanted, seen)
+        return first_seen(hits, np.ones(len(hits), bool), limit=self.limit, already=self.already)
+
+    @property
+    def _wanted(self) -> int:
+        return self.limit + len(self.already)
+
+    @property
+    def _chosen(self) -> int:
+        return int(self._wanted * SKETCHED * max(1.0, math.sqrt(self.count / JUDGED)))
+
+    def _nearest(self, chosen: int, limit: int, among: NDArray[np.bool_] | None = None) -> Hits:
+        """The nearest, of which about `chosen` are compared."""
+        signals = self.view.signals
+        near = signals.nearest_sketches(self.vector, self.tenant, chosen, among)
+        return Hits.ranked(near, signals.cosines(self.vector, near), limit=limit)
 
 
 def _indexed(
@@ -139,14 +166,6 @@ def _judged(hits: Hits, view: View, limit: int, already: NDArray[np.int64]) -> H
     seen = view.sees(hits.ordinals)
     enough = np.count_nonzero(seen) >= limit + len(already)
     return first_seen(hits, seen, limit=limit, already=already) if enough else None
-
-
-def _sketched(
-    vector: NDArray[np.float32], ordinals: NDArray[np.int64], view: View, *, chosen: int, limit: int
-) -> Hits:
-    """The nearest of `ordinals`, of which about `chosen` are compared."""
-    near = view.signals.nearest_sketches(vector, ordinals, chosen)
-    return Hits.ranked(near, view.signals.cosines(vector, near), limit=limit)
 
 
 def _nearest(
