@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from helix_consolidation.rows import Additions, Placed, additions_of, records_of
-from helix_shared.artifacts.lexicon import entries_of
+from helix_shared.artifacts.lexicon_writer import entries_of
 from helix_shared.artifacts.signals import signals_of
 from helix_shared.edges import memories_schema
 

@@ -60,6 +60,9 @@ class Route:
 COVERING: Final = "all words"
 """Stands for the query of the list of memories whose text holds most of the words; it is never fused."""
 
+QUOTED: Final = "word for word"
+"""Stands for the query of the list of memories that hold its very words; it is never fused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -119,6 +122,8 @@ class Pool:
     """Bit set over `CHANNELS`."""
     coverage: NDArray[np.float64] | None = None
     """Share of the question's words, by rarity, that the text holds; None: nobody asked."""
+    quoted: NDArray[np.bool_] | None = None
+    """Who holds the question word for word; None: nobody does, or nobody asked."""
     given: tuple[Given, ...] = ()
     """What each list gave to `fused`; known right after stage 4, for an explanation."""
     walked: GraphForm | None = None

@@ -16,9 +16,10 @@ from helix_query.channels.covering import covering
 from helix_query.channels.dense import dense
 from helix_query.channels.entity import entity
 from helix_query.channels.lexical import lexical
+from helix_query.channels.quoted import is_quotation, quoted
 from helix_query.lazy import Lazy
-from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, Route
-from helix_query.routing.rules import intents_by_rule
+from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, QUOTED, Route
+from helix_query.routing.rules import intents_by_rule, is_question
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
 from helix_query.stages.retrieve import Begun, Further
@@ -120,6 +121,9 @@ class Searches(ByWords):
         ]
         if self.profile.retrieve.covering_limit and "current_value" in self.way.intents:
             found.append(Further(LEXICAL, COVERING, self._covering))
+        query = self.question.query
+        if self.profile.retrieve.quoted_limit and is_quotation(query) and not is_question(query):
+            found.append(Further(LEXICAL, QUOTED, self._quoted))
         if "preference" in intents and constants.own_examples:
             found.append(Further(LEXICAL, OWN_STATEMENTS, self._own_statements))
         return tuple(found)
@@ -157,6 +161,16 @@ class Searches(ByWords):
             lexicon=self.served.generation.lexicon,
             limit=self.profile.retrieve.covering_limit,
             happened_by=microseconds(self.way.as_of_moment or now),
+            known=self.known(),
+        )
+
+    def _quoted(self) -> Hits:
+        """Memories that hold the very words."""
+        return quoted(
+            self.question.query,
+            self.view,
+            lexicon=self.served.generation.lexicon,
+            limit=self.profile.retrieve.quoted_limit,
             known=self.known(),
         )
 

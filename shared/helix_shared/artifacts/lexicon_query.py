@@ -120,6 +120,25 @@ def covering_query(
     return _admitted(schema, scored, selection, within)
 
 
+def holding_query(
+    schema: Schema,
+    words: Sequence[str],
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    within: OrdinalSet | None = None,
+) -> Query | None:
+    """Documents of the open scopes whose text holds every one of `words`; None: there are none.
+
+    Their BM25 scores compare within one scope.
+    """
+    of_scopes = [
+        Query.boolean_query([(Occur.Must, Query.term_query(schema, "text", term, "freq")) for term in terms])
+        for terms in scopes.holding_all("text", words)
+    ]
+    return _admitted(schema, of_scopes, selection, within) if of_scopes else None
+
+
 def copies_query(schema: Schema) -> Query:
     """All documents that are not their memory's first."""
     return Query.term_query(schema, COPY, filter_value(COPY), "basic")

@@ -78,6 +78,13 @@ class OpenScopes:
         """Documents in all of them whose field holds a token."""
         return sum(self.frequency(field, key + token) for key in self.sizes)
 
+    def holding_all(self, field: str, tokens: Sequence[str]) -> Iterator[list[str]]:
+        """The terms of `tokens` in each scope where every one is held, by whatever documents."""
+        for key in self.sizes:
+            terms = [key + token for token in tokens]
+            if terms and all(self.frequency(field, term) for term in terms):
+                yield terms
+
     def terms(self, field: str, token: str) -> Iterator[tuple[str, float]]:
         """The terms of a token in the scopes that hold it, each with the factor that makes its score true.
 

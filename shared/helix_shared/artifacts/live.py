@@ -15,7 +15,7 @@ from helix_shared.artifacts.graph import GraphBuilder
 from helix_shared.artifacts.graph_base import GraphBase
 from helix_shared.artifacts.graph_fold import fold
 from helix_shared.artifacts.integrity import Checksums, settled
-from helix_shared.artifacts.lexicon import LexiconWriter
+from helix_shared.artifacts.lexicon_writer import LexiconWriter
 from helix_shared.artifacts.signal_writer import SignalsWriter
 from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors import VectorWriter

@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.artifacts import generation as generations
 from helix_shared.artifacts.graph import Link
-from helix_shared.artifacts.lexicon import entries_of
+from helix_shared.artifacts.lexicon_writer import entries_of
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
 from helix_shared.artifacts.signals import signals_of

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts.lexicon import entries_of
+from helix_shared.artifacts.lexicon_writer import entries_of
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
 from helix_shared.artifacts.signals import signals_of

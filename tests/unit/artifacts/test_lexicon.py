@@ -9,13 +9,8 @@ from typing import Any
 
 import pytest
 
-from helix_shared.artifacts.lexicon import (
-    FieldWeights,
-    LexiconEntry,
-    LexiconReader,
-    LexiconWriter,
-    OrdinalSet,
-)
+from helix_shared.artifacts.lexicon import FieldWeights, LexiconReader, OrdinalSet
+from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from helix_shared.artifacts.analysis import rarity
-from helix_shared.artifacts.lexicon import LexiconEntry, LexiconReader, LexiconWriter
+from helix_shared.artifacts.lexicon import LexiconReader
 from helix_shared.artifacts.lexicon_scopes import KEY_CHARACTERS, OpenScopes, scope_key, scopes_of
+from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 
 ACME = Selection("acme")

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.lexicon import LexiconReader, LexiconWriter, entries_of
+from helix_shared.artifacts.lexicon import LexiconReader
+from helix_shared.artifacts.lexicon_writer import LexiconWriter, entries_of
 from helix_shared.artifacts.selection import Selection
 from helix_shared.artifacts.vector_reader import VectorReader
 from helix_shared.artifacts.vectors import VectorWriter

@@ -33,8 +33,9 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
     "rank.later_than_asked": 1.0,
-    # the latest statement leads only where the words were looked up
+    # the latest statement, and who says the very words, lead only where the words were looked up
     "retrieve.covering_limit": 0,
+    "retrieve.quoted_limit": 0,
 }
 """Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
 
@@ -90,6 +91,7 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
             yield Switch(f"lexicon {name}", "channel", {f"retrieve.fields.{name}": 0.0})
     yield Switch("lexicon fields by intent", "channel", {"retrieve.fields_by_intent": {}})
     yield Switch("covering", "channel", {"retrieve.covering_limit": 0})
+    yield Switch("quoted", "channel", {"retrieve.quoted_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
     none_new = {"expand.newcomers": 0, "expand.newcomers_quiet": 0}
     yield Switch("graph newcomers", "channel", none_new)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
-from helix_shared.artifacts.lexicon import LexiconEntry, LexiconWriter, entries_of
+from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter, entries_of
 from helix_shared.artifacts.live import LEXICON
 
 if TYPE_CHECKING:

@@ -71,6 +71,12 @@ class Retrieve(Part):
     covering_limit: int = Field(
         default=0, ge=0, le=1000, description="current_value: memories that hold most of the words; 0: off"
     )
+    quoted_limit: int = Field(
+        default=0,
+        ge=0,
+        le=200,
+        description="statements: memories with all their words that are searched for them in a row; 0: off",
+    )
     auto_half_score: float = Field(
         default=5.0, gt=0, le=100, description="BM25 score that normalises to .5: s/(s+h)"
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEP: Final = 2.0
-"""Best scores between two moments: more than any two scores are apart."""
+"""Best scores that lift a memory over all others: more than any two scores are apart."""
 
 
 def latest_statement(

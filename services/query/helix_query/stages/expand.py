@@ -171,4 +171,5 @@ def _joined(pool: Pool, found: NDArray[np.int64], mass: Mass, *, cosines: Cosine
         mass=shares,
         found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
         coverage=None if pool.coverage is None else np.append(pool.coverage, np.zeros(len(found))),
+        quoted=None if pool.quoted is None else np.append(pool.quoted, np.zeros(len(found), bool)),
     )

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from helix.arithmetic import normalised, reciprocal
-from helix_query.pool import CHANNELS, COVERING, DENSE, LEXICAL, Given, Pool, Ranking, Retrieved
+from helix_query.pool import CHANNELS, COVERING, DENSE, LEXICAL, QUOTED, Given, Pool, Ranking, Retrieved
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
+_APART: Final = frozenset([COVERING, QUOTED])
 Weigh = Callable[["NDArray[np.int64]", "NDArray[np.float32]"], Mapping[str, float]]
 """Weights of the lists, from all candidates, ascending, and their cosines."""
 
@@ -42,7 +43,7 @@ def fuse(
     `lexical_limit` holds every match; the next memory has BM25 score 0, so its scale starts there.
     Without that, of two like matches the second would be worth nothing.
     """
-    covering, retrieved = _apart(retrieved)
+    apart, retrieved = _apart(retrieved)
     union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
@@ -69,7 +70,7 @@ def fuse(
         found_by=_found_by(retrieved.rankings, union)[places],
         given=tuple(replace(one, ranking=ranking) for one, ranking in zip(given, rankings, strict=True)),
     )
-    return pool if covering is None else _covered(pool, covering, cosines)
+    return _with_apart(pool, apart, cosines) if apart else pool
 
 
 def rrf(
@@ -148,20 +149,24 @@ def _split(
     return [ranking.hits for ranking in rankings], shares
 
 
-def _apart(retrieved: Retrieved) -> tuple[Hits | None, Retrieved]:
-    """The list of who holds most of the words, and all others: its scores have another meaning."""
-    lists = tuple(ranking for ranking in retrieved.rankings if ranking.query != COVERING)
-    if len(lists) in {0, len(retrieved.rankings)}:
-        return None, retrieved
-    covering = next(one.hits for one in retrieved.rankings if one.query == COVERING)
-    return covering, replace(retrieved, rankings=lists)
+def _apart(retrieved: Retrieved) -> tuple[Mapping[str, Hits], Retrieved]:
+    """The lists of who holds most of the words and of who holds them all in a row, and what is left.
+
+    Their scores have another meaning, so they are not fused; unless there are no others.
+    """
+    fused = tuple(ranking for ranking in retrieved.rankings if ranking.query not in _APART)
+    if not fused:
+        return {}, retrieved
+    apart = {one.query: one.hits for one in retrieved.rankings if one.query in _APART}
+    return apart, replace(retrieved, rankings=fused)
 
 
-def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
-    """The pool with everyone's coverage, and those that only this list found at its end."""
-    found = covering.ordinals[~np.isin(covering.ordinals, pool.ordinals)]
+def _with_apart(pool: Pool, apart: Mapping[str, Hits], cosines: Cosines) -> Pool:
+    """The pool with what the lists say of everyone, and those that only they found at its end."""
+    found = np.setdiff1d(np.concatenate([hits.ordinals for hits in apart.values()]), pool.ordinals)
     ordinals = np.concatenate([pool.ordinals, found])
     bit = np.uint8(1 << CHANNELS.index(LEXICAL))
+    covering, quoting = apart.get(COVERING), apart.get(QUOTED)
     return replace(
         pool,
         ordinals=ordinals,
@@ -169,7 +174,8 @@ def _covered(pool: Pool, covering: Hits, cosines: Cosines) -> Pool:
         cosine=np.concatenate([pool.cosine, cosines(found).astype(np.float64)]),
         mass=np.zeros(len(ordinals)),
         found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
-        coverage=covering.scores_of(ordinals),
+        coverage=None if covering is None else covering.scores_of(ordinals),
+        quoted=np.isin(ordinals, quoting.ordinals) if quoting else None,
     )
 
 

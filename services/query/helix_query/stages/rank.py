@@ -12,7 +12,7 @@ import numpy as np
 
 from helix.arithmetic import blend, lifted, product, weighted
 from helix_query.pool import Pool, Ranked, Route, Traits, Window
-from helix_query.stages.current import latest_statement
+from helix_query.stages.current import STEP, latest_statement
 from helix_query.stages.normal import Signal, signal
 from helix_query.stages.recipe_factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.stages.scoring import Relevance, Running, Scoring, boosted
@@ -106,6 +106,9 @@ def scoring(
             relevant=constants.current_relevant,
         )
         running.plus("latest_statement", gains)
+    if pool.quoted is not None:
+        # whoever says the very words stands before everybody else
+        running.plus("quoted", pool.quoted * (STEP * running.scores.max(initial=0.0)))
     _finish(running, pool, constants.recipe, seed)
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
     return Scoring(
