@@ -85,6 +85,25 @@ def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWrit
     assert found(reader, "otter", weights=FieldWeights(text=0, context=0, section=0)) == [0]
 
 
+def test_who_holds_every_word_of_a_text(tmp_path: Path, writer: LexiconWriter) -> None:
+    """In any order and form, in the text alone; a word that nobody holds is held by nobody."""
+    reader = read(
+        tmp_path,
+        writer,
+        entry(0, text="The otter swims in a river and eats fish."),
+        entry(1, text="Otters were eating a fish."),
+        entry(2, text="An otter swims.", context="it eats fish"),
+        entry(3, text="Otters eat fish.", tenant_id="other"),
+    )
+    assert sorted(reader.holding("fish that otters eat", ACME, limit=9).ordinals.tolist()) == [0, 1]
+    assert reader.holding("fish that otters eat", Selection("other"), limit=9).ordinals.tolist() == [3]
+    assert len(reader.holding("fish that otters eat", ACME, limit=1)) == 1
+    assert len(reader.holding("otter zebra", ACME, limit=9)) == 0
+    assert len(reader.holding("the of and", ACME, limit=9)) == 0
+    with pytest.raises(InvalidInputError, match="limit"):
+        reader.holding("otter", ACME, limit=0)
+
+
 def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None:
     """An error code or a path leads to its memory past one that shares its words only."""
     reader = read(

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from helix_query.pool import COVERING, DENSE, LEXICAL, Ranking, Retrieved
+from helix_query.pool import COVERING, DENSE, LEXICAL, QUOTED, Ranking, Retrieved
 from helix_query.routing.wording import without_times
 from helix_query.stages import rank as stage
 from helix_query.stages.fuse import fuse
@@ -84,6 +84,30 @@ def test_who_covers_the_words_joins_the_pool_without_a_vote_in_the_fusion() -> N
     assert [round(float(pool.coverage[at[n]]), 3) for n in (3, 5, 7)] == [0.0, 0.6, 1.0]
     assert pool.fused[at[7]] == 0.0
     assert round(float(pool.cosine[at[7]]), 3) == 0.2
+
+
+def test_who_holds_the_very_words_joins_the_pool_beside_who_covers_them() -> None:
+    """9 is found by its words in a row alone, 7 by both lists; neither has a vote in the fusion."""
+    retrieved = Retrieved(
+        (
+            Ranking(DENSE, hits([3, 5], [0.9, 0.4])),
+            Ranking(LEXICAL, hits([5], [4.0])),
+            Ranking(LEXICAL, hits([7, 5], [1.0, 0.6]), COVERING),
+            Ranking(LEXICAL, hits([9, 7], [20.0, 10.0]), QUOTED),
+        )
+    )
+    pool = fuse(
+        retrieved,
+        cosines=lambda ordinals: (ordinals / 10).astype(np.float32),
+        form="minmax",
+        weights={"dense": 0.5, "lexical": 0.5},
+    )
+    at = {ordinal: place for place, ordinal in enumerate(pool.ordinals.tolist())}
+    assert pool.quoted is not None
+    assert pool.coverage is not None
+    assert [bool(pool.quoted[at[n]]) for n in (3, 5, 7, 9)] == [False, False, True, True]
+    assert [round(float(pool.coverage[at[n]]), 3) for n in (3, 5, 7, 9)] == [0.0, 0.6, 1.0, 0.0]
+    assert [float(pool.fused[at[n]]) for n in (7, 9)] == [0.0, 0.0]
 
 
 def test_the_time_a_question_names_is_not_what_it_is_about() -> None:

@@ -11,7 +11,7 @@ from helix.explanation import contribution, fused, recompute, relevance, signals
 from helix.recall.v1 import recall_pb2
 from helix_query.explain import Duplicate, Explanation, Loss, Trace
 from helix_query.explain_reply import candidate_message, explanation_message
-from helix_query.pool import CHANNELS, COVERING, Pool, Ranking, Retrieved, Route, Traits, Window
+from helix_query.pool import CHANNELS, COVERING, QUOTED, Pool, Ranking, Retrieved, Route, Traits, Window
 from helix_query.profile import RankingProfile
 from helix_query.profile_files import load_profiles
 from helix_query.stages.fuse import fuse
@@ -40,6 +40,7 @@ def retrieved_of(random: np.random.Generator) -> Retrieved:
     ]
     rankings += [Ranking("lexical", hits_of(random, 9, 30.0), "other words")] * (random.random() < 0.3)
     rankings += [Ranking("lexical", hits_of(random, 12, 1.0), COVERING)] * (random.random() < 0.3)
+    rankings += [Ranking("lexical", hits_of(random, 5, 30.0), QUOTED)] * (random.random() < 0.3)
     return Retrieved(tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),))
 
 
@@ -55,6 +56,7 @@ def with_newcomers(pool: Pool, random: np.random.Generator) -> Pool:
         random.random(total) * (random.random(total) < 0.5),
         np.concatenate([pool.found_by, np.full(count, 1 << CHANNELS.index("graph"), np.uint8)]),
         None if pool.coverage is None else np.append(pool.coverage, np.zeros(count)),
+        None if pool.quoted is None else np.append(pool.quoted, np.zeros(count, bool)),
     )
 
 

@@ -207,6 +207,23 @@ def test_current_value_prefers_the_later_of_two_statements() -> None:
     assert rank(pool, traits, Route(intents=("current_value",)), **common).positions.tolist() == [1, 0, 2]
 
 
+def test_who_says_the_very_words_stands_before_all_others() -> None:
+    """However little else speaks for it; of two the better stays the first."""
+    pool = replace(
+        pool_of([1.0, 0.9, 0.1, 0.0], [0.9, 0.8, 0.1, 0.0], [0.0] * 4),
+        quoted=np.array([False, False, True, True]),
+    )
+    ranked = rank(
+        pool, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
+    )
+    assert ranked.positions.tolist() == [2, 3, 0, 1]
+    nobody = replace(pool, quoted=np.zeros(4, bool))
+    ranked = rank(
+        nobody, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
+    )
+    assert ranked.positions.tolist() == [0, 1, 2, 3]
+
+
 def test_equal_scores_go_by_ordinal() -> None:
     """An answer never depends on the order in which channels answered."""
     pool = Pool(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))

@@ -1,0 +1,124 @@
+"""The lexical search runs while the question is embedded, and once."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from helix_query import searches
+from helix_query.pool import SEARCHED
+from helix_query.profile_files import load_profiles
+from helix_query.question import Question, Recalled
+from helix_query.recall import recall
+from helix_query.served import Served
+from helix_query.warm import warm
+from helix_shared.artifacts.generation import Generation
+from helix_shared.artifacts.lexicon import LexiconReader
+from helix_shared.artifacts.selection import Selection
+from helix_shared.encoders.encoder import Encoder
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+PROFILE = load_profiles()["helix"]
+
+
+@pytest.fixture(scope="module")
+def served(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A few memories, ready to answer."""
+    folder = tmp_path_factory.mktemp("ahead")
+    corpus = corpus_type.create(folder / "data", encoder)
+    corpus.add([{"text": f"note {n} about the garden and src/app/loader.py"} for n in range(20)])
+    opened = Generation.open(corpus.root, corpus.publish(), scratch=folder)
+    yield warm(opened, encoder, profile=PROFILE, now=NOW)
+    opened.close()
+    corpus.live.close()
+
+
+@pytest.fixture
+def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
+    """One pool a channel."""
+    pools = {name: ThreadPoolExecutor(1) for name in SEARCHED}
+    yield pools
+    for pool in pools.values():
+        pool.shutdown()
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The field weights of every search of the lexicon."""
+    found: list[Any] = []
+    search = LexiconReader.search
+
+    def counted(reader: LexiconReader, *args: Any, **options: Any) -> Any:
+        found.append(options["weights"])
+        return search(reader, *args, **options)
+
+    monkeypatch.setattr(LexiconReader, "search", counted)
+    return found
+
+
+def asked(served: Served, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> Recalled:
+    """A recall of tenant acme."""
+    return recall(
+        Question(query, Selection("acme"), NOW, **options),
+        served,
+        profile=PROFILE,
+        lanes=lanes,
+        channel_deadline_seconds=30,
+    )
+
+
+def test_the_search_is_under_way_while_the_question_is_embedded(
+    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each waits for the other, which only works side by side."""
+    meeting = threading.Barrier(2, timeout=10)
+    embed, search = Encoder.embed_query, searches.lexical
+
+    def embedding(encoder: Encoder, text: str) -> Any:
+        meeting.wait()
+        return embed(encoder, text)
+
+    def searching(*args: Any, **options: Any) -> Any:
+        meeting.wait()
+        return search(*args, **options)
+
+    monkeypatch.setattr(Encoder, "embed_query", embedding)
+    monkeypatch.setattr(searches, "lexical", searching)
+    answer = asked(served, lanes, "what about the garden")
+    assert answer.degraded == ()
+    assert set(answer.rows[0].channels) == {"dense", "lexical"}
+    assert len(searched) == 1
+
+
+def test_a_question_that_means_more_than_its_words_say_is_searched_again(
+    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An intent by example may weigh the fields otherwise; the answer is that of the right weights."""
+    monkeypatch.setattr(type(served.centroids), "near", lambda *_args, **_options: ("exact_lookup",))
+    asked(served, lanes, "what about the garden")
+    assert [weights.exact for weights in searched] == [1.0, 1.5]
+
+
+def test_nothing_is_searched_in_vain(served: Served, lanes: Any, searched: list[Any]) -> None:
+    """Mode dense asks no words, and a past moment waits until what was known then is read."""
+    asked(served, lanes, "what about the garden", mode="dense")
+    assert searched == []
+
+
+def test_an_engine_that_fails_ahead_costs_its_candidates_only(
+    served: Served, lanes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if it had failed in its own stage."""
+
+    def failing(*_args: Any, **_options: Any) -> Any:
+        raise RuntimeError("no index")
+
+    monkeypatch.setattr(searches, "lexical", failing)
+    answer = asked(served, lanes, "what about the garden")
+    assert answer.degraded == ("lexical",)
+    assert {channel for row in answer.rows for channel in row.channels} == {"dense"}
