@@ -118,6 +118,14 @@ def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:
     assert report["query"]["generation"] > 0
     assert report["query"]["memories"] > 0
     assert len(report["nats"]["consumers"]) == 5
+    code, out, err = run(stack.home.root, "status", "--deep", "--json")
+    assert code == 0, err
+    measured = json.loads(out)
+    assert (measured["dense"]["recall"], measured["dense_channel"]["recall"]) == (1.0, 1.0)
+    assert measured["dense_channel"]["memories"] > 0
+    code, out, err = run(stack.home.root, "status", "--deep")
+    assert code == 0, err
+    assert "recall@100 1.000" in out
 
 
 def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:

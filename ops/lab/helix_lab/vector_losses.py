@@ -2,7 +2,7 @@
 
 The dense leg alone, by exact search over every document: first pass in the form that is scanned, the
 best of it ordered again in the form that is stored. So a loss here is the form's, not the index's;
-`helix status --deep` measures the index. Forms: ops/decisions/0015.
+`helix status --deep` measures what is in use. Forms: ops/decisions/0015.
 """
 
 from __future__ import annotations

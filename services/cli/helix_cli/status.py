@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -18,11 +19,10 @@ from helix_cli.broker import connected
 from helix_cli.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import plain, size, stdout
+from helix_query.channel_recall import ChannelRecall, channel_recall, largest_tenant
 from helix_shared.artifacts.dense_recall import DenseRecall, dense_recall
-from helix_shared.artifacts.live import SIGNALS
-from helix_shared.artifacts.publishing import current, folder_of
-from helix_shared.artifacts.signals import Signals
-from helix_shared.artifacts.vector_reader import VectorReader
+from helix_shared.artifacts.generation import Generation
+from helix_shared.artifacts.publishing import current
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError, NotFoundError
 
@@ -40,7 +40,8 @@ HELP: Final = f"""Show streams, consumers, the served generation, and its lag.
   helix status --deep
 
 --deep reads the newest generation of this machine's data folder and tells
-how much of exact search the vector index finds; seconds for a million.
+how much of exact search the dense channel finds for the largest tenant, and
+how much the vector index does of everything; seconds for a million.
 
 lag is how many events are published but not yet recallable. The command
 ends with 3 when a part is down, and names it.
@@ -103,13 +104,23 @@ class QueryPart:
     uptime_seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class VectorsPart:
+    """What vector search finds of exact search, measured on a generation."""
+
+    dense: DenseRecall
+    """The vector index, over everything."""
+    dense_channel: ChannelRecall | None
+    """The dense channel, of the largest tenant; None: nobody in particular sees anything."""
+
+
 def status_command(
     *,
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
-    deep: Annotated[bool, typer.Option("--deep", help="Measure the vector index as well.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Measure vector search as well.")] = False,
     data: Annotated[
         Path | None, typer.Option(help="--deep: folder of the generations; by default home/data.")
     ] = None,
@@ -117,14 +128,14 @@ def status_command(
     """Show the status; the help text stands in `HELP`."""
     broker = run_async(look_at_nats(options.nats_url(nats, home)))
     service = look_at_query(options.query_address(query, home), now=datetime.now(UTC))
-    dense = look_at_vectors(data or home.expanduser() / "data") if deep else None
+    measured = look_at_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
-        measured = {} if dense is None else {"dense": asdict(dense)}
-        typer.echo(json.dumps(summary(broker, service) | measured, indent=2))
+        vectors = {} if measured is None else asdict(measured)
+        typer.echo(json.dumps(summary(broker, service) | vectors, indent=2))
     else:
         _print(broker, service)
-        if dense is not None:
-            stdout().print(plain(_dense(dense)))
+        if measured is not None:
+            stdout().print(plain(_dense(measured)))
     if broker.problem or service.problem:
         raise typer.Exit(UNREACHABLE_EXIT)
 
@@ -182,8 +193,8 @@ def look_at_query(address: str, *, now: datetime) -> QueryPart:
     )
 
 
-def look_at_vectors(root: Path) -> DenseRecall:
-    """The dense leg of the newest generation in `root`, measured.
+def look_at_vectors(root: Path) -> VectorsPart:
+    """Vector search in the newest generation in `root`, measured.
 
     Raises:
         NotFoundError: there is no generation.
@@ -192,9 +203,12 @@ def look_at_vectors(root: Path) -> DenseRecall:
     number = current(root)
     if number is None:
         raise NotFoundError(f"no generation in {root}: give the data folder with --data")
-    folder = folder_of(root, number)
-    signals = Signals.open(folder / SIGNALS)
-    return dense_recall(VectorReader(folder, cosines=signals.cosines), signals)
+    with contextlib.closing(Generation.open(root, number)) as generation:
+        tenant = largest_tenant(generation.signals)
+        return VectorsPart(
+            dense_recall(generation.vectors, generation.signals),
+            None if tenant is None else channel_recall(generation, tenant),
+        )
 
 
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:
@@ -248,7 +262,14 @@ def _served(service: QueryPart) -> str:
     )
 
 
-def _dense(dense: DenseRecall) -> str:
+def _dense(measured: VectorsPart) -> str:
+    dense, channel = measured.dense, measured.dense_channel
+    asked = (
+        "nothing to search"
+        if channel is None
+        else f"recall@{channel.depth} {channel.recall:.3f} (worst {channel.worst:.2f}) against exact search, "
+        f"{channel.queries} vectors of the largest tenant's {channel.memories} memories in sight"
+    )
     found = "nothing to search" if dense.recall is None else f"recall@{dense.depth} {dense.recall:.3f}"
     index = (
         f"{dense.scan} index, {dense.nprobes} of {dense.partitions} partitions"
@@ -256,7 +277,8 @@ def _dense(dense: DenseRecall) -> str:
         else "exact scan, no index"
     )
     return (
-        f"dense  {found} against exact search, mean of {dense.queries} stored vectors\n"
+        f"dense  {asked}\n"
+        f"index  {found} against exact search, mean of {dense.queries} stored vectors\n"
         f"       {index}, {dense.candidates} candidates\n"
         f"       {dense.unindexed_rows} of {dense.rows} rows outside the index\n"
         f"       {dense.scanned_dimensions} of {dense.dimensions} dimensions scanned, kept as {dense.storage}"

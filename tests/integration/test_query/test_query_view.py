@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_query.channel_recall import channel_recall, largest_tenant
 from helix_query.channels import dense as channel
 from helix_query.channels.dense import dense
 from helix_query.view import View
@@ -159,3 +160,27 @@ def test_what_the_index_does_not_hold_yet_is_found(
         assert 151 not in hits.ordinals
         np.testing.assert_allclose(hits.scores, generation.signals.cosines(query, hits.ordinals), atol=1e-5)
     generation.close()
+
+
+def test_how_much_of_exact_search_the_channel_finds(
+    generation: Generation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything where all are compared, less where few are; of a stranger there is nothing to tell."""
+    measured = channel_recall(generation, "acme", depth=10)
+    assert measured is not None
+    every = np.arange(120)
+    in_sight = int(View.of(generation, Selection("acme"), NOW).sees(every).sum())
+    assert (measured.recall, measured.worst, measured.memories) == (1.0, 1.0, in_sight)
+    assert 0 < measured.queries <= 32
+    assert channel_recall(generation, "nobody") is None
+    assert largest_tenant(generation.signals) == "acme"
+    found = channel.dense
+
+    def forgetful(*args: Any, **options: Any) -> Any:
+        hits = found(*args, **options)
+        return type(hits)(hits.ordinals[:3], hits.scores[:3])
+
+    monkeypatch.setattr("helix_query.channel_recall.dense", forgetful)
+    fewer = channel_recall(generation, "acme", generation.signals.vectors(np.array([17, 25])), depth=5)
+    assert fewer is not None
+    assert (fewer.queries, fewer.recall, fewer.worst) == (2, 0.6, 0.6)

@@ -10,26 +10,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from helix_cli.recall_client import RecallClient
 from helix_lab.bench.asking import percentiles, request_of
 from helix_lab.bench.load import Facts
-from helix_query.channels.dense import dense
-from helix_query.view import View
+from helix_query.channel_recall import channel_recall
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.lexicon_query import FieldWeights
 from helix_shared.artifacts.publishing import current
 from helix_shared.artifacts.selection import Selection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CANDIDATES: Final = 100
 WARM_UP: Final = 20
@@ -117,32 +112,12 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def dense_section(data: Path, models: Path, facts: Facts, queries: Sequence[str]) -> dict[str, Any]:
     """`dense_recall_at_100`: what share of the exact 100 nearest in sight the dense channel finds."""
     with _opened(data, models) as (generation, encoder):
-        view = View.of(generation, Selection(facts.tenant), datetime.now(UTC))
         vectors = np.array([encoder.embed(text) for text in queries[:EXACT_QUERIES]])
-        exact = _nearest(generation, view, vectors)
-        found = [
-            len(
-                best
-                & set(dense(vector, view, vectors=generation.vectors, limit=CANDIDATES).ordinals.tolist())
-            )
-            / max(1, len(best))
-            for vector, best in zip(vectors, exact, strict=True)
-        ]
+        found = channel_recall(generation, facts.tenant, vectors, depth=CANDIDATES)
+    if found is None:
+        return {}
     return {
-        "dense_recall_at_100": round(float(np.mean(found)), 4),
-        "dense_recall_at_100_worst": round(float(np.min(found)), 4),
-        "dense_recall_queries": len(found),
+        "dense_recall_at_100": round(found.recall, 4),
+        "dense_recall_at_100_worst": round(found.worst, 4),
+        "dense_recall_queries": found.queries,
     }
-
-
-def _nearest(generation: Generation, view: View, vectors: NDArray[np.float32]) -> list[set[int]]:
-    """Ordinals of the memories in sight nearest to each of `vectors`, by the whole float32 vectors."""
-    best = [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
-    for every, whole in generation.vectors.whole():
-        seen = view.sees(every)
-        ordinals, scores = every[seen], vectors @ whole[seen].T
-        for row, (known, likeness) in enumerate(best):
-            joined, scored = np.append(known, ordinals), np.append(likeness, scores[row])
-            first = np.argsort(-scored, kind="stable")[:CANDIDATES]
-            best[row] = joined[first], scored[first]
-    return [set(ordinals.tolist()) for ordinals, _ in best]

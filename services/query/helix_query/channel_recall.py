@@ -1,0 +1,102 @@
+"""How much of exact search the dense channel finds of a tenant, for `helix status --deep` and the benchmark.
+
+The channel as a recall asks it, on whatever way it takes; `dense_recall` of the artifacts looks at the vector
+index alone. Exact search reads the whole vectors of the table once, in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.channels.dense import dense
+from helix_query.view import View
+from helix_shared.artifacts.selection import Selection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.generation import Generation
+    from helix_shared.artifacts.signals import Signals
+    from helix_shared.artifacts.vector_reader import VectorReader
+
+QUERIES: Final = 32
+DEPTH: Final = 100
+SAMPLED: Final = 64
+"""Memories of a tenant among which one is looked for that is not erased, to tell its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRecall:
+    """What was measured and on what: `recall` is the mean share found of the exact `depth` nearest."""
+
+    tenant_id: str
+    recall: float
+    worst: float
+    """The least share of any query."""
+    depth: int
+    queries: int
+    memories: int
+    """Of the tenant in sight of nobody in particular."""
+
+
+def channel_recall(
+    generation: Generation,
+    tenant_id: str,
+    vectors: NDArray[np.float32] | None = None,
+    *,
+    depth: int = DEPTH,
+) -> ChannelRecall | None:
+    """Measure it for somebody who is nobody in particular; None where such a caller sees nothing.
+
+    `vectors` [n, dimensions] are the queries, unit; by default vectors of memories in sight, evenly spread.
+    """
+    signals = generation.signals
+    view = View.of(generation, Selection(tenant_id), datetime.now(UTC))
+    seen = np.arange(len(signals))
+    seen = seen[view.sees(seen)]
+    if not len(seen):
+        return None
+    sought = signals.vectors(seen[:: -(-len(seen) // QUERIES)]) if vectors is None else vectors
+    exact = _nearest(generation.vectors, view, sought, depth)
+    shares = [
+        np.isin(wanted, dense(query, view, vectors=generation.vectors, limit=depth).ordinals).mean()
+        for query, wanted in zip(sought, exact, strict=True)
+    ]
+    return ChannelRecall(
+        tenant_id,
+        recall=float(np.mean(shares)),
+        worst=float(np.min(shares)),
+        depth=depth,
+        queries=len(shares),
+        memories=len(seen),
+    )
+
+
+def largest_tenant(signals: Signals) -> str | None:
+    """Whose memories are most; None where there are none."""
+    members = signals.members
+    for code in sorted(members.pieces, key=members.count, reverse=True):
+        lines = signals.lines(members.sample(code, SAMPLED))
+        if lines:
+            return str(lines[0]["tenant_id"])
+    return None
+
+
+def _nearest(
+    vectors: VectorReader, view: View, sought: NDArray[np.float32], depth: int
+) -> Sequence[NDArray[np.int64]]:
+    """Ordinals of the memories in sight nearest to each of `sought`, by the whole float32 vectors."""
+    best = [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in sought]
+    for every, whole in vectors.whole():
+        seen = view.sees(every)
+        ordinals, scores = every[seen], sought @ whole[seen].T
+        for row, (known, likeness) in enumerate(best):
+            joined, scored = np.append(known, ordinals), np.append(likeness, scores[row])
+            first = np.argsort(-scored, kind="stable")[:depth]
+            best[row] = joined[first], scored[first]
+    return [ordinals for ordinals, _ in best]
