@@ -41,10 +41,11 @@ from helix_shared.errors import TemporaryError
 
 EVENTS: Final = 1_000
 LANES: Final = 2
-ROUNDS: Final = 2
-"""Ingest and embedder take turns: a machine is not equally fast for minutes."""
+ROUNDS: Final = 4
+"""Ingest and embedder take turns, with half of the events each: a machine is not equally fast for minutes."""
 WAIT_SECONDS: Final = 900.0
-LOOK_SECONDS: Final = 0.02
+LOOK_SECONDS: Final = 0.1
+"""Between two looks at how far ingest is: each takes a part of the cores it is measured on."""
 _FIRST: Final = 50
 """Answers after which the clock starts: the model is loaded and warm."""
 
@@ -53,7 +54,7 @@ def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EV
     """`ingest`: memories a second of ingest alone and of the whole stack, and of the embedder."""
     alone, ingested = [], []
     for number in range(ROUNDS):
-        turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events))
+        turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events // 2))
         alone.append(_embedded_per_second(turns, models))
         ingested.append(_ingested_per_second(turns, models))
     turns = list(itertools.islice(new_turns(facts, "bulk"), events))
