@@ -20,14 +20,16 @@ from helix_shared.errors import InvalidInputError
 from helix_shared.telemetry import EMBEDDINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
 CACHE_BYTES = 8 * 1024 * 1024
 """About 4,000 vectors of 384 dimensions."""
-FEW = 2
-"""So many texts are embedded by the caller: handing one to a lane costs two thread switches."""
+FEW = 4
+"""So many texts are embedded by the caller: a turn and the one it completes have no more. Who calls is a
+worker's lane himself, and all cores are busy; handing on took a tenth of them.
+"""
 
 
 class Encoder:
@@ -90,8 +92,7 @@ class Encoder:
         distinct = dict.fromkeys(prefixed)
         vectors = {text: vector for text in distinct if (vector := self._known(text)) is not None}
         new = [text for text in distinct if text not in vectors]
-        made = map(self._made, new) if len(new) <= FEW else self._lanes.map(self._made, new)
-        vectors.update(zip(new, made, strict=True))
+        vectors.update(self._made_here(new) if len(new) <= FEW else self._made_in_lanes(new))
         rows = np.empty((len(filled), self.card.dimensions), dtype=np.float32)
         for row, text in enumerate(prefixed):
             rows[row] = vectors[text]
@@ -127,6 +128,22 @@ class Encoder:
         if vector is not None:
             EMBEDDINGS.labels("cache").inc()
         return vector
+
+    def _made_here(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Vectors by text: what another thread makes just now is asked for last, instead of waited for."""
+        vectors: dict[str, np.ndarray] = {}
+        left = []
+        for text in texts:
+            if text in self._under_way:
+                left.append(text)
+            else:
+                vectors[text] = self._made(text)
+        return vectors | {text: self._vector(text) for text in left}
+
+    def _made_in_lanes(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """The same, spread over the lanes."""
+        ordered = sorted(texts, key=self._under_way.__contains__)
+        return dict(zip(ordered, self._lanes.map(self._made, ordered), strict=True))
 
     def _made(self, text: str) -> np.ndarray:
         """The vector of a text that is not kept; two threads that need the same one make it once."""

@@ -120,6 +120,33 @@ def test_equal_texts_under_way_at_once_are_made_once(folder: Path) -> None:
     assert 1 <= runs < 8
 
 
+@pytest.mark.parametrize("others", [1, 6])
+def test_what_another_makes_just_now_is_waited_for_last(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """While one thread has a text in work, another that needs it makes its other texts first."""
+    begun, go_on, order = threading.Event(), threading.Event(), []
+    wanted = [TEXTS[4], *(f"another text {number}" for number in range(others))]
+    with Encoder.load(folder, lanes=2) as shared, ThreadPoolExecutor(1) as pool:
+        ids = shared._tokens.ids
+
+        def slow(text: str) -> np.ndarray:
+            order.append(text)
+            if text == TEXTS[4]:
+                begun.set()
+                assert go_on.wait(30)
+            elif len(order) == 1 + others:
+                go_on.set()
+            return ids(text)
+
+        monkeypatch.setattr(shared._tokens, "ids", slow)
+        first = pool.submit(shared.embed, TEXTS[4])
+        assert begun.wait(30)
+        vectors = shared.embed_many(wanted)
+        assert np.array_equal(vectors[0], first.result(30))
+    assert sorted(order) == sorted(wanted)
+
+
 def test_a_cache_stays_within_its_bytes() -> None:
     """A vector of 384 float32 counts 1,536 bytes and what stands around it; none at all fit into zero."""
     cache, none = VectorCache(TWO_VECTORS), VectorCache(0)
