@@ -35,9 +35,6 @@ _CONFIRMED: Final = re.compile(
     r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
 )
 _WORD: Final = re.compile(r"\w+")
-SHORT: Final = 4_096
-REMEMBERED: Final = 512
-"""So many signatures of texts of at most so many characters are kept: a turn comes again with its context."""
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 
@@ -103,19 +100,12 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> tuple[datetim
 
 def minhash(text: str) -> bytes:
     """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997)."""
-    return _signed_lately(text) if len(text) <= SHORT else _signed(text)
-
-
-def _signed(text: str) -> bytes:
     words = [word.lower() for word in _WORD.findall(text)]
     shingles = {*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
     signature = _no_words().copy()
     signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])
     packed: bytes = signature.hashvalues.astype(np.dtype("<u4")).tobytes()
     return packed
-
-
-_signed_lately = functools.lru_cache(REMEMBERED)(_signed)
 
 
 @functools.cache

@@ -36,7 +36,7 @@ from helix_query.stored import entry_of, stored_rows
 from helix_query.surroundings import surroundings
 from helix_query.view import View
 from helix_shared.artifacts.analysis import rarity, stems
-from helix_shared.artifacts.exact import exact_tokens
+from helix_shared.artifacts.lexicon import exact_words_of, words_of
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.signals import MEMORY_TYPES, code
 from helix_shared.telemetry import RECALL_DEGRADED, logger
@@ -83,7 +83,7 @@ class Binding:
         wanted = question.mode != "dense" and LEXICAL in self.profile.retrieve.channels
         if not wanted or question.selection.as_of is not None:
             return None
-        by_words = ByWords(question, self.served, self.profile, self.view, self.already.value)
+        by_words = ByWords(question, self.served, self.profile, self.view, self.already)
         return lanes[LEXICAL].submit(by_words.ahead)
 
     def embed(self) -> NDArray[np.float32]:
@@ -143,9 +143,7 @@ class Binding:
         self, vector: NDArray[np.float32], way: Route, begun: Future[Hits] | None = None
     ) -> Searches:
         """What stage 3 may look for."""
-        return Searches(
-            self.question, self.served, self.profile, self.view, self.already.value, vector, way, begun
-        )
+        return Searches(self.question, self.served, self.profile, self.view, self.already, vector, way, begun)
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
         """Stage 4, with exact cosines."""
@@ -176,8 +174,8 @@ class Binding:
             cosines,
             is_code=signals.type_code[ordinals] == MEMORY_TYPES.index("code"),
             tokens=signals.token_count[ordinals],
-            words=len(stems(self.question.query)),
-            has_exact_tokens=bool(exact_tokens(self.question.query)),
+            words=len(words_of(self.question.query)),
+            has_exact_tokens=bool(exact_words_of(self.question.query)),
             looks_up_exactly="exact_lookup" in way.intents,
         )
         share = dense_share(seen, **constants.adaptive.model_dump())

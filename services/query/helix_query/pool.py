@@ -62,6 +62,8 @@ COVERING: Final = "all words"
 
 QUOTED: Final = "word for word"
 """Stands for the query of the list of memories that hold its very words; it is never fused."""
+APART: Final = frozenset([COVERING, QUOTED])
+"""Lists whose scores are not fused; one that is missing is named by itself, not by its channel."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,13 +73,16 @@ def recall(
     stage = Stopwatch()
     stages = Binding(question, served, profile)
     begun = stages.begin(lanes)
-    with stage("embed"):
-        vector = stages.embed()
-    with stage("route"):
-        way = stages.route(vector)
-    if way.skip:
-        if begun is not None:
+    way = None
+    try:
+        with stage("embed"):
+            vector = stages.embed()
+        with stage("route"):
+            way = stages.route(vector)
+    finally:
+        if begun is not None and (way is None or way.skip):
             begun.cancel()
+    if way.skip:
         return Recalled(way, tuple(stage.seconds))
     with stage("retrieve"):
         retrieved = stages.retrieve(vector, way, lanes, channel_deadline_seconds, begun)

@@ -19,7 +19,7 @@ from helix_query.channels.lexical import lexical
 from helix_query.channels.quoted import is_quotation, quoted
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, QUOTED, Route
-from helix_query.routing.rules import intents_by_rule, is_question
+from helix_query.routing.rules import intents_by_rule
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
 from helix_query.stages.retrieve import Begun, Further
@@ -52,7 +52,7 @@ class ByWords:
     served: Served
     profile: RankingProfile
     view: View
-    already: NDArray[np.int64]
+    already: Lazy[NDArray[np.int64]]
     """Memories the caller has; they take no place of others."""
 
     def limit_of(self, channel: str) -> int:
@@ -72,7 +72,7 @@ class ByWords:
             limit=limit or self.limit_of(LEXICAL),
             weights=self.served.field_weights(self.fields(intents)),
             known=self.known(),
-            already=self.already,
+            already=self.already.value,
         )
 
     def known(self) -> OrdinalSet | None:
@@ -102,7 +102,10 @@ class Searches(ByWords):
     def of_channels(self) -> Mapping[str, Begun]:
         """The search of each channel, whether the profile asks it or not."""
         nearest = Lazy(partial(self._dense, self.vector))
-        begun = self.begun if self.foresees(self.way.intents) else None
+        begun = self.begun
+        if begun is not None and not self.foresees(self.way.intents):
+            begun.cancel()
+            begun = None
         return {
             DENSE: lambda: nearest.value,
             LEXICAL: begun or partial(self._lexical, self.question.query),
@@ -119,10 +122,11 @@ class Searches(ByWords):
             for words in rephrase(self.question.query, intents, most=constants.most)
             for channel in constants.channels
         ]
-        if self.profile.retrieve.covering_limit and "current_value" in self.way.intents:
-            found.append(Further(LEXICAL, COVERING, self._covering))
-        query = self.question.query
-        if self.profile.retrieve.quoted_limit and is_quotation(query) and not is_question(query):
+        if "current_value" in self.way.intents:
+            if self.profile.retrieve.covering_limit:
+                found.append(Further(LEXICAL, COVERING, self._covering))
+        # who wants what holds now is not served by an earlier statement in the same words
+        elif self.profile.retrieve.quoted_limit and is_quotation(self.question.query):
             found.append(Further(LEXICAL, QUOTED, self._quoted))
         if "preference" in intents and constants.own_examples:
             found.append(Further(LEXICAL, OWN_STATEMENTS, self._own_statements))
@@ -145,7 +149,7 @@ class Searches(ByWords):
             self.view,
             vectors=self.served.generation.vectors,
             limit=limit or self.limit_of(DENSE),
-            already=self.already,
+            already=self.already.value,
             sight_of=self.served.sight_of,
         )
 
@@ -171,7 +175,9 @@ class Searches(ByWords):
             self.view,
             lexicon=self.served.generation.lexicon,
             limit=self.profile.retrieve.quoted_limit,
+            happened_by=microseconds(self.question.now),
             known=self.known(),
+            already=self.already.value,
         )
 
     def _entity(self) -> Hits:

@@ -7,7 +7,7 @@ what must not be stemmed.
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -16,9 +16,6 @@ ANALYSER: Final = "helix_scoped_english"
 """Name under which the index knows how its terms were made; a change of the rules needs a new name."""
 
 MOST_TOKEN_BYTES: Final = 64
-SHORT: Final = 1_000
-REMEMBERED: Final = 256
-"""So many texts of at most so many characters are not analysed again: a recall asks of its question often."""
 
 # Function words, and what the tokenizer leaves of contractions. They fill chat and decide nothing.
 _FUNCTION_WORDS: Final = """
@@ -54,16 +51,7 @@ def spaced() -> TextAnalyzer:
 
 def stems(text: str) -> list[str]:
     """The analysed words of a text, in order."""
-    return list(_stems_lately(text)) if len(text) <= SHORT else _stems(text)
-
-
-def _stems(text: str) -> list[str]:
     return list(_shared().analyze(storable(text)))
-
-
-@lru_cache(REMEMBERED)
-def _stems_lately(text: str) -> tuple[str, ...]:
-    return tuple(_stems(text))
 
 
 @cache

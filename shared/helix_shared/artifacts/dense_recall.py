@@ -1,4 +1,4 @@
-"""How much of exact search the dense leg finds: its recall@100 on a sample, for `helix status --deep`.
+"""How much of exact search the vector index finds: its recall@100 on a sample, for `helix status --deep`.
 
 Queries are stored vectors, evenly spread over the ordinals, so two calls on one generation say the same.
 Exact search reads the whole vectors of the table once in batches: about two seconds and a few MiB for a
@@ -44,7 +44,7 @@ class DenseRecall:
 def dense_recall(
     vectors: VectorReader, signals: Signals, *, queries: int = QUERIES, depth: int = DEPTH
 ) -> DenseRecall:
-    """Measure the dense leg of one generation, over all its rows."""
+    """Measure the vector index of one generation, over all its rows."""
     sample = _sample(signals, queries)
     sought = signals.vectors(sample)
     exact = _nearest(vectors, sought, depth) if len(sample) else []

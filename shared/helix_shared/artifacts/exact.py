@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import errno
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
-
-from helix_shared.artifacts.analysis import REMEMBERED, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,19 +61,12 @@ def exact_tokens(text: str) -> list[str]:
 
     A token is followed by its useful parts: the tail of a path, the words of a symbol.
     """
-    return list(_tokens_lately(text) if len(text) <= SHORT else _tokens(text))
-
-
-def _tokens(text: str) -> tuple[str, ...]:
     tokens: dict[str, None] = {}
     for token in _found(text):
         tokens[token.lower()] = None
         if len(tokens) >= MOST_TOKENS:
             break
-    return tuple(tokens)
-
-
-_tokens_lately = lru_cache(REMEMBERED)(_tokens)
+    return list(tokens)
 
 
 def _found(text: str) -> Iterator[str]:

@@ -41,6 +41,10 @@ MOST_EXACT: Final = 16
 """Together 64 terms: what one query may cost."""
 
 MAX_LIMIT: Final = 10_000
+LEAST_HELD: Final = 3
+"""Different words that make a text rare enough to look for who holds all of them."""
+REMEMBERED: Final = 256
+"""Queries that are not analysed again: a recall asks for their words in several places."""
 QUERY_CHARACTERS: Final = 20_000
 """Of a longer query only the beginning is analysed; the recall API refuses it long before."""
 
@@ -50,6 +54,18 @@ _DEFAULT_WEIGHTS: Final = FieldWeights()
 
 SELECTIONS: Final = 256
 """Callers whose open scopes a reader knows; a recall asks for them several times."""
+
+
+@lru_cache(REMEMBERED)
+def words_of(query: str) -> tuple[str, ...]:
+    """The analysed words of a query in order of appearance."""
+    return tuple(stems(query))
+
+
+@lru_cache(REMEMBERED)
+def exact_words_of(query: str) -> tuple[str, ...]:
+    """The exact tokens of a query."""
+    return tuple(exact_tokens(storable(query)))
 
 
 class LexiconReader:
@@ -90,7 +106,7 @@ class LexiconReader:
 
         Of more words the rarest in the scopes are kept, words no text holds being the first to go.
         """
-        words = list(dict.fromkeys(stems(query[:QUERY_CHARACTERS])))
+        words = list(dict.fromkeys(words_of(query[:QUERY_CHARACTERS])))
         if len(words) <= MOST_WORDS:
             return words
         frequency = {word: scopes.holding("text", word) for word in words[:_CANDIDATE_TERMS]}
@@ -116,7 +132,7 @@ class LexiconReader:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
-        exact = exact_tokens(storable(query[:QUERY_CHARACTERS]))[:MOST_EXACT]
+        exact = exact_words_of(query[:QUERY_CHARACTERS])[:MOST_EXACT]
         scopes = self.scopes(selection)
         words = self.terms(query, scopes)
         wanted = lexicon_query(self._schema, words, exact, scopes, selection, weights=weights, within=within)
@@ -162,13 +178,18 @@ class LexiconReader:
     ) -> Hits:
         """Up to `limit` selected memories whose text holds every word of `query`, the best BM25 score first.
 
+        None for fewer than `LEAST_HELD` different words, or where all of them are common.
+
         Raises:
             InvalidInputError: a limit out of bounds.
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
         scopes = self.scopes(selection)
-        wanted = holding_query(self._schema, self.terms(query, scopes), scopes, selection, within=within)
+        words = self.terms(query, scopes)
+        if len(words) < LEAST_HELD:
+            return Hits.none()
+        wanted = holding_query(self._schema, words, scopes, selection, within=within)
         return Hits.none() if wanted is None else self._found(wanted, scopes, limit)
 
     def warm(self) -> None:

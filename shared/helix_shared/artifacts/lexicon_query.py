@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 WORD_FIELDS: Final = ("text", "context", "section", "expansions")
 """`context` are the turns around a turn, `section` is what surrounds a piece of a longer text."""
 EXACT: Final = "exact"
+MOST_HOLDING: Final = 20_000
+"""Documents that hold the rarest of some words, above which they are not looked through for all of them."""
 COPY: Final = "copy"
 """Marks all documents of a memory but its first."""
 FILTER_FIELDS: Final = ("type", "project", "session")
@@ -128,13 +130,18 @@ def holding_query(
     *,
     within: OrdinalSet | None = None,
 ) -> Query | None:
-    """Documents of the open scopes whose text holds every one of `words`; None: there are none.
+    """Documents of the open scopes whose text holds every one of `words`, with their BM25 score.
 
-    Their BM25 scores compare within one scope.
+    None: there are none, or so many hold even the rarest that looking through them would take too long.
     """
     of_scopes = [
-        Query.boolean_query([(Occur.Must, Query.term_query(schema, "text", term, "freq")) for term in terms])
-        for terms in scopes.holding_all("text", words)
+        Query.boolean_query(
+            [
+                (Occur.Must, Query.boost_query(Query.term_query(schema, "text", term, "freq"), factor))
+                for term, factor in terms
+            ]
+        )
+        for terms in scopes.holding_all("text", words, most=MOST_HOLDING)
     ]
     return _admitted(schema, of_scopes, selection, within) if of_scopes else None
 

@@ -78,12 +78,22 @@ class OpenScopes:
         """Documents in all of them whose field holds a token."""
         return sum(self.frequency(field, key + token) for key in self.sizes)
 
-    def holding_all(self, field: str, tokens: Sequence[str]) -> Iterator[list[str]]:
-        """The terms of `tokens` in each scope where every one is held, by whatever documents."""
+    def holding_all(
+        self, field: str, tokens: Sequence[str], *, most: int
+    ) -> Iterator[list[tuple[str, float]]]:
+        """The `terms` of all tokens in each scope that holds every one of them.
+
+        None where more than `most` documents hold even the rarest.
+        """
+        rarest = min((self.holding(field, token) for token in tokens), default=0)
+        if not 0 < rarest <= most:
+            return
+        terms = [dict(self.terms(field, token)) for token in tokens]
         for key in self.sizes:
-            terms = [key + token for token in tokens]
-            if terms and all(self.frequency(field, term) for term in terms):
-                yield terms
+            of_scope = [(key + token, of.get(key + token)) for token, of in zip(tokens, terms, strict=True)]
+            held = [(term, factor) for term, factor in of_scope if factor is not None]
+            if len(held) == len(tokens):
+                yield held
 
     def terms(self, field: str, token: str) -> Iterator[tuple[str, float]]:
         """The terms of a token in the scopes that hold it, each with the factor that makes its score true.

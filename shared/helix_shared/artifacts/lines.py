@@ -55,7 +55,7 @@ class Lines:
     def read(self, row: int) -> dict[str, Any] | None:
         """One memory as `LINE_COLUMNS`; None for one that was erased."""
         line = self.line(row)
-        found: dict[str, Any] | None = from_json(line) if line else None
+        found: dict[str, Any] | None = from_json(line, cache_strings="keys") if line else None
         return found
 
 

@@ -144,5 +144,5 @@ def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     if (ordinals[1:] < ordinals[:-1]).any():
         # an ordinal that had no row got one
         order = np.argsort(ordinals)
-        ordinals, sketches = ordinals[order], sketches[:, order]
+        ordinals, sketches = ordinals[order], np.take(sketches, order, axis=1)
     return (*pieces[:start], Piece(ordinals, sketches))

@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from helix_query import searches
+from helix_query.binding import Binding
 from helix_query.pool import SEARCHED
 from helix_query.profile_files import load_profiles
 from helix_query.question import Question, Recalled
@@ -104,9 +105,34 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
     assert [weights.exact for weights in searched] == [1.0, 1.5]
 
 
-def test_nothing_is_searched_in_vain(served: Served, lanes: Any, searched: list[Any]) -> None:
+def test_nothing_is_begun_that_is_not_wanted(served: Served, lanes: Any, searched: list[Any]) -> None:
     """Mode dense asks no words, and a past moment waits until what was known then is read."""
     asked(served, lanes, "what about the garden", mode="dense")
+    assert searched == []
+    past = Question("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW)
+    assert Binding(past, served, PROFILE).begin(lanes) is None
+    assert searched == []
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_what_nobody_waits_for_is_given_up(
+    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch, *, broken: bool
+) -> None:
+    """A question that is skipped, or cannot be embedded, leaves no search in the queue of its lane."""
+    go_on = threading.Event()
+    lanes["lexical"].submit(go_on.wait, 30)
+    if broken:
+
+        def failing(_encoder: Encoder, _text: str) -> Any:
+            raise RuntimeError("no model")
+
+        monkeypatch.setattr(Encoder, "embed_query", failing)
+        with pytest.raises(RuntimeError, match="no model"):
+            asked(served, lanes, "what about the garden")
+    else:
+        assert asked(served, lanes, "what is 17 * 23").route.skip
+    go_on.set()
+    lanes["lexical"].submit(lambda: None).result(30)
     assert searched == []
 
 

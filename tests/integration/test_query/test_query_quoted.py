@@ -19,6 +19,7 @@ from helix_query.view import View
 from helix_query.warm import warm
 from helix_shared.artifacts.generation import Generation
 from helix_shared.artifacts.selection import Selection
+from helix_shared.moments import microseconds
 
 pytestmark = pytest.mark.integration
 
@@ -27,6 +28,7 @@ WORDS = "drain the queue, restart worker-7 and then check its log for errors"
 SAID = (
     f"When deliveries pile up we {WORDS}. Somebody from the platform team looks at the dashboards afterwards."
 )
+NEW_PORT = "Since the move the staging database has 6543 as its current port."
 OTHER_ORDER = "Check the log for errors, then drain its queue and restart worker-7."
 
 
@@ -43,6 +45,11 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
         {"text": f"gone: {WORDS}", "hidden": True},
         {"text": f"over: {WORDS}", "valid_to": NOW - timedelta(days=1)},
         {"text": f"elsewhere: {WORDS}", "tenant_id": "other"},
+        {
+            "text": "The current port of the staging database is 5432, as the wiki has it.",
+            "occurred_at": NOW - timedelta(days=300),
+        },
+        {"text": NEW_PORT, "occurred_at": NOW - timedelta(days=3)},
         {"text": "Nothing to see.", "title": "How we drain the queue: restart WORKER-7"},
     ]
     folder = tmp_path_factory.mktemp("quoted")
@@ -60,10 +67,13 @@ def served(generation: Generation, encoder: Any) -> Served:
     return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
 
 
-def texts_quoting(generation: Generation, query: str, selection: Selection, limit: int = 30) -> list[str]:
+def texts_quoting(
+    generation: Generation, query: str, selection: Selection, limit: int = 30, **options: Any
+) -> list[str]:
     """Texts of who holds the query word for word."""
     view = View.of(generation, selection, NOW)
-    hits = quoted(query, view, lexicon=generation.lexicon, limit=limit)
+    options = {"happened_by": microseconds(NOW)} | options
+    hits = quoted(query, view, lexicon=generation.lexicon, limit=limit, **options)
     return [line["text"] for line in generation.signals.lines(hits.ordinals)]
 
 
@@ -133,7 +143,45 @@ def test_past_moments_quote_what_was_known_then(generation: Generation, served: 
     selection = replace(Selection("acme"), as_of=NOW - timedelta(days=9_000))
     view = View.of(generation, selection, NOW)
     known = served.chronology.value.known_at(0)
-    assert len(quoted(WORDS, view, lexicon=generation.lexicon, limit=30, known=known)) == 0
+    hits = quoted(
+        WORDS, view, lexicon=generation.lexicon, limit=30, happened_by=microseconds(NOW), known=known
+    )
+    assert len(hits) == 0
+
+
+def test_what_happened_later_or_the_caller_has_takes_no_place(generation: Generation) -> None:
+    """The limit counts those that are left."""
+    acme = Selection("acme")
+    before = microseconds(NOW - timedelta(days=9_000))
+    assert texts_quoting(generation, WORDS, acme, happened_by=before) == []
+    words = "drain the queue, restart worker"
+    every = texts_quoting(generation, words, acme, limit=200)
+    assert len(every) > 60
+    view = View.of(generation, acme, NOW)
+    has = generation.lexicon.holding(words, acme, limit=50).ordinals
+    left = texts_quoting(generation, words, acme, limit=20, already=has)
+    assert left
+    known = {line["text"] for line in view.signals.lines(has)}
+    assert not known & set(left)
+
+
+def test_a_note_on_what_holds_now_gets_the_latest_statement(served: Served) -> None:
+    """An older memory in the same words does not stand before the newer value."""
+    answer = asked(served, "the current port of the staging database")
+    assert "current_value" in answer.route.intents
+    assert answer.rows[0].row["text"] == NEW_PORT
+
+
+def test_a_failing_look_up_is_named_by_itself(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lexical channel answered all the same."""
+
+    def failing(*_args: Any, **_options: Any) -> Any:
+        raise RuntimeError("no lines")
+
+    monkeypatch.setattr("helix_query.searches.quoted", failing)
+    answer = asked(served, WORDS)
+    assert answer.degraded == ("word for word",)
+    assert any("lexical" in row.channels for row in answer.rows)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +192,27 @@ def test_past_moments_quote_what_was_known_then(generation: Generation, served: 
         ("one, two; three four\nfive", True),
         ("... !!! ??? --- ///", False),
         ("word " * 401, False),
+        ("How do we drain the queue and restart", False),
+        ("what is the port of staging now", False),
+        ("could you list the incidents of May", False),
+        ("Is the server up and running today", False),
+        ("find the notes about the last release", False),
+        ("the port of the staging server, please?", False),
+        ("so why did we choose the other database", True),
+        ("When deliveries pile up we drain the queue", True),
+        ("which creates the next value in the range", True),
+        ("Could not resolve host: registry.npmjs.org port 443", True),
+        ("Can't connect to MySQL server on localhost (111)", True),
+        ("did not find expected key while parsing block mapping", True),
+        ("has been killed by the OOM killer, pid 431", True),
+        ("is not a valid git repository or any parent", True),
+        ("plan: 3 to add, 1 to change, 0 to destroy", True),
+        ("find . -name '*.py' -exec grep foo", True),
+        ("count = count + len(rows) - 1", True),
+        ("let file = File::open(path_of_it, &options)?", True),
     ],
 )
 def test_what_is_long_enough_for_a_quotation(query: str, *, expected: bool) -> None:
-    """Five words and more, up to two thousand characters."""
+    """Five words and more, up to two thousand characters, and nothing that is asked."""
     assert LEAST_WORDS == 5
     assert is_quotation(query) is expected

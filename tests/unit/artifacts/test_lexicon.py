@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from helix_shared.artifacts import lexicon_query
 from helix_shared.artifacts.lexicon import FieldWeights, LexiconReader, OrdinalSet
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
@@ -98,7 +99,11 @@ def test_who_holds_every_word_of_a_text(tmp_path: Path, writer: LexiconWriter) -
     assert sorted(reader.holding("fish that otters eat", ACME, limit=9).ordinals.tolist()) == [0, 1]
     assert reader.holding("fish that otters eat", Selection("other"), limit=9).ordinals.tolist() == [3]
     assert len(reader.holding("fish that otters eat", ACME, limit=1)) == 1
-    assert len(reader.holding("otter zebra", ACME, limit=9)) == 0
+    assert len(reader.holding("otter fish zebra", ACME, limit=9)) == 0
+    assert len(reader.holding("fish and otters", ACME, limit=9)) == 0, "two words are no text"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexicon_query, "MOST_HOLDING", 1)
+        assert len(reader.holding("fish that otters eat", ACME, limit=9)) == 0
     assert len(reader.holding("the of and", ACME, limit=9)) == 0
     with pytest.raises(InvalidInputError, match="limit"):
         reader.holding("otter", ACME, limit=0)

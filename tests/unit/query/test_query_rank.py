@@ -217,6 +217,14 @@ def test_who_says_the_very_words_stands_before_all_others() -> None:
         pool, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
     )
     assert ranked.positions.tolist() == [2, 3, 0, 1]
+    assert ranked.scores[2:].tolist() == sorted(ranked.scores[2:].tolist(), reverse=True)
+    strict = PROFILES["engram"].rank
+    ranked = rank(pool, traits_of(4), Route(), now=NOW, constants=strict, type_names=MEMORY_TYPES)
+    without = rank(
+        replace(pool, quoted=None), traits_of(4), Route(), now=NOW, constants=strict, type_names=MEMORY_TYPES
+    )
+    assert ranked.positions.tolist()[:2] == [2, 3]
+    assert set(without.positions.tolist()) <= set(ranked.positions.tolist())
     nobody = replace(pool, quoted=np.zeros(4, bool))
     ranked = rank(
         nobody, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES

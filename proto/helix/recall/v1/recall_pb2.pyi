@@ -742,8 +742,9 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Channels that failed or passed their deadline; the others answered. pagerank: the graph around the
-        candidates was too dense for it, and the bounded walk stood in.
+        """Channels that failed or passed their deadline, and "all words" and "word for word" where that list of the
+        lexical channel did; the others answered. pagerank: the graph around the candidates was too dense for it,
+        and the bounded walk stood in.
         """
 
     @_builtins.property
@@ -907,8 +908,8 @@ class ChannelHit(_message.Message):
     channel: _builtins.str
     """dense, lexical, entity or associative."""
     query: _builtins.str
-    """The other words the channel was asked with; empty: the question itself; "all words": the list of
-    memories whose text holds most of the words, which is never fused.
+    """The other words the channel was asked with; empty: the question itself; "all words" and "word for word":
+    the lists of memories whose text holds most of the words, or all of them in a row, which are never fused.
     """
     rank: _builtins.int
     """Rank in that list, 1 is best."""
@@ -1006,8 +1007,8 @@ class Fusion(_message.Message):
     score: _builtins.float
     """The fused score."""
     assigned: _builtins.bool
-    """No fused list holds it: the graph found it and it got the least score of all, or only the list of all
-    words has it and it got 0.
+    """No fused list holds it: the graph found it and it got the least score of all, or only a list that is
+    never fused has it and it got 0.
     """
     @_builtins.property
     def terms(self) -> _containers.RepeatedCompositeFieldContainer[Global___FusionTerm]:
@@ -1103,7 +1104,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score, in its order: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), later_than_asked, latest_statement, scale, noise.
+    episodic_decay, accesses), later_than_asked, latest_statement, scale, noise, quoted.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -34,6 +34,8 @@ SCANNED: Final = 1_048_576
 """Memories of a tenant up to which all sketches are looked at: that costs less than the index."""
 JUDGED: Final = 131_072
 """Memories of a tenant up to which it is judged of each whether it is in sight, where few are."""
+MOST_COMPARED: Final = 16_384
+"""Memories chosen by sketch, above which comparing them costs more than asking the index."""
 COMPARED: Final = 8_192
 """Memories in sight up to which each is compared; of more, the best by sketch."""
 SKETCHED: Final = 32
@@ -91,7 +93,7 @@ def dense(
     sight = sight_of(view) if count > COMPARED else NO_SIGHT
     if count <= SCANNED and sight.lists <= MANY_LISTS:
         scan = _Scan(vector, view, tenant, count, limit, already)
-        hits = scan.judged_after(sight.share) if sight.share >= JUDGED_AFTER else None
+        hits = scan.judged_after(sight.share) if scan.pays(sight.share) else None
         if hits is None and count <= JUDGED:
             hits = scan.judged_before()
         if hits is not None:
@@ -111,15 +113,20 @@ class _Scan:
     limit: int
     already: NDArray[np.int64]
 
+    def pays(self, share: float) -> bool:
+        """Whether to choose first and judge then, where about the part `share` is in sight."""
+        return share >= JUDGED_AFTER and self._chosen <= MOST_COMPARED * share
+
     def judged_after(self, share: float) -> Hits | None:
         """The nearest, where about the part `share` is in sight; None if fewer than asked for are left."""
-        chosen, spared = int(self._chosen / share), int(self._wanted * SPARE / share)
-        return _judged(self._nearest(chosen, spared), self.view, self.limit, self.already)
+        hits = self._nearest(int(self._chosen / share), int(self._wanted * SPARE / share), self.already)
+        return _judged(hits, self.view, self.limit, self.already)
 
     def judged_before(self) -> Hits:
         """The nearest of those in sight."""
         seen = self.view.sees(self.view.signals.members.of(self.tenant))
-        hits = self._nearest(max(COMPARED, self._chosen), self._wanted, seen)
+        known = self.already[self.view.sees(self.already)]
+        hits = self._nearest(max(COMPARED, self._chosen), self._wanted, known, seen)
         return first_seen(hits, np.ones(len(hits), bool), limit=self.limit, already=self.already)
 
     @property
@@ -128,12 +135,19 @@ class _Scan:
 
     @property
     def _chosen(self) -> int:
-        return int(self._wanted * SKETCHED * max(1.0, math.sqrt(self.count / JUDGED)))
+        return int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / JUDGED)))
 
-    def _nearest(self, chosen: int, limit: int, among: NDArray[np.bool_] | None = None) -> Hits:
-        """The nearest, of which about `chosen` are compared."""
+    def _nearest(
+        self,
+        chosen: int,
+        limit: int,
+        known: NDArray[np.int64],
+        among: NDArray[np.bool_] | None = None,
+    ) -> Hits:
+        """The nearest, of which about `chosen` are compared beside the `known`."""
         signals = self.view.signals
-        near = signals.nearest_sketches(self.vector, self.tenant, chosen, among)
+        near = signals.nearest_sketches(self.vector, self.tenant, chosen + len(known), among)
+        near = np.union1d(near, known) if len(known) else near
         return Hits.ranked(near, signals.cosines(self.vector, near), limit=limit)
 
 

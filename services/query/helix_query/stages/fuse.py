@@ -8,19 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from helix.arithmetic import normalised, reciprocal
-from helix_query.pool import CHANNELS, COVERING, DENSE, LEXICAL, QUOTED, Given, Pool, Ranking, Retrieved
+from helix_query.pool import (
+    APART,
+    CHANNELS,
+    COVERING,
+    DENSE,
+    LEXICAL,
+    QUOTED,
+    Given,
+    Pool,
+    Ranking,
+    Retrieved,
+)
 from helix_shared.artifacts.ranking import Hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
-_APART: Final = frozenset([COVERING, QUOTED])
 Weigh = Callable[["NDArray[np.int64]", "NDArray[np.float32]"], Mapping[str, float]]
 """Weights of the lists, from all candidates, ascending, and their cosines."""
 
@@ -154,10 +164,10 @@ def _apart(retrieved: Retrieved) -> tuple[Mapping[str, Hits], Retrieved]:
 
     Their scores have another meaning, so they are not fused; unless there are no others.
     """
-    fused = tuple(ranking for ranking in retrieved.rankings if ranking.query not in _APART)
+    fused = tuple(ranking for ranking in retrieved.rankings if ranking.query not in APART)
     if not fused:
         return {}, retrieved
-    apart = {one.query: one.hits for one in retrieved.rankings if one.query in _APART}
+    apart = {one.query: one.hits for one in retrieved.rankings if one.query in APART}
     return apart, replace(retrieved, rankings=fused)
 
 

@@ -106,11 +106,12 @@ def scoring(
             relevant=constants.current_relevant,
         )
         running.plus("latest_statement", gains)
-    if pool.quoted is not None:
-        # whoever says the very words stands before everybody else
-        running.plus("quoted", pool.quoted * (STEP * running.scores.max(initial=0.0)))
     _finish(running, pool, constants.recipe, seed)
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
+    if pool.quoted is not None:
+        # whoever says the very words stands before everybody else, who are as good as they were
+        running.plus("quoted", pool.quoted * (STEP * running.scores.max(initial=0.0)))
+        reached = reached | pool.quoted
     return Scoring(
         signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
     )

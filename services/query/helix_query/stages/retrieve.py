@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_query.pool import LEXICAL, Ranking, Retrieved
+from helix_query.pool import APART, LEXICAL, Ranking, Retrieved
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
@@ -91,7 +91,8 @@ def retrieve(
     )
     if not rankings:
         raise TemporaryError(f"no channel answered in {deadline_seconds * (1 + PATIENCE)} seconds; try again")
-    missing = dict.fromkeys(channel for channel, query in order if found[channel, query] is None)
+    unanswered = [job for job in order if found[job] is None]
+    missing = dict.fromkeys(query if query in APART else channel for channel, query in unanswered)
     return Retrieved(rankings, degraded=tuple(missing))
 
 
