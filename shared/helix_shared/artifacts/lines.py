@@ -1,13 +1,16 @@
-"""The lines of a segment: what an answer shows of a memory, one JSON object each, mapped into memory.
+"""The lines of a segment: what an answer shows of a memory, one JSON object each, read where they stand.
 
 An answer needs ten rows of two dozen texts. A take from LanceDB costs 3 to 7 ms for that, from a mapped
-Arrow table .5, from here less than .1. `segments` writes them beside the columns, so they are never older
-or newer; the vector table keeps the whole record for the writer.
+Arrow table .5, from here less than .1. They are read, not mapped: of two gigabytes a mapping keeps ever more
+pages resident, and waits for a cold one without letting other threads go on. `segments` writes them beside
+the columns, so they are never older or newer; the vector table keeps the whole record for the writer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -38,11 +41,39 @@ _STARTS: Final = "line_starts.npy"
 _CHUNK_LINES: Final = 16_384
 
 
+class _Body:
+    """An open file of lines, until nothing refers to it any more."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`; several threads may ask at once.
+
+        Raises:
+            OSError: the file was cut off.
+        """
+        found = os.pread(self._descriptor, end - start, start)
+        # one call gives two gigabytes at most
+        while len(found) < end - start:
+            more = os.pread(self._descriptor, end - start - len(found), start + len(found))
+            if not more:
+                raise OSError(f"lines end at byte {start + len(found)} of {end}")
+            found += more
+        return found
+
+    def __del__(self) -> None:
+        # without a descriptor where opening failed
+        with contextlib.suppress(AttributeError):
+            os.close(self._descriptor)
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Mapped lines; line i is `body[starts[i] : starts[i + 1] - 1]`, a line feed behind it."""
+    """Lines of a file; line i stands from `starts[i]` up to `starts[i + 1]`, its line feed included."""
 
-    body: NDArray[np.uint8]
+    body: _Body
     starts: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -50,7 +81,8 @@ class Lines:
 
     def line(self, row: int) -> bytes:
         """The bytes of one line, without its line feed."""
-        return self.body[self.starts[row] : self.starts[row + 1] - 1].tobytes()
+        start, end = self.starts[row : row + 2].tolist()
+        return self.body.read(start, end - 1)
 
     def read(self, row: int) -> dict[str, Any] | None:
         """One memory as `LINE_COLUMNS`; None for one that was erased."""
@@ -72,18 +104,17 @@ def encoded(row: Mapping[str, Any]) -> bytes:
 
 
 def open_lines(folder: Path) -> Lines:
-    """Map the lines of a segment.
+    """Open the lines of a segment.
 
     Raises:
         OSError: a file is missing.
         ValueError: the two files do not fit together.
     """
     starts = mapped(folder / _STARTS)
-    size = (folder / _BODY).stat().st_size
-    if not len(starts) or int(starts[-1]) != size:
+    body = _Body(folder / _BODY)
+    if not len(starts) or int(starts[-1]) != body.size:
         raise ValueError(f"lines end elsewhere than their file: {folder}")
-    body = np.memmap(folder / _BODY, np.uint8, "r") if size else np.empty(0, np.uint8)
-    return Lines(body.view(np.ndarray), starts)
+    return Lines(body, starts)
 
 
 def write_lines(folder: Path, lines: Sequence[bytes]) -> None:
@@ -118,7 +149,7 @@ def _copy(
         row = int(rows[first] - starts[origin[first]])
         edges = source.starts[row : row + last - first + 1]
         lengths[first:last] = np.diff(edges)
-        target.write(source.body[edges[0] : edges[-1]])
+        target.write(source.body.read(int(edges[0]), int(edges[-1])))
     return lengths
 
 

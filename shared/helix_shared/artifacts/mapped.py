@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -27,3 +28,12 @@ def mapped(path: Path) -> NDArray[Any]:
     with _one_header_at_a_time:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return array.view(np.ndarray)
+
+
+def put_aside(array: NDArray[Any]) -> None:
+    """Give back the pages of a whole mapped array that was copied: whoever looks again reads them again."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)

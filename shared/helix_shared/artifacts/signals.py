@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.growing import Growing
+from helix_shared.artifacts.mapped import put_aside
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     Segment,
@@ -110,6 +111,9 @@ class Signals:
 
     @classmethod
     def _of(cls, columns: Mapping[str, Growing], segments: list[Segment], members: Members) -> Signals:
+        for segment in segments:
+            for copied in (segment.scalars, segment.columns[SKETCH]):
+                put_aside(copied)
         flat = {name: column.values for name, column in columns.items()}
         return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
 
