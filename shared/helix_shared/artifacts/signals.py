@@ -207,8 +207,12 @@ class Signals:
         known, rows = known[rows != _HOLE], rows[rows != _HOLE]
         origins = np.searchsorted(self.starts, rows, side="right") - 1
         found = []
-        for ordinal, row, origin in zip(known.tolist(), rows.tolist(), origins.tolist(), strict=True):
-            line = self.segments[origin].lines.read(row - int(self.starts[origin]))
+        within = (rows - self.starts[origins]).tolist()
+        lines = [self.segments[origin].lines for origin in origins.tolist()]
+        for of_segment, row in zip(lines, within, strict=True):
+            of_segment.expect(row)
+        for ordinal, of_segment, row in zip(known.tolist(), lines, within, strict=True):
+            line = of_segment.read(row)
             if line is not None:
                 found.append({"ordinal": ordinal, **line})
         return found
