@@ -6,7 +6,6 @@ index alone. Exact search reads the whole vectors of the table once, in batches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ import numpy as np
 
 from helix_query.channels.dense import dense
 from helix_query.view import View
+from helix_shared.artifacts.dense_recall import DEPTH, QUERIES, exact_nearest
 from helix_shared.artifacts.selection import Selection
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.generation import Generation
     from helix_shared.artifacts.signals import Signals
-    from helix_shared.artifacts.vector_reader import VectorReader
 
-QUERIES: Final = 32
-DEPTH: Final = 100
 SAMPLED: Final = 64
 """Memories of a tenant among which one is looked for that is not erased, to tell its name."""
 
@@ -62,7 +59,7 @@ def channel_recall(
     if not len(seen):
         return None
     sought = signals.vectors(seen[:: -(-len(seen) // QUERIES)]) if vectors is None else vectors
-    exact = _nearest(generation.vectors, view, sought, depth)
+    exact = exact_nearest(generation.vectors, sought, depth, seen=view.sees)
     shares = [
         np.isin(wanted, dense(query, view, vectors=generation.vectors, limit=depth).ordinals).mean()
         for query, wanted in zip(sought, exact, strict=True)
@@ -85,18 +82,3 @@ def largest_tenant(signals: Signals) -> str | None:
         if lines:
             return str(lines[0]["tenant_id"])
     return None
-
-
-def _nearest(
-    vectors: VectorReader, view: View, sought: NDArray[np.float32], depth: int
-) -> Sequence[NDArray[np.int64]]:
-    """Ordinals of the memories in sight nearest to each of `sought`, by the whole float32 vectors."""
-    best = [(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in sought]
-    for every, whole in vectors.whole():
-        seen = view.sees(every)
-        ordinals, scores = every[seen], sought @ whole[seen].T
-        for row, (known, likeness) in enumerate(best):
-            joined, scored = np.append(known, ordinals), np.append(likeness, scores[row])
-            first = np.argsort(-scored, kind="stable")[:depth]
-            best[row] = joined[first], scored[first]
-    return [ordinals for ordinals, _ in best]

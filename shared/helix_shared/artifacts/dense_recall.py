@@ -7,6 +7,7 @@ million rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.signals import Signals
     from helix_shared.artifacts.vector_reader import VectorReader
+
+Seen = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
+"""Which of some ordinals count."""
 
 QUERIES: Final = 32
 DEPTH: Final = 100
@@ -47,7 +51,7 @@ def dense_recall(
     """Measure the vector index of one generation, over all its rows."""
     sample = _sample(signals, queries)
     sought = signals.vectors(sample)
-    exact = _nearest(vectors, sought, depth) if len(sample) else []
+    exact = exact_nearest(vectors, sought, depth) if len(sample) else []
     shares = [
         np.isin(wanted, vectors.search(query, None, limit=depth).ordinals).mean()
         for query, wanted in zip(sought, exact, strict=True)
@@ -76,12 +80,19 @@ def _sample(signals: Signals, queries: int) -> NDArray[np.int64]:
     return used
 
 
-def _nearest(vectors: VectorReader, sought: NDArray[np.float32], depth: int) -> list[NDArray[np.int64]]:
-    """Ordinals of the `depth` rows nearest to each query, by whole vectors."""
+def exact_nearest(
+    vectors: VectorReader, sought: NDArray[np.float32], depth: int, *, seen: Seen | None = None
+) -> list[NDArray[np.int64]]:
+    """Ordinals of the `depth` rows nearest to each of `sought` [n, dimensions], by whole vectors.
+
+    Of those that `seen` tells; by default of all.
+    """
     scores = np.empty((len(sought), 0), np.float32)
     found = np.empty((len(sought), 0), np.int64)
-    for ordinals, rows in vectors.whole():
-        scores = np.hstack([scores, sought @ rows.T])
+    for every, whole in vectors.whole():
+        kept = slice(None) if seen is None else seen(every)
+        ordinals = every[kept]
+        scores = np.hstack([scores, sought @ whole[kept].T])
         found = np.hstack([found, np.broadcast_to(ordinals, (len(sought), len(ordinals)))])
         if scores.shape[1] > depth:
             best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
