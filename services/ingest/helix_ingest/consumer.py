@@ -19,7 +19,7 @@ from helix import events, subjects
 from helix_ingest.answers import Answers
 from helix_ingest.draft import Logged
 from helix_ingest.settings import IngestSettings
-from helix_ingest.turns import Turns, stored_at
+from helix_ingest.turns import Turns
 from helix_shared.broker import streams
 from helix_shared.broker.worker import Connected, Durable, subscribe
 from helix_shared.errors import InvalidInputError, PermanentError
@@ -92,7 +92,7 @@ def read_event(message: Msg) -> Logged:
             raise InvalidInputError(
                 field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
             )
-    return Logged(event, message.metadata.sequence.stream, stored_at(message.metadata.timestamp))
+    return Logged(event, message.metadata.sequence.stream, message.metadata.timestamp)
 
 
 def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:

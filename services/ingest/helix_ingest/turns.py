@@ -166,11 +166,6 @@ class Turns:
             self._bytes -= dropped.size_bytes
 
 
-def stored_at(moment: datetime) -> datetime:
-    """Server time in milliseconds, as records keep it."""
-    return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
-
-
 def _turns_wanted(event: Event) -> int:
     if isinstance(event, MessageEvent | SessionEvent):
         return CONTEXT_TURNS
@@ -187,7 +182,7 @@ def _said(sequence: int, stored: datetime, body: bytes) -> _Said:
         event = events.parse_event(body)
     except ValidationError:
         event = None
-    return _Said(sequence, stored_at(stored), event, OVERHEAD_BYTES + len(body))
+    return _Said(sequence, stored, event, OVERHEAD_BYTES + len(body))
 
 
 async def _read(client: Client, subject: str, sequence: int) -> _Said | None:
