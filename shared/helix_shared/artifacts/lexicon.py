@@ -40,6 +40,8 @@ MOST_WORDS: Final = 48
 MOST_EXACT: Final = 16
 """Together 64 terms: what one query may cost."""
 
+TERMS: Final = 4_096
+"""Terms whose frequency a reader knows: several searches of a recall, and its abstention, ask for the same."""
 MAX_LIMIT: Final = 10_000
 LEAST_HELD: Final = 3
 """Different words that make a text rare enough to look for who holds all of them."""
@@ -87,7 +89,7 @@ class LexiconReader:
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
-            documents, frequency = document_count(folder), self._searcher.doc_freq
+            documents, frequency = document_count(folder), lru_cache(TERMS)(self._searcher.doc_freq)
             self._scopes = lru_cache(SELECTIONS)(
                 lambda selection: OpenScopes.of(selection, documents=documents, frequency=frequency)
             )

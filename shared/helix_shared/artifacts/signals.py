@@ -107,13 +107,11 @@ class Signals:
         fresh = np.flatnonzero(flat["rows"] != _HOLE)
         sketches = _sketches(segments, flat["rows"][fresh])
         members = Members.none().with_new(fresh, flat["tenant_code"][fresh], sketches)
+        _put_aside(segments)
         return cls._of({name: Growing.of(values) for name, values in flat.items()}, segments, members)
 
     @classmethod
     def _of(cls, columns: Mapping[str, Growing], segments: list[Segment], members: Members) -> Signals:
-        for segment in segments:
-            for copied in (segment.scalars, segment.columns[SKETCH]):
-                put_aside(copied)
         flat = {name: column.values for name, column in columns.items()}
         return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
 
@@ -142,6 +140,7 @@ class Signals:
         # an erased memory has no tenant any more, but had one
         members = previous.members.with_changed(old, previous.tenant_code[old], sketches[is_known])
         members = members.with_new(new, columns["tenant_code"].values[new], sketches[~is_known])
+        _put_aside(fresh)
         return cls._of(columns, segments, members)
 
     def __len__(self) -> int:
@@ -231,6 +230,13 @@ class Signals:
 
 def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
     return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _put_aside(segments: Sequence[Segment]) -> None:
+    """Give back the pages of columns that were copied."""
+    for segment in segments:
+        put_aside(segment.scalars)
+        put_aside(segment.columns[SKETCH])
 
 
 def _sketches(segments: Sequence[Segment], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
