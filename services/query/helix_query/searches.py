@@ -16,9 +16,10 @@ from helix_query.channels.covering import covering
 from helix_query.channels.dense import dense
 from helix_query.channels.entity import entity
 from helix_query.channels.lexical import lexical
-from helix_query.channels.quoted import is_quotation, quoted
+from helix_query.channels.quoted import quoted
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, QUOTED, Route
+from helix_query.routing.quotation import is_quotation
 from helix_query.routing.rules import intents_by_rule
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic

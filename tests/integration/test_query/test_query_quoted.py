@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_query.channels.quoted import LEAST_WORDS, is_quotation, quoted
+from helix_query.channels.quoted import quoted
 from helix_query.pool import SEARCHED
 from helix_query.profile_files import load_profiles
 from helix_query.question import Question, Recalled
 from helix_query.recall import recall
+from helix_query.routing.quotation import LEAST_WORDS, is_quotation
 from helix_query.served import Served
 from helix_query.view import View
 from helix_query.warm import warm

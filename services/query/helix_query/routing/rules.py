@@ -104,11 +104,14 @@ _OF_RELATIONS: Final = (
 """Relations of relations: several hops in any spelling, of public things as of teams and services."""
 
 
+REQUESTS: Final = (
+    "list|name|show|tell|give|recommend|suggest|summari[sz]e|plan|help|pick|find|count|describe|explain|"
+    "remind|compare|walk"
+)
+"""Verbs that begin a request."""
 _REQUEST: Final = re.compile(
-    rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|(?:list|name|show|tell|give|recommend|"
-    rf"suggest|summari[sz]e|"
-    r"plan|help|pick|find|count|describe|explain|remind|compare|walk|based on|according to|in (?:which|"
-    r"what))\b)",
+    rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|"
+    rf"(?:{REQUESTS}|based on|according to|in (?:which|what))\b)",
     re.IGNORECASE,
 )
 
