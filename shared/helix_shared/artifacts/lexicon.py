@@ -41,7 +41,7 @@ MOST_EXACT: Final = 16
 """Together 64 terms: what one query may cost."""
 
 TERMS: Final = 4_096
-"""Terms whose frequency a reader knows: several searches of a recall, and its abstention, ask for the same."""
+"""Terms whose frequency a reader knows: several searches of a recall ask for the same, and its abstention."""
 MAX_LIMIT: Final = 10_000
 LEAST_HELD: Final = 3
 """Different words that make a text rare enough to look for who holds all of them."""

@@ -104,25 +104,17 @@ class Members:
 
         With `among` of those alone; it runs parallel to `of`.
         """
-        pieces = self.pieces.get(tenant_code, ())
-        if among is not None or self.count(tenant_code) <= count:
-            ordinals = self.of(tenant_code)[slice(None) if among is None else among]
-            if len(ordinals) <= count:
-                return ordinals
-        apart = [differing_signs(piece.sketches, sought) for piece in pieces]
-        every = np.concatenate(apart)
-        if among is not None:
-            every = every[among]
-            return ordinals[every <= _smallest(every, count)]
-        bound = _smallest(every, count)
-        chosen = [piece.ordinals[signs <= bound] for piece, signs in zip(pieces, apart, strict=True)]
-        return np.concatenate(chosen).astype(np.int64)
-
-
-def _smallest(values: NDArray[np.uint16], count: int) -> np.uint16:
-    """The greatest of the `count` smallest."""
-    bound: np.uint16 = np.partition(values, count - 1)[count - 1]
-    return bound
+        ordinals = self.of(tenant_code)
+        ordinals = ordinals if among is None else ordinals[among]
+        if len(ordinals) <= count:
+            return ordinals
+        pieces = self.pieces[tenant_code]
+        apart = np.concatenate([differing_signs(piece.sketches, sought) for piece in pieces])
+        apart = apart if among is None else apart[among]
+        # the greatest of the `count` smallest
+        bound = np.partition(apart, count - 1)[count - 1]
+        nearest: NDArray[np.int64] = ordinals[apart <= bound]
+        return nearest
 
 
 def _by_tenant(tenant_codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
