@@ -1,6 +1,6 @@
 """Stage 3, what to look for: every channel of a ranking profile as a search that is ready to run.
 
-Binds channels to one question, one generation and one profile, as `binding` does the stages, which
+Binds channels to one question, one generation and one profile, as `finding` does the stages, which
 hands these to `stages.retrieve`. Nothing is searched here.
 """
 
