@@ -18,8 +18,8 @@ from helix_consolidation.ledger import Entry
 from helix_consolidation.relate import signatures_of
 from helix_consolidation.standing import NEVER
 from helix_consolidation.tombstones import scope_code
-from helix_shared.artifacts.selection import EVERYONE
 from helix_shared.artifacts.signals import MEMORY_TYPES
+from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, memories_schema
 from helix_shared.errors import PermanentError
 from helix_shared.identity import MEMORY_ID_PATTERN
@@ -150,16 +150,6 @@ def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
     ]
 
 
-def owner_of(row: dict[str, Any]) -> str:
-    """The only user who sees a row; empty: every user of the tenant."""
-    return "" if row["shared"] else str(row["user_id"])
-
-
-def audience_of(row: dict[str, Any]) -> list[str]:
-    """The principals who see a row."""
-    return row["acl"] or [EVERYONE]
-
-
 def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
     """63-bit code of the rows that are compared with each other."""
     text = "\x1f".join((tenant_id, owner, memory_type, *sorted(set(audience))))
@@ -177,11 +167,12 @@ def content_code(content_hash: str) -> int:
 
 
 def _group(row: dict[str, Any]) -> int:
-    return group_code(row["tenant_id"], owner_of(row), row["type"], audience_of(row))
+    owner = owner_of(row["user_id"], shared=row["shared"])
+    return group_code(row["tenant_id"], owner, row["type"], audience_of(row["acl"]))
 
 
 def _entry(row: dict[str, Any]) -> Entry:
-    tenant = row["tenant_id"]
+    tenant, owner = row["tenant_id"], owner_of(row["user_id"], shared=row["shared"])
     return Entry(
         memory_id=row["memory_id"],
         tenant_id=tenant,
@@ -193,5 +184,5 @@ def _entry(row: dict[str, Any]) -> Entry:
         user=scope_code(tenant, "user", row["user_id"]),
         expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
         corrects=row["corrects"],
-        visibility=visibility_code(tenant, owner_of(row), audience_of(row)),
+        visibility=visibility_code(tenant, owner, audience_of(row["acl"])),
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.arrivals import audience_of, owner_of
 from helix_consolidation.standing import NEVER, Standing
+from helix_shared.audience import audience_of, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,8 +89,10 @@ def records_of(edge: pa.Table, placed: Sequence[Placed]) -> pa.Table:
         "helpful_count": pa.array([p.additions.helpful_count for p in placed], pa.int32()),
         "unhelpful_count": pa.array([p.additions.unhelpful_count for p in placed], pa.int32()),
         "last_accessed_at": _times([p.additions.last_accessed_at for p in placed]),
-        "owner": pa.array([owner_of(scope) for scope in scopes], pa.string()),
-        "audience": pa.array([audience_of(scope) for scope in scopes], _NAMES),
+        "owner": pa.array(
+            [owner_of(scope["user_id"], shared=scope["shared"]) for scope in scopes], pa.string()
+        ),
+        "audience": pa.array([audience_of(scope["acl"]) for scope in scopes], _NAMES),
         "event_at": pc.coalesce(edge["event_start"], edge["occurred_at"]),
         "hidden": pa.array([p.standing.is_hidden for p in placed], pa.bool_()),
     }

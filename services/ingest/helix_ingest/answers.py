@@ -19,7 +19,7 @@ from helix_shared.broker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 
 EDGE: Final = "memories"
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Part of the de-duplication id: raise it when the same event should make other memories."""
 
 

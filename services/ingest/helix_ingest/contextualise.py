@@ -2,7 +2,8 @@
 
 Two turns before and one after are the neighbours of a turn (findings: the largest gain on chat).
 They are searched beside the text and never become part of it; only a short answer takes the
-question it answers into its text, because "next April" alone says nothing.
+question it answers into its text, because "next April" alone says nothing. Either way a memory quotes only
+turns that everybody who may recall it may recall too (`quotable`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 from helix.events import MessageEvent
 from helix_ingest.draft import Logged
+from helix_shared.audience import may_quote
 
 TURNS_BEFORE: Final = 2
 NEIGHBOUR_CHARACTERS: Final = 1_000
@@ -29,6 +31,11 @@ _ACKNOWLEDGEMENT: Final = re.compile(
 )
 
 
+def quotable(turns: Sequence[Logged], quoting: Logged) -> list[Logged]:
+    """Those of `turns`, in their order, whose text may stand in a memory of `quoting`."""
+    return [turn for turn in turns if may_quote(quoting.scope, turn.scope)]
+
+
 def speak(event: MessageEvent) -> str:
     """A turn with its speaker in front, as it stands in contexts and passages."""
     name = event.speaker or event.role
@@ -38,7 +45,7 @@ def speak(event: MessageEvent) -> str:
 def answered_question(event: MessageEvent, before: Sequence[Logged]) -> str:
     """The question a short answer answers, or an empty string.
 
-    `before` holds earlier turns of the session, oldest first. A turn of at most six words that is
+    `before` holds quotable earlier turns of the session, oldest first. A turn of at most six words that is
     neither a question nor small talk, right after another speaker's question, is an answer.
     """
     if not before or "?" in event.text or _ACKNOWLEDGEMENT.match(event.text):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from helix.events import Event
+from helix_shared.audience import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,19 @@ class Logged:
     def occurred_at(self) -> datetime:
         """When it happened; the time of publishing when the publisher did not say."""
         return self.event.occurred_at or self.stored_at
+
+    @property
+    def scope(self) -> Scope:
+        """Where its memories belong and who may recall them."""
+        event = self.event
+        return Scope.of(
+            tenant_id=event.tenant_id,
+            user_id=event.user_id,
+            project_id=event.project_id,
+            session_id=event.session_id,
+            acl=event.acl,
+            shared=event.shared,
+        )
 
 
 @dataclass(frozen=True, slots=True)

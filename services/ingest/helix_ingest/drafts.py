@@ -23,6 +23,7 @@ from helix_ingest.contextualise import (
     TURNS_BEFORE,
     WINDOW_CHARACTERS,
     neighbours,
+    quotable,
     self_contained,
 )
 from helix_ingest.draft import Draft, Logged, Piece
@@ -46,7 +47,7 @@ def drafts_of(
         case MessageEvent():
             return [*_turn(logged, before[-TURNS_BEFORE:], cut), *_completed(logged, before, cut)]
         case ToolEvent() as event:
-            context = neighbours(before[-1:], most_characters=NEIGHBOUR_CHARACTERS)
+            context = neighbours(quotable(before[-1:], logged), most_characters=NEIGHBOUR_CHARACTERS)
             return _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
         case MemoryEvent() | CorrectEvent() as event:
             return _pieces(logged, cut(event.text), title=event.title)
@@ -79,10 +80,15 @@ def _turn(
     after: Logged | None = None,
     revision: int | None = None,
 ) -> list[Draft]:
-    """Memories of a turn. Without `after` the last one is open: the next turn completes it."""
+    """Memories of a turn. Without `after` the last one is open: the next turn completes it.
+
+    This is the one place where turns enter the memory of a turn: what may not be quoted goes first.
+    """
     event = logged.event
     if not isinstance(event, MessageEvent):
         return []
+    before = quotable(before, logged)
+    after = next(iter(quotable([after] if after else [], logged)), None)
     pieces = cut(self_contained(event, before))
     above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
     below = neighbours([after] if after else [], most_characters=NEIGHBOUR_CHARACTERS)

@@ -17,7 +17,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.analysis import rarity
-from helix_shared.artifacts.selection import EVERYONE, Selection
+from helix_shared.artifacts.selection import Selection
+from helix_shared.audience import EVERYONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,16 +9,14 @@ without an engine of their own such as the graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from helix_shared.audience import EVERYONE
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-
-EVERYONE: Final = "*"
-"""Audience of a memory without an access list."""
 
 
 @dataclass(frozen=True, slots=True)

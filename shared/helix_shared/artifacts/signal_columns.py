@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from helix_shared.artifacts.lines import lines_of
-from helix_shared.artifacts.selection import EVERYONE
 from helix_shared.artifacts.sketches import sketches_of
+from helix_shared.audience import EVERYONE
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:

@@ -106,8 +106,8 @@ def test_long_turn_becomes_several_memories_whose_offsets_lead_back_to_it() -> N
 def test_tool_call_becomes_one_text_of_what_ran_where_and_how_it_ended() -> None:
     """The exact error stays searchable."""
     event = ToolEvent(
-        event_id="e", tenant_id="t", tool="bash", command="pytest -x", file_path="src/a.py", exit_status=1,
-        error="E   KeyError: 'x'",
+        event_id="e", tenant_id="t", session_id="s", tool="bash", command="pytest -x", file_path="src/a.py",
+        exit_status=1, error="E   KeyError: 'x'",
     )  # fmt: skip
     assert tool_text(event) == "bash: pytest -x\nfile: src/a.py\nexit status: 1\nE   KeyError: 'x'"
     draft = drafts_of(logged(event, 1), [turn(0, "run the tests")], most_tokens=50, count_tokens=words)[0]

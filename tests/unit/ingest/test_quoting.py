@@ -1,0 +1,169 @@
+"""No memory holds text that one of its callers could not recall by itself."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import combinations, product
+from typing import Any, Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix.events import (
+    CorrectEvent,
+    DocumentEvent,
+    DocumentPart,
+    Event,
+    MemoryEvent,
+    MessageEvent,
+    SessionEvent,
+    ToolEvent,
+)
+from helix_doc2query.consumer import expansion_rows
+from helix_ingest.draft import Draft, Logged
+from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
+from helix_kg.consumer import link_rows
+from helix_shared.artifacts.selection import Selection
+from helix_shared.audience import audience_of, owner_of
+
+MONDAY: Final = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
+MARK: Final = re.compile(r"mark(\d+)")
+CALLERS: Final = [
+    Selection(
+        tenant_id="acme", user_id=user, principals=principals, project_ids=projects, session_ids=sessions
+    )
+    for user in ("", "ann", "bob")
+    for count in range(3)
+    for principals in combinations(("hr", "dev"), count)
+    for projects, sessions in product(((), ("p",)), ((), ("s",)))
+]
+
+scopes = st.fixed_dictionaries(
+    {
+        "session_id": st.sampled_from(["s", "s", "s", "t"]),
+        "user_id": st.sampled_from(["", "ann", "bob"]),
+        "project_id": st.sampled_from(["", "", "p"]),
+        "acl": st.sampled_from([[], [], ["hr"], ["hr", "dev"], ["*"]]),
+        "shared": st.booleans(),
+    }
+)
+texts = st.sampled_from(
+    [
+        "mark{n}",
+        "mark{n}, what do you think?",
+        "mark{n} is what we decided to use for billing. When are you going?",
+        "mark{n} opens it.\n\nA second paragraph says mark{n} in many more words than fit into one piece.",
+    ]
+)
+events = st.tuples(
+    st.sampled_from(["message"] * 5 + ["tool", "session", "memory", "correct", "document"]),
+    scopes,
+    texts,
+    st.sampled_from(["user", "assistant"]),
+)
+
+
+def event_of(number: int, drawn: tuple[str, dict[str, Any], str, str]) -> Event:
+    """The event whose every text holds `mark<number>`."""
+    kind, scope, template, role = drawn
+    text = template.format(n=number)
+    fields: dict[str, Any] = {"event_id": f"e{number}", "tenant_id": "acme"} | scope
+    if kind == "message":
+        return MessageEvent(role=role, speaker=f"speaker of mark{number}", text=text, **fields)
+    if kind == "tool":
+        return ToolEvent(tool="bash", command=f"grep mark{number}", output=text, **fields)
+    if kind == "session":
+        return SessionEvent(phase="ended", **fields)
+    if kind == "document":
+        parts = [DocumentPart(heading=f"mark{number} {n}", text=text) for n in range(2)]
+        return DocumentEvent(document_id="d", title=f"mark{number}", parts=parts, **fields)
+    if kind == "correct":
+        return CorrectEvent(memory_id="0" * 32, text=text, **fields)
+    return MemoryEvent(text=text, title=f"mark{number}", **fields)
+
+
+def drafts_in_order(log: list[Logged]) -> list[Draft]:
+    """What ingest makes of a log; `before` are the last messages of the same session, as from `Turns`."""
+    drafts: list[Draft] = []
+    for place, logged in enumerate(log):
+        session = logged.event.session_id
+        turns = [one for one in log[:place] if isinstance(one.event, MessageEvent)]
+        before = [one for one in turns if one.event.session_id == session][-CONTEXT_TURNS:]
+        drafts += drafts_of(logged, before, most_tokens=12, count_tokens=lambda text: len(text.split()))
+    return drafts
+
+
+def admitted(event: Event) -> set[int]:
+    """Which callers may recall what comes of an event."""
+    row = {name: getattr(event, name) for name in ("tenant_id", "project_id", "session_id")} | {
+        "owner": owner_of(event.user_id, shared=event.shared),
+        "audience": audience_of(event.acl),
+        "type": "episodic",
+        "event_at": MONDAY,
+        "created_at": MONDAY,
+    }
+    return {number for number, caller in enumerate(CALLERS) if caller.admits(row)}
+
+
+def derived_text(draft: Draft) -> str:
+    """Everything that a recall could return or search of a memory, and what its vectors are made of."""
+    event = draft.logged.event
+    row = {
+        "memory_id": "m",
+        "text": draft.text,
+        "title": draft.title,
+        "speaker": getattr(event, "speaker", ""),
+        "document_id": getattr(event, "document_id", ""),
+        "categories": event.tags,
+    }
+    enriched = [*expansion_rows(row), *link_rows(row)]
+    return "\n".join([draft.text, draft.title, draft.context, draft.passage, draft.window, str(enriched)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(events, min_size=2, max_size=7))
+def test_everyone_who_recalls_a_memory_may_recall_every_event_it_quotes(
+    history: list[tuple[str, dict[str, Any], str, str]],
+) -> None:
+    """Random owners, access lists, shared flags, projects, sessions and kinds, two or more in one session."""
+    log = [
+        Logged(event_of(number, drawn), number + 1, MONDAY + timedelta(minutes=number))
+        for number, drawn in enumerate(history)
+    ]
+    for draft in drafts_in_order(log):
+        callers = admitted(draft.logged.event)
+        for number in map(int, MARK.findall(derived_text(draft))):
+            assert callers <= admitted(log[number].event), (draft, log[number].event)
+
+
+def turn(number: int, text: str, **fields: Any) -> Logged:
+    """A turn of session s."""
+    event = MessageEvent(
+        event_id=f"e{number}",
+        tenant_id="acme",
+        session_id="s",
+        role="user",
+        speaker=fields.get("user_id", ""),
+        text=text,
+        **fields,
+    )
+    return Logged(event, number, MONDAY + timedelta(minutes=number))
+
+
+def test_a_private_question_does_not_become_the_text_of_a_public_answer() -> None:
+    """Ann asked for the eyes of her department; Bob's answer stands alone, as text, context and vector."""
+    ann = turn(1, "My salary is 93,000, what do you think?", user_id="ann", acl=["hr"])
+    bob = turn(2, "No idea honestly", user_id="bob")
+    drafts = drafts_in_order([ann, bob, turn(3, "Let us move on", user_id="bob")])
+    assert [draft.text for draft in drafts if draft.logged is bob] == ["No idea honestly"] * 2
+    assert not [draft for draft in drafts if draft.logged is not ann and "93,000" in derived_text(draft)]
+    assert [draft.context for draft in drafts if draft.logged is ann] == ["", ""]
+
+
+def test_a_private_answer_may_quote_the_public_question() -> None:
+    """What is more open than the memory itself may stand in it."""
+    asked = turn(1, "Where do you live now?", user_id="bob", shared=True)
+    answered = turn(2, "In Lisbon", user_id="ann")
+    drafts = drafts_in_order([asked, answered])
+    assert "Where do you live now? In Lisbon" in [draft.text for draft in drafts]
