@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
 from helix_shared.broker import verdict
+from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
 
@@ -48,7 +47,7 @@ async def _all(answers: Iterable[Awaitable[None]]) -> None:
     for start in range(0, len(waiting), AT_ONCE):
         results = await asyncio.gather(*waiting[start : start + AT_ONCE], return_exceptions=True)
         for result in results:
-            if isinstance(result, NatsError | TemporaryError | TimeoutError | OSError):
+            if isinstance(result, (*UNANSWERED, TemporaryError)):
                 _log.warning("answer lost", reason=str(result) or type(result).__name__)
             elif isinstance(result, BaseException):
                 raise result

@@ -11,12 +11,11 @@ import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from nats.errors import Error as NatsError
-
+from helix_shared.broker.connection import UNANSWERED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
@@ -74,7 +73,7 @@ class Inbox:
                 messages = await self._subscription.fetch(room, timeout=self._collect_seconds)
             except TimeoutError:
                 continue
-            except (NatsError, OSError) as error:
+            except UNANSWERED as error:
                 _log.warning("fetch failed", reason=str(error) or type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -83,6 +82,10 @@ class Inbox:
     def take(self, most: int) -> list[Msg]:
         """At most `most` waiting messages, in order of delivery; they stay held."""
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def put_back(self, messages: Sequence[Msg]) -> None:
+        """These were taken and not worked on; they are the next to be taken."""
+        self._waiting.extendleft(reversed(messages))
 
     def release(self, messages: Iterable[Msg]) -> None:
         """These are answered; they need not be kept alive any more."""
@@ -96,7 +99,7 @@ class Inbox:
             for message in list(self._held.values()):
                 if not message.is_acked:
                     # lost when the server is away: then the message comes again, and changes nothing
-                    with contextlib.suppress(NatsError):
+                    with contextlib.suppress(*UNANSWERED):
                         await message.in_progress()
 
     def shut(self) -> None:
@@ -113,7 +116,7 @@ class Inbox:
 
     async def close(self) -> None:
         """End the subscription; draining a connection waits half a minute for an open one."""
-        with contextlib.suppress(NatsError):
+        with contextlib.suppress(*UNANSWERED):
             await self._subscription.unsubscribe()
 
     def _keep(self, messages: list[Msg]) -> None:

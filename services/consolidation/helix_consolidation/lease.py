@@ -2,8 +2,9 @@
 
 The lease is one key in a bucket whose entries expire; whoever creates it, or takes it over by
 compare-and-set, is the writer, and the revision of that first write is the fencing epoch in every
-manifest. It is renewed every third of its time to live. A writer that could not renew in time
-stops by its own clock, which started before the server's: it stops first.
+manifest; `turn` keeps it from going back when the bucket is made anew. It is renewed every third
+of its time to live. A writer that could not renew in time stops by its own clock, which started
+before the server's: it stops first.
 
 The folder lock ends with its process, however that ends. Who holds it knows that no other writer
 uses this folder, so a lease that names the same lock is taken over at once instead of being
@@ -21,9 +22,9 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from nats.errors import Error as NatsError
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
+from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.streams import LEASE_TTL_SECONDS
 from helix_shared.errors import HelixError
 from helix_shared.telemetry import logger
@@ -130,7 +131,7 @@ class Lease:
             LostLeaseError: it was taken over, or could not be renewed in time.
         """
         if not self.is_held:
-            raise LostLeaseError(f"lease {KEY} of epoch {self.epoch} is lost; restart to stand by")
+            raise LostLeaseError(f"lease {KEY} of epoch {self.epoch} is lost")
 
     async def renew(self) -> None:
         """Extend the lease by compare-and-set.
@@ -151,7 +152,7 @@ class Lease:
             self._renewed = asked
         except KeyWrongLastSequenceError:
             self._lost = True
-        except (NatsError, TimeoutError, OSError) as error:
+        except UNANSWERED as error:
             _log.warning("lease not renewed", reason=str(error) or type(error).__name__)
 
     async def release(self) -> None:
@@ -160,7 +161,7 @@ class Lease:
             self._lost = True
             try:
                 await self._bucket.delete(KEY, last=self._revision)
-            except (NatsError, TimeoutError, OSError) as error:
+            except UNANSWERED as error:
                 _log.warning("lease not released", reason=str(error) or type(error).__name__)
 
     async def _extended(self) -> int:

@@ -55,7 +55,7 @@ def publish_generation(
     if parent is not None and circumstances.epoch < parent.epoch:
         raise PermanentError(
             f"lease of epoch {circumstances.epoch} is older than generation {parent.generation} of epoch "
-            f"{parent.epoch}; the lease bucket was recreated, or another writer took over"
+            f"{parent.epoch}: another writer took over; restart to stand by"
         )
     live.lexicon.commit()
     manifest = _manifest(known, known.model, parent, circumstances)

@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM, ROOT
 from helix_shared.artifacts.manifest import StreamState
-from helix_shared.broker.streams import CONSOLIDATION_DERIVED
+from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
     if epoch <= manifest.epoch:
         raise PermanentError(
             f"lease epoch {epoch} does not follow epoch {manifest.epoch} of generation "
-            f"{manifest.generation}: the lease bucket was made anew; use an empty data folder"
+            f"{manifest.generation}: the lease bucket was made anew; start again after "
+            f"`nats stream purge {LEASE_STREAM} --seq={manifest.epoch + 1} --force`"
         )
 
 

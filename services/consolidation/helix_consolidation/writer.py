@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from nats.errors import Error as NatsError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.answers import SERVICE, answer, postpone
+from helix_consolidation.inbox import RETRY_SECONDS
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
 from helix_consolidation.stream_state import event_stream, skip_gap
+from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import TemporaryError
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import ThreadPoolExecutor
+
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
@@ -36,6 +42,9 @@ if TYPE_CHECKING:
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives; due work waits no longer."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _log = logger(__name__)
 
@@ -60,6 +69,7 @@ class Writer:
         client: Client,
         settings: ConsolidationSettings,
         *,
+        engine: ThreadPoolExecutor,
         lease: Lease,
         shard: Shard,
         inboxes: list[Inbox],
@@ -69,6 +79,7 @@ class Writer:
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
         self._settings = settings
+        self._engine = engine
         self._lease = lease
         self._shard = shard
         self._inboxes = inboxes
@@ -93,14 +104,18 @@ class Writer:
         if self._is_dirty and self._shard.can_publish:
             await self._publish()
 
-    async def close(self) -> None:
-        """Finish answering, hand back what is held, and let go of the stores."""
+    async def settle(self) -> None:
+        """Finish answering, and hand back what is held; the stores stay open."""
         if self._answering is not None:
             await self._answering
         for inbox in self._inboxes:
-            with contextlib.suppress(NatsError):
+            with contextlib.suppress(*UNANSWERED):
                 await inbox.give_back()
-        await asyncio.to_thread(self._shard.close)
+
+    async def _in_engine(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work on the stores, in the one thread that does."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._engine, functools.partial(work, *args, **kwargs))
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):
@@ -122,8 +137,14 @@ class Writer:
             return
         self._lease.demand()
         with WORK_SECONDS.labels(SERVICE).time():
-            log_end = (await event_stream(self._jetstream)).last_sequence
-            outcome = await asyncio.to_thread(self._shard.apply, messages, now=_now(), log_end=log_end)
+            try:
+                log_end = (await event_stream(self._jetstream)).last_sequence
+            except UNANSWERED as error:
+                _log.warning("not applied yet", reason=str(error) or type(error).__name__)
+                self._put_back(messages)
+                await asyncio.sleep(RETRY_SECONDS)
+                return
+            outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=log_end)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
             message.data = b""
@@ -141,11 +162,11 @@ class Writer:
             await self._skip_gaps()
         if self._sweeping.is_due(now):
             self._sweeping.last = now
-            self._is_dirty |= await asyncio.to_thread(self._shard.sweep, now=_now())
+            self._is_dirty |= await self._in_engine(self._shard.sweep, now=_now())
             await self._retire()
 
         if not self._is_dirty and now - self._publishing.last >= self._settings.tidy_seconds:
-            self._is_dirty = await asyncio.to_thread(self._shard.tidy)
+            self._is_dirty = await self._in_engine(self._shard.tidy)
 
     async def _skip_gaps(self) -> None:
         known = self._shard.known
@@ -156,7 +177,7 @@ class Writer:
                 if await skip_gap(self._jetstream, stream, answered):
                     _log.info("gap skipped", stream=stream, floor=answered.floor)
                     self._is_dirty = True
-            except (NatsError, TimeoutError) as error:
+            except UNANSWERED as error:
                 _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
 
     def _is_publication_due(self) -> bool:
@@ -171,10 +192,10 @@ class Writer:
         try:
             stream = await event_stream(self._jetstream)
             circumstances = Circumstances(self._lease.epoch, stream, datetime.now(UTC))
-            manifest = await asyncio.to_thread(
+            manifest = await self._in_engine(
                 self._shard.publish, circumstances, demand_lease=self._lease.demand
             )
-        except (TemporaryError, NatsError, TimeoutError) as error:
+        except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
         self._is_dirty = False
@@ -202,12 +223,16 @@ class Writer:
         self._release([*outcome.done, *(message for message, _ in outcome.dead)])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))
 
+    def _put_back(self, messages: list[Msg]) -> None:
+        for inbox in self._inboxes:
+            inbox.put_back([m for m in messages if m.metadata.stream == inbox.stream])
+
     def _release(self, messages: list[Msg]) -> None:
         for inbox in self._inboxes:
             inbox.release(m for m in messages if m.metadata.stream == inbox.stream)
 
     async def _retire(self) -> None:
-        removed = await asyncio.to_thread(
+        removed = await self._in_engine(
             self._shard.retire,
             now=datetime.now(UTC),
             keep=self._settings.keep_generations,

@@ -21,6 +21,9 @@ RECONNECT_SECONDS: Final = 1
 PING_SECONDS: Final = 2
 CONNECT_SECONDS: Final = 5
 
+UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
+"""What a call to NATS raises while the server is away."""
+
 _log = logger(__name__)
 
 

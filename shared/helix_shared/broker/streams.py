@@ -22,6 +22,8 @@ DAY_SECONDS: Final = 86_400.0
 DERIVED_BYTES: Final = 8 * MIB - 64 * 1024
 DUPLICATE_WINDOW_SECONDS: Final = 3_600.0
 LEASES: Final = "HELIX_LEASES"
+LEASE_STREAM: Final = f"KV_{LEASES}"
+"""The stream behind the bucket."""
 LEASE_TTL_SECONDS: Final = 10.0
 
 INGEST: Final = "ingest"
@@ -103,7 +105,11 @@ CONSUMERS: Final = (
 
 
 async def provision(
-    jetstream: JetStreamContext, *, replicas: int = 1, ack_wait_seconds: float = 60.0
+    jetstream: JetStreamContext,
+    *,
+    replicas: int = 1,
+    ack_wait_seconds: float = 60.0,
+    lease_seconds: float = LEASE_TTL_SECONDS,
 ) -> list[str]:
     """Create or update every stream, consumer and bucket; returns a line per thing done.
 
@@ -113,9 +119,7 @@ async def provision(
     for consumer in CONSUMERS:
         await jetstream.add_consumer(consumer.stream, _consumer_config(consumer, ack_wait_seconds))
         done.append(f"consumer {consumer.stream}/{consumer.name}")
-    await jetstream.create_key_value(
-        api.KeyValueConfig(bucket=LEASES, ttl=LEASE_TTL_SECONDS, replicas=replicas)
-    )
+    await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
     done.append(f"bucket {LEASES}")
     return done
 
