@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.answers import SERVICE, answer, postpone
 from helix_consolidation.inbox import RETRY_SECONDS
+from helix_consolidation.prune import prune_derived
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
 from helix_consolidation.stream_state import event_stream, skip_gap
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 TICK_SECONDS: Final = 0.05
 """Longest sleep when nothing arrives; due work waits no longer."""
+
+PRUNE_SECONDS: Final = 5.0
+"""Time between two looks for derived messages that nobody needs any more."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,6 +95,7 @@ class Writer:
         self._publishing = Due(settings.publish_interval_seconds, now - settings.publish_interval_seconds)
         self._sweeping = Due(settings.sweep_seconds, now - settings.sweep_seconds)
         self._gaps = Due(settings.gap_seconds, now)
+        self._pruning = Due(PRUNE_SECONDS, now)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Apply and publish until `stop`, then publish what is left."""
@@ -160,6 +165,9 @@ class Writer:
         if self._gaps.is_due(now):
             self._gaps.last = now
             await self._skip_gaps()
+        if self._pruning.is_due(now):
+            self._pruning.last = now
+            await self._prune()
         if self._sweeping.is_due(now):
             self._sweeping.last = now
             self._is_dirty |= await self._in_engine(self._shard.sweep, now=_now())
@@ -179,6 +187,12 @@ class Writer:
                     self._is_dirty = True
             except UNANSWERED as error:
                 _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
+
+    async def _prune(self) -> None:
+        try:
+            await prune_derived(self._jetstream)
+        except UNANSWERED as error:
+            _log.warning("derived messages not pruned", reason=str(error) or type(error).__name__)
 
     def _is_publication_due(self) -> bool:
         if not (self._is_dirty and self._shard.can_publish):

@@ -3,8 +3,10 @@
 Subscribers bind to what stands here and declare nothing; a stream is never rewritten as a side
 effect. Settings follow from measured data loss in the defaults: `discard=new` so that a full
 stream refuses instead of dropping its oldest message, endless delivery with the back-off decided
-by the worker. Streams that must not lose anything reserve no space of their own: the server's
-`max_file_store` bounds them together, and a full store refuses the publisher.
+by the worker, and limits retention, so that a message outlives the absence of its consumer
+(consolidation prunes HELIX_DERIVED of what all its consumers acknowledged). Streams that must not
+lose anything reserve no space of their own: the server's `max_file_store` bounds them together,
+and a full store refuses the publisher.
 """
 
 from __future__ import annotations
@@ -53,10 +55,9 @@ STREAMS: Final = (
     ),
     api.StreamConfig(
         name=subjects.DERIVED_STREAM,
-        description="what the workers derived, until it is applied",
+        description="what the workers derived, until every consumer acknowledged it",
         subjects=[f"{subjects.ROOT}.derived.>"],
         max_msg_size=DERIVED_BYTES,
-        retention=api.RetentionPolicy.INTEREST,
         allow_atomic=True,
     ),
     api.StreamConfig(
@@ -127,7 +128,7 @@ async def provision(
 def _complete(stream: api.StreamConfig, replicas: int) -> api.StreamConfig:
     return replace(
         stream,
-        retention=stream.retention or api.RetentionPolicy.LIMITS,
+        retention=api.RetentionPolicy.LIMITS,
         discard=api.DiscardPolicy.OLD if stream.max_age else api.DiscardPolicy.NEW,
         storage=api.StorageType.FILE,
         num_replicas=replicas,
