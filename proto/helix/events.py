@@ -8,6 +8,7 @@ without a word (ops/decisions/0003). Limits stand in `helix.limits`; subjects in
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -31,6 +32,9 @@ from helix.refusal import first_broken
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
 Role = Literal["user", "assistant", "system", "tool"]
 
+_NAME: Final = re.compile(limits.NAME_PATTERN)
+_MEMORY_ID: Final = re.compile(limits.MEMORY_ID_PATTERN)
+
 
 def _in_bounds(moment: datetime) -> datetime:
     if not limits.FIRST_YEAR < moment.year <= limits.LAST_YEAR:
@@ -39,10 +43,32 @@ def _in_bounds(moment: datetime) -> datetime:
     return moment
 
 
+def _without_control_characters(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        message = "must not hold control characters"
+        raise ValueError(message)
+    return name
+
+
+def _is_memory_id(memory_id: str) -> str:
+    if _MEMORY_ID.fullmatch(memory_id) is None:
+        message = "must be 32 hexadecimal digits in lower case"
+        raise ValueError(message)
+    return memory_id
+
+
 Moment = Annotated[AwareDatetime, AfterValidator(_in_bounds)]
 Token = Annotated[str, StringConstraints(pattern=limits.TOKEN_PATTERN)]
 EventId = Annotated[str, StringConstraints(pattern=limits.EVENT_ID_PATTERN)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=limits.NAME_CHARACTERS)]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=limits.NAME_CHARACTERS),
+    AfterValidator(_without_control_characters),
+    Field(json_schema_extra={"pattern": limits.NAME_PATTERN}),
+]
+MemoryId = Annotated[
+    str, AfterValidator(_is_memory_id), Field(json_schema_extra={"pattern": limits.MEMORY_ID_PATTERN})
+]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=limits.TEXT_CHARACTERS, pattern=r"\S")]
 OptionalText = Annotated[str, StringConstraints(max_length=limits.TEXT_CHARACTERS)]
 Title = Annotated[str, StringConstraints(max_length=limits.TITLE_CHARACTERS)]
@@ -195,7 +221,7 @@ class CorrectEvent(EventBase, MemoryFields):
     """The next version of a memory: new text, or new fields with the old text."""
 
     kind: Literal["correct"] = "correct"
-    memory_id: Name = Field(description="The memory that is corrected.")
+    memory_id: MemoryId = Field(description="The memory that is corrected.")
     text: Text = Field(description="The text as it should read.")
 
 
@@ -204,7 +230,7 @@ class Selector(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    memory_ids: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+    memory_ids: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
         default_factory=list, description="Single memories."
     )
     of_session: Token | Literal[""] = Field(default="", description="Everything of a session.")
@@ -241,10 +267,10 @@ class FeedbackEvent(EventBase):
     """Which served memories helped, and which did not."""
 
     kind: Literal["feedback"] = "feedback"
-    helpful: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+    helpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
         default_factory=list, description="Ids of served memories that helped."
     )
-    unhelpful: Annotated[list[Name], Field(max_length=limits.SELECTED_IDS)] = Field(
+    unhelpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
         default_factory=list, description="Ids of served memories that did not help."
     )
 
@@ -317,9 +343,9 @@ def encode_event(event: Event) -> bytes:
 def explain(error: ValidationError) -> str:
     """The first broken rule of a validation error as `field: reason`, without the input."""
     path, reason = first_broken(error)
-    # besides fields, pydantic's path names the branch of a union: the kind, or "constrained-str"
-    named = (part for part in path if part not in EVENT_MODELS)
-    field = ".".join(part for part in named if part.isidentifier() or part.isdecimal()) or "event"
+    # besides fields, the path names branches of unions: first the kind, later "constrained-str" or alike
+    inside = path[1:] if path[:1] and path[0] in EVENT_MODELS else path
+    field = ".".join(part for part in inside if part.isidentifier() or part.isdecimal()) or "event"
     return f"{field}: {reason}"
 
 

@@ -13,7 +13,13 @@ EVENT_ID_PATTERN: Final = r"^[!-~]{1,128}$"
 """Printable ASCII without spaces, because the id travels in a header."""
 
 NAME_CHARACTERS: Final = 256
-"""User, project, speaker, tool, tag and principal names."""
+"""User, project, speaker, tool, tag, principal and document names."""
+
+NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+"""Names hold no control characters and no line separators: they stand in keys, filters, headers and logs."""
+
+MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
+"""128 bits as hexadecimal digits in lower case."""
 
 EVENT_BYTES: Final = 256 * 1024
 """Body and headers of one event. The stream refuses more."""

@@ -1,4 +1,7 @@
-"""Ids: every id in Helix follows from content and source, so doing a thing twice changes nothing."""
+"""Ids: every id in Helix follows from content and source, so doing a thing twice changes nothing.
+
+Whatever is made of several texts is made of `joined`, which no choice of texts can forge.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,14 @@ import re
 import unicodedata
 from typing import Final
 
-MEMORY_ID_PATTERN: Final = re.compile(r"^[0-9a-f]{32}$")
+MEMORY_ID_PATTERN: Final = re.compile(r"^[0-9a-f]{32}\Z")
+SEPARATOR: Final = "\x1f"
+ESCAPE: Final = "\x1e"
+ESCAPES: Final = {ESCAPE: ESCAPE + ESCAPE, SEPARATOR: ESCAPE + SEPARATOR}
+"""What stands in `joined` for the two characters that mean something there."""
 
 _SPACE = re.compile(r"\s+")
-_SEPARATOR = "\x1f"
+_ESCAPED = str.maketrans(ESCAPES)
 
 
 def memory_id(tenant_id: str, event_id: str, piece: int) -> str:
@@ -29,6 +36,13 @@ def id_digest(memory_id_: str) -> int:
     return int(memory_id_[:16], 16)
 
 
+def joined(*parts: str) -> bytes:
+    """The parts as one value; two different sequences of one part or more never give the same.
+
+    A separator inside a part is escaped, so a name cannot pass for two.
+    """
+    return SEPARATOR.join(part.translate(_ESCAPED) for part in parts).encode("utf-8", "surrogatepass")
+
+
 def _digest(*parts: str) -> str:
-    joined = _SEPARATOR.join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+    return hashlib.blake2b(joined(*parts), digest_size=16).hexdigest()

@@ -77,6 +77,39 @@ def test_session_that_is_no_token_is_refused(token: str) -> None:
     assert _refusal(_golden("message") | {"session_id": token}).startswith("session_id")
 
 
+NAMES = [
+    *((kind, field) for kind in KINDS for field in ("user_id", "project_id", "acl", "tags")),
+    ("message", "speaker"),
+    ("tool", "tool"),
+    ("document", "document_id"),
+    ("forget", "of_document"),
+    ("forget", "of_user"),
+    ("erase", "of_document"),
+    ("erase", "of_user"),
+]
+
+
+@pytest.mark.parametrize("character", "\0\n\x1e\x1f\x7f\x85\x9f\u2028\u2029")
+def test_a_control_character_in_a_name_is_refused_by_field(character: str) -> None:
+    """Names stand in keys, filters, headers and logs; a separator in one could make it pass for two."""
+    for kind, field in NAMES:
+        for name in (f"a{character}*", character, f"a{character}"):
+            value: object = [name] if field in ("acl", "tags") else name
+            body = _golden(kind) | {field: value}
+            if field in ("of_document", "of_user"):
+                body = {key: body[key] for key in ("kind", "event_id", "tenant_id", field)}
+            refusal = _refusal(body)
+            assert refusal.startswith(field), (kind, field, refusal)
+            assert "control characters" in refusal
+
+
+def test_a_name_may_hold_every_letter_and_sign() -> None:
+    """Nothing but control characters is left out: names come in all scripts."""
+    name = "Zoë O'Neil \\ 山田太郎 \u200d👩‍💻 * | = ,"
+    event = events.parse_event(json.dumps(_golden("message") | {"user_id": name, "acl": [name]}).encode())
+    assert (event.user_id, event.acl) == (name, [name])
+
+
 @pytest.mark.parametrize("event_id", ["", "a b", "a\n", "é", "x" * 129])
 def test_event_id_that_cannot_be_a_header_is_refused(event_id: str) -> None:
     """The id travels in a header, so it is printable ASCII without spaces, 1 to 128 characters."""
@@ -114,8 +147,15 @@ def test_event_id_that_cannot_be_a_header_is_refused(event_id: str) -> None:
         ("document", "parts", [{"heading": "no text"}]),
         ("document", "source_uri", "x" * (limits.URI_CHARACTERS + 1)),
         ("correct", "memory_id", ""),
-        ("forget", "memory_ids", ["m"] * (limits.SELECTED_IDS + 1)),
-        ("feedback", "helpful", ["m"] * (limits.SELECTED_IDS + 1)),
+        ("correct", "memory_id", "m"),
+        ("correct", "memory_id", "0123456789abcdef0123456789abcdef\n"),
+        ("correct", "memory_id", "0123456789ABCDEF0123456789ABCDEF"),
+        ("forget", "memory_ids", ["m"]),
+        ("forget", "memory_ids", ["0" * 32] * (limits.SELECTED_IDS + 1)),
+        ("erase", "memory_ids", ["0" * 31]),
+        ("feedback", "helpful", ["m"]),
+        ("feedback", "unhelpful", ["0" * 33]),
+        ("feedback", "helpful", ["0" * 32] * (limits.SELECTED_IDS + 1)),
         ("session", "phase", "paused"),
     ],
 )
@@ -141,7 +181,7 @@ def test_value_that_breaks_a_limit_is_refused_and_named(kind: str, field: str, v
         ("memory", "salience", 1.0),
         ("memory", "priority", 2.0),
         ("document", "parts", [{"text": "p"}] * limits.DOCUMENT_PARTS),
-        ("feedback", "helpful", ["m"] * limits.SELECTED_IDS),
+        ("feedback", "helpful", ["0" * 32] * limits.SELECTED_IDS),
     ],
 )
 def test_value_at_its_limit_is_accepted(kind: str, field: str, value: object) -> None:

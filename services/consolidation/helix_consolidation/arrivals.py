@@ -22,7 +22,7 @@ from helix_shared.artifacts.signals import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, memories_schema
 from helix_shared.errors import PermanentError
-from helix_shared.identity import MEMORY_ID_PATTERN
+from helix_shared.identity import MEMORY_ID_PATTERN, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,8 +152,8 @@ def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
 
 def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
     """63-bit code of the rows that are compared with each other."""
-    text = "\x1f".join((tenant_id, owner, memory_type, *sorted(set(audience))))
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+    text = joined(tenant_id, owner, memory_type, *sorted(set(audience)))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
 
 
 def visibility_code(tenant_id: str, owner: str, audience: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,11 @@ from helix_consolidation.tombstones import NOTHING, scope_code
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import digest_of
+from helix_shared.artifacts.row_codes import codes_of_rows
 from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -126,7 +126,7 @@ def _scopes(table: pa.Table, axis: Axis, column: str) -> NDArray[np.int64]:
         value = table[column][row].as_py()
         return scope_code(table["tenant_id"][row].as_py(), axis, value) if value else NOTHING
 
-    return _by_distinct([table["tenant_id"], table[column]], code)
+    return codes_of_rows([table["tenant_id"], table[column]], code)
 
 
 def _groups(table: pa.Table) -> NDArray[np.int64]:
@@ -135,28 +135,16 @@ def _groups(table: pa.Table) -> NDArray[np.int64]:
         return group_code(tenant, owner, kind, audience)
 
     names = ("tenant_id", "owner", "type", "audience")
-    columns = [table[name] for name in names[:-1]]
-    return _by_distinct([*columns, pc.binary_join(table["audience"], "\x1f")], code)
+    return codes_of_rows([table[name] for name in names], code)
 
 
 def _visibilities(table: pa.Table) -> NDArray[np.int64]:
     def code(row: int) -> int:
-        tenant, owner, audience = (table[name][row].as_py() for name in ("tenant_id", "owner", "audience"))
+        tenant, owner, audience = (table[name][row].as_py() for name in names)
         return visibility_code(tenant, owner, audience)
 
-    columns = [table["tenant_id"], table["owner"], pc.binary_join(table["audience"], "\x1f")]
-    return _by_distinct(columns, code)
-
-
-def _by_distinct(columns: Sequence[Any], code: Callable[[int], int]) -> NDArray[np.int64]:
-    """`code` of every row, called once per distinct combination of `columns`, with one of its rows."""
-    joined = pc.binary_join_element_wise(*columns, "\x1e")
-    encoded = joined.combine_chunks().dictionary_encode()
-    indices = encoded.indices.to_numpy()
-    _, first = np.unique(indices, return_index=True)
-    codes = np.fromiter((code(int(row)) for row in first), np.int64, len(first))
-    picked: NDArray[np.int64] = codes[indices] if len(codes) else codes
-    return picked
+    names = ("tenant_id", "owner", "audience")
+    return codes_of_rows([table[name] for name in names], code)
 
 
 def _contents(table: pa.Table) -> NDArray[np.int64]:

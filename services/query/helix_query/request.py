@@ -39,7 +39,7 @@ EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
     recall_pb2.EXPAND_CONTEXT_SESSION: "session",
 }
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME = re.compile(limits.NAME_PATTERN)
 
 
 def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Question:
@@ -149,7 +149,7 @@ def _memory_ids(field: str, values: Sequence[str], *, most: int) -> tuple[str, .
 def _name(field: str, value: str) -> str:
     if len(value) > limits.NAME_CHARACTERS:
         raise InvalidInputError(field, f"must have at most {limits.NAME_CHARACTERS} characters")
-    if _CONTROL.search(value):
+    if _NAME.fullmatch(value) is None:
         raise InvalidInputError(field, "must not hold control characters")
     return value
 

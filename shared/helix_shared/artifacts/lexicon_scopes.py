@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.selection import Selection
 from helix_shared.audience import EVERYONE
+from helix_shared.identity import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +35,8 @@ Frequency = Callable[[str, str], int]
 
 def scope_key(tenant_id: str, owner: str, audience: str) -> str:
     """12 characters in front of every term of a scope; of two scopes equal with a chance of 2^-72."""
-    joined = f"{tenant_id}\x1f{owner}\x1f{audience}".encode("utf-8", "surrogatepass")
-    return base64.b64encode(hashlib.blake2b(joined, digest_size=KEY_BYTES).digest(), b"-_").decode()
+    digest = hashlib.blake2b(joined(tenant_id, owner, audience), digest_size=KEY_BYTES).digest()
+    return base64.b64encode(digest, b"-_").decode()
 
 
 def scopes_of(tenant_id: str, owner: str, audience: Sequence[str]) -> tuple[str, ...]:

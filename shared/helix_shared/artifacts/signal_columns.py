@@ -10,15 +10,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pyarrow.compute as pc
 
 from helix_shared.artifacts.lines import lines_of
+from helix_shared.artifacts.row_codes import codes_of_rows
 from helix_shared.artifacts.sketches import sketches_of
 from helix_shared.audience import EVERYONE
 from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.identity import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import DTypeLike, NDArray
@@ -50,7 +51,6 @@ LINE: Final = "line"
 """Bytes of a memory's line: a row of signals has one beside its columns."""
 CODED: Final = 4_096
 """Codes that are kept: a recall asks for those of its tenant and owners every time it judges candidates."""
-_SEPARATOR: Final = "\x1f"
 
 SCALARS: Final[Mapping[str, DTypeLike]] = {
     "type_code": np.uint8,
@@ -75,15 +75,16 @@ COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 @lru_cache(CODED)
 def code(text: str) -> int:
     """63-bit hash of a text, the value of the `*_code` columns; the empty text is 0."""
-    if not text:
-        return 0
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
+    return _hashed(text.encode("utf-8", "surrogatepass")) if text else 0
 
 
-def audience_code(joined: str) -> int:
-    """Code of an access list, its names joined; 0 where everyone of the tenant is among them."""
-    return 0 if EVERYONE in joined.split(_SEPARATOR) else code(joined)
+def audience_code(audience: Sequence[str]) -> int:
+    """Code of an access list; 0 where everyone of the tenant is on it."""
+    return 0 if EVERYONE in audience else _hashed(joined(*audience))
+
+
+def _hashed(encoded: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "little") >> 1
 
 
 def type_code(name: str) -> int:
@@ -118,16 +119,17 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
     if name in CODES:
         return _coded(records[CODES[name]])
     if name == AUDIENCE:
-        return _coded(pc.binary_join(records["audience"], _SEPARATOR), audience_code)
+        lists = records["audience"]
+        return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
     if name == "type_code":
         return np.array([type_code(value) for value in records["type"].to_pylist()], dtype=np.uint8)
     values: NDArray[np.generic] = records[name].to_numpy()
     return values
 
 
-def _coded(texts: pa.ChunkedArray, code_of: Callable[[str], int] = code) -> NDArray[np.int64]:
+def _coded(texts: pa.ChunkedArray) -> NDArray[np.int64]:
     encoded = texts.combine_chunks().dictionary_encode()
-    codes = np.array([code_of(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    codes = np.array([code(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
     picked: NDArray[np.int64] = codes[encoded.indices.to_numpy()] if len(texts) else codes
     return picked
 

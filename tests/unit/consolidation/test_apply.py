@@ -394,7 +394,7 @@ def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: St
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text, session_id="s", user_id="ann")]),
         stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text, session_id="s", user_id="ann")]),
         stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "newer", corrects=SECOND, user_id="ann")]),
-        lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["unknown"]), 5),
+        lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["0" * 32]), 5),
     )
     bench.publish()
     before = bench.shard.known

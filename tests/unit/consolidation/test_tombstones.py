@@ -25,8 +25,8 @@ def test_equal_values_of_two_tenants_have_different_codes() -> None:
 
 def test_an_event_selects_along_one_axis() -> None:
     """Each named memory is one selector."""
-    event = ForgetEvent(event_id="e", tenant_id="acme", memory_ids=["a", "b"])
-    codes = [scope_code("acme", "memory", "a"), scope_code("acme", "memory", "b")]
+    event = ForgetEvent(event_id="e", tenant_id="acme", memory_ids=["a" * 32, "b" * 32])
+    codes = [scope_code("acme", "memory", "a" * 32), scope_code("acme", "memory", "b" * 32)]
     assert selectors_of("acme", event) == [("memory", codes[0]), ("memory", codes[1])]
 
 

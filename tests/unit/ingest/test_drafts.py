@@ -144,7 +144,7 @@ def test_document_tombstone_and_session_start_make_no_memory() -> None:
 def test_explicit_memory_and_correction_keep_their_text() -> None:
     """They are self-contained by contract."""
     memory = MemoryEvent(event_id="e", tenant_id="t", text="The port is 8443.", title="port")
-    correction = CorrectEvent(event_id="f", tenant_id="t", text="The port is 9443.", memory_id="m")
+    correction = CorrectEvent(event_id="f", tenant_id="t", text="The port is 9443.", memory_id="0" * 32)
     for event in (memory, correction):
         drafts = drafts_of(logged(event, 1), [], most_tokens=25, count_tokens=words)
         assert [d.text for d in drafts] == [event.text]
