@@ -94,8 +94,9 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> tuple[datetim
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
         return start, end
-    found = find_time_expressions(text[:4_000], occurred_at, limit=1)
-    return (found[0].start, found[0].end) if found else (None, None)
+    found = find_time_expressions(text[:4_000], occurred_at)
+    told = next((time for time in found if time.certainty != "open"), None)
+    return (told.start, told.end) if told else (None, None)
 
 
 def minhash(text: str) -> bytes:

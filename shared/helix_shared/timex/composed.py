@@ -68,7 +68,9 @@ def _read_distance(passage: Passage, match: re.Match[str]) -> Reading | None:
         slide(passage.frame, edge, unit, max(near, far)),
     )
     grain: Grain = unit if low == high else "range"
-    return Reading(window, (match.start(), anchor.span[1]), grain, fixed=anchor.fixed)
+    return Reading(
+        window, (match.start(), anchor.span[1]), grain, fixed=anchor.fixed, certainty=anchor.certainty
+    )
 
 
 def _coming(frame: Frame, anchor: Reading) -> Reading:
@@ -97,7 +99,9 @@ def _read_neighbour(passage: Passage, match: re.Match[str]) -> Reading | None:
         window = _after(frame, name, anchor.window[1])
     if window is None:
         return None
-    return Reading(window, (match.start(), anchor.span[1]), _grain(name), fixed=anchor.fixed)
+    return Reading(
+        window, (match.start(), anchor.span[1]), _grain(name), fixed=anchor.fixed, certainty=anchor.certainty
+    )
 
 
 def _grain(name: str) -> Grain:
@@ -157,9 +161,7 @@ def _read_weekday_of_date(passage: Passage, match: re.Match[str]) -> Reading | N
     anchor, kind = found
     if kind not in ("digit", "month") or anchor.grain != "day":
         return None
-    return Reading(
-        anchor.window, (match.start(), anchor.span[1]), "day", fixed=anchor.fixed, cycle=anchor.cycle
-    )
+    return replace(anchor, span=(match.start(), anchor.span[1]))
 
 
 _UNIT_NAMES = frozenset(["day", "week", "weekend", "month", "quarter", "year"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from helix_shared.timex.cues import LENGTH_BEFORE_IN
 from helix_shared.timex.reading import Passage, Reading, Rule, words_before
 from helix_shared.timex.relative import unit_window
+from helix_shared.timex.tense import tells_past
 from helix_shared.timex.windows import away, hours, one_day, slide
 from helix_shared.timex.words import COUNT, DAY_PARTS, UNIT, S, measure
 
@@ -49,6 +50,9 @@ def _away(
 def _read_in(passage: Passage, match: re.Match[str]) -> Reading | None:
     """Read "in two weeks", unless the words in front say it is a length."""
     if LENGTH_BEFORE_IN.intersection(words_before(passage, match.start())[-1:]):
+        return None
+    # "I learned it in two weeks" is a length, too
+    if tells_past(passage, match.start()):
         return None
     unit, low, high = measure(match["count"], match["unit"])
     return _away(passage, match, origin=passage.frame.now, unit=unit, steps=(low, high))

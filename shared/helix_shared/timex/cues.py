@@ -49,3 +49,9 @@ OPENS_A_STRETCH = frozenset([
     "lasts", "starts", "begins", "leave", "holiday", "vacation", "scheduled", "planned", "booked",
     "as", "home", "effect",
 ])  # fmt: skip
+
+# behind these a day written with a capital is a title: "the Beatles wrote Yesterday"
+NAMES_A_WORK = frozenset([
+    "wrote", "writes", "sang", "sings", "sing", "titled", "entitled", "named", "song", "film", "movie",
+    "album", "novel", "book", "watched", "watching", "series", "show", "episode",
+])  # fmt: skip

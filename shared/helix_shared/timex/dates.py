@@ -7,6 +7,7 @@ month, a bare four-digit number) needs a cue word in front of it, or stays weak.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,11 @@ from helix_shared.timex.reading import (
     Reading,
     Rule,
     cue_of,
-    implied,
     is_title_case,
     word_before,
     words_before,
 )
+from helix_shared.timex.tense import implied
 from helix_shared.timex.windows import Frame, Which, Window, calendar_unit, days, one_day, season, yearly
 from helix_shared.timex.words import (
     IN_YEAR,
@@ -69,8 +70,9 @@ def _in_year(passage: Passage, match: re.Match[str], grain: Grain, make: Callabl
     year = _year_of(passage, match)
     if year is not None:
         return Reading(make(year), match.span(), grain, fixed=not match["when"])
-    window = yearly(passage.frame, make, implied(passage, match.span()))
-    return Reading(window, match.span(), grain, cycle="year")
+    which, certainty = implied(passage, match.span())
+    window = yearly(passage.frame, make, which)
+    return Reading(window, match.span(), grain, cycle="year", certainty=certainty)
 
 
 def _read_iso(passage: Passage, match: re.Match[str]) -> Reading:
@@ -121,7 +123,7 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
         return None
     month, first = month_number(match["month"]), int(match["day"])
     last = int(groups.get("last_day") or first)
-    if last < first:
+    if last < first or (groups.get("and") and word_before(passage, match.start()) != "between"):
         return None
 
     def make(year: int) -> Window:
@@ -148,7 +150,7 @@ def _read_month(passage: Passage, match: re.Match[str]) -> Reading | None:
         return reading
     cue = word_before(passage, match.start())
     strong = cue in (MONTH_CUES if _is_name(passage, match) else NO_VERB_AFTER)
-    return Reading(reading.window, reading.span, "month", weak=not strong, cycle="year")
+    return replace(reading, weak=not strong)
 
 
 def _read_iso_month(passage: Passage, match: re.Match[str]) -> Reading | None:
@@ -213,7 +215,8 @@ def month_of(passage: Passage, name: str, which: Which) -> Window:
 
 _SUFFIX = r"(?P<suffix>st|nd|rd|th)?"
 _LAST_DAY = (
-    rf"(?:\s?[-\u2013]\s?|{S}(?:to|through|until){S}(?:the{S})?)(?P<last_day>[0-9]{{1,2}})(?:st|nd|rd|th)?"
+    rf"(?:\s?[-\u2013]\s?|{S}(?:to|through|until|(?P<and>and)){S}(?:the{S})?)"
+    r"(?P<last_day>[0-9]{1,2})(?:st|nd|rd|th)?"
 )
 _DAY_END = rf"(?![\w:%]|[.,/-][0-9]|,?{S}[0-9]{{5}})"
 _MONTH_SEP = rf"(?:{S}(?:(?P<of>of){S})?|-)"
@@ -263,7 +266,7 @@ _SEASON = Rule(
     re.compile(rf"(?P<season>{SEASON}){IN_YEAR}?(?!{S}(?:boot|framework|security|data)\b)"), _read_season
 )
 
-DIGIT_RULES = (_ISO, _NUMERIC, _DAY_MONTH, _ISO_MONTH, _YEAR_QUARTER, _DECADE, _YEAR)
+DATE_RULES = (_ISO, _NUMERIC, _DAY_MONTH, _ISO_MONTH, _YEAR_QUARTER, _DECADE, _YEAR)
 MONTH_RULES = (_MONTH_DAY, _MONTH_YEAR)
 QUARTER_RULES = (_QUARTER,)
 SEASON_RULES = (_SEASON,)

@@ -8,6 +8,7 @@ from typing import Literal
 
 Grain = Literal["second", "minute", "hour", "day", "week", "month", "season", "quarter", "year", "range"]
 Direction = Literal["past", "future", "present", "absolute"]
+Certainty = Literal["stated", "guessed", "open"]
 
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 """Start of a window without a start ("before 2021")."""
@@ -30,6 +31,9 @@ class TimeExpression:
             "the last three days", "from A to B", "a few weeks ago").
         direction: "absolute" when the window does not depend on the reference; otherwise whether it lies
             before, after, or around it.
+        certainty: "stated" when the words or the tense of the clause tell which day is meant; "guessed" when
+            a default does ("Dentist on 2 April" lies ahead); "open" when a reader could not tell, and the
+            window is only the nearest one behind the reference.
     """
 
     start: datetime
@@ -38,3 +42,4 @@ class TimeExpression:
     span: tuple[int, int]
     grain: Grain
     direction: Direction
+    certainty: Certainty = "stated"

@@ -15,25 +15,30 @@ from helix_shared.timex.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
 
-def find_time_expressions(text: str, reference: datetime, *, limit: int = 8) -> list[TimeExpression]:
+def find_time_expressions(
+    text: str, reference: datetime, *, limit: int = 8, zone: tzinfo | None = None
+) -> list[TimeExpression]:
     """Return the first `limit` time expressions of a text, in order, apart, the longest at each place.
 
-    Linear in the length of the text; what looks like a date but does not exist is left out.
+    Days begin at midnight of `zone`, or of the reference's own zone where none is given; a naive reference is
+    UTC. Linear in the length of the text; what looks like a date but does not exist is left out.
     """
-    found = islice(passage_and_readings(text, reference), max(limit, 0))
+    found = islice(passage_and_readings(text, reference, zone), max(limit, 0))
     return [_expression(passage, reading) for passage, reading in found]
 
 
-def passage_and_readings(text: str, reference: datetime) -> Iterator[tuple[Passage, Reading]]:
+def passage_and_readings(
+    text: str, reference: datetime, zone: tzinfo | None = None
+) -> Iterator[tuple[Passage, Reading]]:
     """Yield the readings of a text with the passage they were read from."""
     folded = fold(text)
     trigger = TRIGGER.search(folded)
     if trigger is None:
         return
-    passage = Passage(text, folded, frame_of(reference))
+    passage = Passage(text, folded, frame_of(reference, zone))
     for reading in joined(passage, readings(passage, trigger)):
         yield passage, reading
 
@@ -48,4 +53,5 @@ def _expression(passage: Passage, reading: Reading) -> TimeExpression:
         span=reading.span,
         grain=reading.grain,
         direction=reading.direction(passage.frame),
+        certainty=reading.certainty,
     )

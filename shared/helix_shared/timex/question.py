@@ -18,7 +18,7 @@ from helix_shared.timex.find import passage_and_readings
 from helix_shared.timex.reading import Passage, Reading, cue_of, words_before
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from helix_shared.timex.windows import Window
 
@@ -34,13 +34,14 @@ _OPENERS = {
 _ONWARDS = re.compile(r"\s{1,3}(?:onwards?\b|and\s{1,3}later\b|on(?=\s{0,3}(?:[,.;?!]|\Z)))")
 
 
-def resolve_window(text: str, reference: datetime) -> Window | None:
+def resolve_window(text: str, reference: datetime, *, zone: tzinfo | None = None) -> Window | None:
     """Return the window [start, end) a question speaks of, UTC, or None when it names no time.
 
-    An open side is `EARLIEST` or `LATEST`.
+    An open side is `EARLIEST` or `LATEST`. Days begin at midnight of `zone`, or of the reference's own zone
+    where none is given. The tense of the question tells which Friday is meant; without one it lies behind.
     """
     whole: Window | None = None
-    for passage, reading in islice(passage_and_readings(text, reference), _EXPRESSIONS):
+    for passage, reading in islice(passage_and_readings(text, reference, zone), _EXPRESSIONS):
         window = _opened(passage, reading)
         whole = _combined(whole, window) if whole else window
     return whole

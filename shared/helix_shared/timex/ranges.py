@@ -74,7 +74,8 @@ def _join(passage: Passage, first: Reading, second: Reading) -> Reading | None:
     fixed = (second.fixed and (first.fixed or first.cycle == "year")) or (
         first.fixed and second.cycle == "year"
     )
-    return Reading(window, (start, second.span[1]), "range", fixed=fixed)
+    certainty = "stated" if fixed else first.certainty
+    return Reading(window, (start, second.span[1]), "range", fixed=fixed, certainty=certainty)
 
 
 def _span_of(frame: Frame, first: Reading, second: Reading) -> Window:
@@ -88,6 +89,10 @@ def _span_of(frame: Frame, first: Reading, second: Reading) -> Window:
         years = start.year - from_.year
         years += slide(frame, from_, "year", years) < start
         return start, slide(frame, end, "year", years)
+    if second.cycle == "month":
+        while from_ < start:
+            from_, end = slide(frame, from_, "month", 1), slide(frame, end, "month", 1)
+        return start, end
     if second.cycle == "week":
         weeks = -((from_ - start).days // 7)
         return start, slide(frame, end, "week", weeks)

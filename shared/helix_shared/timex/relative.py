@@ -15,11 +15,13 @@ from helix_shared.timex.reading import (
     Passage,
     Reading,
     Rule,
-    implied,
+    begins_name,
     is_title_case,
+    is_work,
     word_before,
     words_before,
 )
+from helix_shared.timex.tense import implied, tells_after
 from helix_shared.timex.windows import (
     Frame,
     Which,
@@ -55,10 +57,13 @@ _WHICH: dict[str, Which] = {
     "last": "last", "past": "last", "previous": "last", "this": "this", "current": "this",
     "next": "next", "coming": "next", "upcoming": "next",
 }  # fmt: skip
+_AND = frozenset(["and", "or"])
 _STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
 
 
-def _read_day(passage: Passage, match: re.Match[str]) -> Reading:
+def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
+    if is_work(passage, match.span("day")):
+        return None
     day = passage.frame.today + timedelta(days=_DAYS[match["day"]])
     return Reading(one_day(passage.frame, day), match.span(), "day")
 
@@ -166,13 +171,18 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         cue not in WEEKDAY_CUES or not is_title_case(passage, match.span("weekday"))
     ):
         return None
+    if cue not in WEEKDAY_CUES and (is_work(passage, match.span("weekday")) or begins_name(passage, span)):
+        return None
     number = weekday_number(name)
     if match["week"]:
         some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
         day = begin(some_day, "week") + timedelta(days=number)
         return Reading(one_day(passage.frame, day), span, "day")
-    day = weekday(passage.frame.today, number, implied(passage, span))
-    return Reading(one_day(passage.frame, day), span, "day", cycle="week")
+    which, certainty = implied(passage, span)
+    day = weekday(passage.frame.today, number, which)
+    # "tea and Monday": a list goes on only behind another day, or a verb follows
+    weak = cue in _AND and not tells_after(passage, span)
+    return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
 
 
 _NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from helix_shared.timex.counted import IN_RULES, PART_RULES, TAIL_RULES
-from helix_shared.timex.dates import DIGIT_RULES, MONTH_RULES, QUARTER_RULES, SEASON_RULES
+from helix_shared.timex.dates import DATE_RULES, MONTH_RULES, QUARTER_RULES, SEASON_RULES
+from helix_shared.timex.ordinals import DAY_OF_MONTH_RULES, MONTH_DAY_RULES, NTH_RULES
 from helix_shared.timex.reading import Passage, Reading, Rule
 from helix_shared.timex.relative import DAY_RULES, POINTER_RULES, WEEKDAY_RULES
 from helix_shared.timex.words import MONTH, NUMBER, NUMBERS, SEASON, UNIT, WEEKDAY, S
@@ -18,9 +19,9 @@ _COUNT_WORDS = "|".join(word for word in NUMBERS if word not in ("a", "an"))
 ANCHORED_UNIT = rf"(?:day|week|weekend|month|quarter|year|{WEEKDAY})"
 SIDE = rf"(?:before|after|following|prior{S}to|of)"
 # a number begins an expression if it has four digits, stands in a date, or has a month or unit behind it
-_TO = rf"(?:\s?[-\u2013]\s?|{S}(?:or|to|through|until){S}(?:the{S})?)"
+_TO = rf"(?:\s?[-\u2013]\s?|{S}(?:or|to|and|through|until){S}(?:the{S})?)"
 _NUMERIC_START = (
-    r"[0-9](?=[0-9]{3}(?![0-9])|[0-9]?[-/.][0-9]{1,2}[-/.][0-9]{4}"
+    r"[0-9](?=[0-9]{3}(?![0-9])|[0-9]?(?:st|nd|rd|th)\b|[0-9]?[-/.][0-9]{1,2}[-/.][0-9]{4}"
     rf"|[0-9]{{0,3}}(?:st|nd|rd|th)?(?:{_TO}{NUMBER}(?:st|nd|rd|th)?)?(?:{S}(?:of{S})?|-)(?:{MONTH}|{UNIT}))"
 )
 TRIGGER = re.compile(
@@ -28,6 +29,7 @@ TRIGGER = re.compile(
     r"(?P<pointer>(?:last|this|next|past|previous|coming|upcoming|current)\b)"
     r"|(?P<day>(?:today|yesterday|tomorrow|tonight|now)\b)"
     rf"|(?P<in>in(?={S}(?:[0-9]|(?:an?|about|around|another|half|few|couple|several|{_COUNT_WORDS})\b)))"
+    rf"|(?P<nth>(?:first|second|third|fourth|fifth)(?={S}(?:weekend|week|day|{WEEKDAY}){S}(?:of|in)\b))"
     rf"|(?P<unit>(?:the{S})?{ANCHORED_UNIT}(?={S}{SIDE}\b))"
     rf"|(?P<month>{MONTH})|(?P<weekday>{WEEKDAY})|(?P<season>{SEASON})"
     r"|(?P<quarter>q[1-4]\b|(?:first|second|third|fourth)\squarter\b)|(?P<part>(?:earlier|later)\b)"
@@ -35,9 +37,10 @@ TRIGGER = re.compile(
     rf")|(?=[0-9])(?:(?<![\w.,/#$+-])|(?<=\bmid-))(?P<digit>{_NUMERIC_START})"
 )
 _RULES: dict[str, tuple[Rule, ...]] = {
-    "pointer": POINTER_RULES,
+    "pointer": (*POINTER_RULES, *NTH_RULES, *MONTH_DAY_RULES),
     "day": DAY_RULES,
     "in": IN_RULES,
+    "nth": NTH_RULES,
     "unit": WEEKDAY_RULES,
     "month": MONTH_RULES,
     "weekday": WEEKDAY_RULES,
@@ -45,7 +48,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "quarter": QUARTER_RULES,
     "part": PART_RULES,
     "count": TAIL_RULES,
-    "digit": (*DIGIT_RULES, *TAIL_RULES),
+    "digit": (*DATE_RULES, *DAY_OF_MONTH_RULES, *NTH_RULES, *TAIL_RULES),
 }
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal
 
+from helix_shared.timex.words import weekday_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +26,8 @@ _STEPS: dict[Unit, timedelta] = {
     "hour": timedelta(hours=1),
 }
 _MONTHS_IN: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
+_SATURDAY = 5
+_MONTHS_WITH_ANY_DAY = 4  # this month, and of the next three at least one has 31 days
 _LEAP_REACH_YEARS = 8  # between two leap days lie at most eight years (1896 and 1904)
 
 
@@ -36,9 +40,11 @@ class Frame:
     today: date
 
 
-def frame_of(reference: datetime) -> Frame:
-    """Return the frame of a reference; a naive reference is taken as UTC."""
+def frame_of(reference: datetime, zone: tzinfo | None = None) -> Frame:
+    """Return the frame of a reference, in `zone` or its own; a naive reference is taken as UTC."""
     aware = reference if reference.tzinfo else reference.replace(tzinfo=UTC)
+    if zone is not None:
+        aware = aware.astimezone(zone)
     return Frame(aware.astimezone(UTC), aware.tzinfo or UTC, aware.date())
 
 
@@ -162,6 +168,52 @@ def weekday(day: date, number: int, which: Which) -> date:
     if which in ("next", "future", "near"):
         return day + timedelta(days=(number - day.weekday() - 1) % 7 + 1)
     return day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)
+
+
+def monthly(frame: Frame, day: int, which: Which) -> date:
+    """Return the date of a day of the month: the latest one up to today, or the first one from today on.
+
+    "near" is the closer of the two. Months without that day are passed over.
+
+    Raises:
+        ValueError: No month has that day.
+    """
+    if which == "near":
+        behind, ahead = monthly(frame, day, "past"), monthly(frame, day, "future")
+        return behind if frame.today - behind < ahead - frame.today else ahead
+    step = -1 if which in ("last", "past") else 1
+    first = begin(frame.today, "month")
+    for _ in range(_MONTHS_WITH_ANY_DAY):
+        if day <= monthrange(first.year, first.month)[1]:
+            found = first.replace(day=day)
+            if (found - frame.today).days * step >= 0:
+                return found
+        first = move(first, "month", step)
+    raise ValueError(day)
+
+
+def part_of_month(frame: Frame, first: date, name: str, number: int) -> Window:
+    """Return the n-th weekday, weekend, day or week (of seven days from the 1st) of a month; -1 is the last.
+
+    Raises:
+        ValueError: The month has no such part (a fifth Monday).
+    """
+    after = move(first, "month", 1)
+    length = 7 if name == "week" else 1
+    if name in ("day", "week"):
+        start = (
+            after - timedelta(days=length) if number < 0 else first + timedelta(days=length * (number - 1))
+        )
+    else:
+        wanted = _SATURDAY if name == "weekend" else weekday_number(name)
+        if number < 0:
+            start = after - timedelta(days=(after.weekday() - wanted - 1) % 7 + 1)
+        else:
+            start = first + timedelta(days=(wanted - first.weekday()) % 7 + 7 * (number - 1))
+        length = 2 if name == "weekend" else 1
+    if start >= after:
+        raise ValueError(name)
+    return days(frame, start, start + timedelta(days=length))
 
 
 def yearly(frame: Frame, make: Callable[[int], Window], which: Which) -> Window:

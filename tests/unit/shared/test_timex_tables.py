@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from pathlib import Path
+from time import process_time
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from helix.events import MessageEvent
 from helix_ingest.score import event_times
@@ -42,6 +46,12 @@ def _holds(said: str, sentence: str, start: str, end: str) -> bool:
     return start == found_start.date().isoformat() and end in ("", found_end.date().isoformat())
 
 
+def _label_holds(said: str, sentence: str, label: str) -> bool:
+    """Tell whether the first time of a sentence is known as well as expected."""
+    found = find_time_expressions(sentence, _said(said))
+    return bool(found) and found[0].certainty == label
+
+
 def _window_holds(asked: str, question: str, start: str, end: str) -> bool:
     """Tell whether the window of a question is the expected one."""
     reference = _said(asked)
@@ -60,7 +70,7 @@ def test_sentences_are_dated_as_a_reader_dates_them() -> None:
     failed = [row for row in rows if not _holds(*row[:4])]
 
     assert len(rows) >= 150
-    assert len(rows) - len(failed) >= 97, failed
+    assert failed == []
 
 
 def test_questions_speak_of_the_time_their_tense_tells() -> None:
@@ -69,4 +79,63 @@ def test_questions_speak_of_the_time_their_tense_tells() -> None:
     failed = [row for row in rows if not _window_holds(*row[:4])]
 
     assert len(rows) >= 40
-    assert len(rows) - len(failed) >= 30, failed
+    assert failed == []
+
+
+def test_a_default_is_labelled_as_a_guess() -> None:
+    """What the words or the tense tell is stated; what a noun like "dentist" suggests is guessed."""
+    rows = [row for row in _rows("time_sentences.tsv") if row[4]]
+    failed = [row for row in rows if not _label_holds(row[0], row[1], row[4])]
+
+    assert {"stated", "guessed"} == {row[4] for row in rows}
+    assert failed == []
+
+
+def test_a_question_is_read_in_the_zone_it_names() -> None:
+    """At 23:30 UTC it is the next day in Auckland, where each day begins at 11:00 UTC of the day before."""
+    asked = datetime(2026, 3, 18, 23, 30, tzinfo=UTC)
+    auckland = ZoneInfo("Pacific/Auckland")
+
+    here = resolve_window("What did I do today?", asked)
+    there = resolve_window("What did I do today?", asked, zone=auckland)
+    friday = resolve_window("What do I have on Friday?", asked, zone=auckland)
+
+    assert here == (datetime(2026, 3, 18, tzinfo=UTC), datetime(2026, 3, 19, tzinfo=UTC))
+    assert there == (datetime(2026, 3, 18, 11, tzinfo=UTC), datetime(2026, 3, 19, 11, tzinfo=UTC))
+    assert friday == (datetime(2026, 3, 19, 11, tzinfo=UTC), datetime(2026, 3, 20, 11, tzinfo=UTC))
+
+
+def test_a_day_of_the_zone_has_the_hours_of_its_clock() -> None:
+    """Berlin's clock goes back on 25 October 2026: that day, told from UTC, has 25 hours."""
+    told = datetime(2026, 10, 22, 9, tzinfo=UTC)
+
+    (sunday,) = find_time_expressions("The race is on Sunday.", told, zone=ZoneInfo("Europe/Berlin"))
+
+    assert (sunday.start, sunday.end) == (
+        datetime(2026, 10, 24, 22, tzinfo=UTC),
+        datetime(2026, 10, 25, 23, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "will ", "on Friday ", "we met and ", "is to be ", "had ", "a'b ", "'s ", ", ", "the 14th ",
+        "14th of ", "decided to ", "going ", "\u2014", "I ", "first Friday of ", "in 3 days ",
+        "dr. ", ".", "Ab Cd ",
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_the_tense_of_hostile_text_costs_linear_time(piece: str) -> None:
+    """Four times the text costs about four times as much, though each date looks around itself."""
+    text = (piece * 80_000)[:80_000] + " on Friday"
+
+    def seconds(given: str) -> float:
+        best = float("inf")
+        for _ in range(3):
+            begin = process_time()
+            find_time_expressions(given, _said("2026-03-18"), limit=len(given))
+            best = min(best, process_time() - begin)
+        return best
+
+    assert seconds(text) < 10 * seconds(text[-20_000:]) + 0.05

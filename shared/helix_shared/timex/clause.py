@@ -1,0 +1,272 @@
+"""The tense of a few words: reads the tokens in front of a date from right to left, those behind it onwards.
+
+Every token costs a few look-ups, and a look around a token is bounded, so the cost is linear in the tokens.
+`tense` cuts the tokens out of a sentence and decides what their tense means for the date.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from helix_shared.timex import verbs
+
+_AUXILIARY_REACH: Final = 3
+_BASE_REACH: Final = 5
+_SUBJECT_REACH: Final = 3
+_SHORTEST_ED: Final = 4
+_PLANNING_CUES = frozenset(["for", "to", "until"])
+_ARTICLES = frozenset(["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "its"])
+_COUNTING = _ARTICLES | {"of", "some", "two", "three", "these", "those"}
+_BRIEF = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would"}
+_OVERRULED = ("base", "helper")
+_HAS_GONE = frozenset(["been", "gone", "had"])
+
+
+class Evidence(NamedTuple):
+    """What some words tell of the tense.
+
+    `sure` means a verb form says it. `kind`: an auxiliary ("is", "will"), a full verb, the bare form of a
+    verb, a "have" or "do" that may belong to another auxiliary in front of it, a plan ("decided to"), a noun,
+    or words that could mean either tense.
+    """
+
+    tense: Literal["past", "present", "future", "unknown"]
+    sure: bool = True
+    kind: Literal["auxiliary", "verb", "base", "helper", "plan", "noun", "ambiguous"] = "verb"
+    before: bool = True
+    """It stands in front of the date."""
+
+
+_PAST = Evidence("past")
+_DID = Evidence("past", kind="auxiliary")
+_IS = Evidence("present", kind="auxiliary")
+_WILL = Evidence("future", kind="auxiliary")
+_PLAN = Evidence("future", kind="plan")
+_ORDER = Evidence("future")
+_DOES = Evidence("present", kind="base")
+_HAS_TO = Evidence("future", kind="helper")
+_EITHER = Evidence("unknown", sure=False, kind="ambiguous")
+_FORMS = (
+    dict.fromkeys(verbs.PRESENT_BE, "is")
+    | dict.fromkeys(verbs.PAST_BE, "was")
+    | dict.fromkeys(verbs.HAVE, "has")
+    | {"had": "had", "hadn't": "had", "be": "be", "get": "be"}
+)
+_FORMS_TELL: Final[dict[str, Evidence]] = {
+    "will": _WILL,
+    "would": Evidence("future", sure=False, kind="auxiliary"),
+    "has": Evidence("present", kind="helper"),
+    "had": _DID,
+    "was": _DID,
+}
+_AUXILIARIES: Final[dict[str, Evidence]] = (
+    dict.fromkeys(verbs.FUTURE, _WILL)
+    | dict.fromkeys(verbs.DO, _IS)
+    | dict.fromkeys(("did", "didn't", "couldn't"), _DID)
+    | {"need": _HAS_TO, "do": Evidence("present", kind="helper")}
+)
+
+
+def read_before(words: list[str], low: int, high: int, cue: str) -> Evidence | None:
+    """Return what `words[low:high]` tell, the last one first; `cue` is the date's preposition."""
+    bare: Evidence | None = None
+    reach = low
+    for at in range(high - 1, low - 1, -1):
+        if bare and at < reach:
+            break
+        found = _judged(words, at, cue)
+        if found is None:
+            continue
+        if found.kind in _OVERRULED:
+            bare, reach = bare or found, max(reach, at - _BASE_REACH)
+        elif bare is None or found.kind in ("auxiliary", "plan"):
+            return found
+    return bare
+
+
+def read_after(words: list[str], low: int, high: int) -> Evidence | None:
+    """Return what `words[low:high]` tell, the first one first."""
+    bare: Evidence | None = None
+    reach = high
+    for at in range(low, high):
+        if bare and at > reach:
+            break
+        found = _judged(words, at, "")
+        if found is None:
+            continue
+        if found.kind in _OVERRULED:
+            bare, reach = bare or found, min(reach, at + _SUBJECT_REACH)
+        else:
+            return found._replace(before=False)
+    return bare._replace(before=False) if bare else None
+
+
+def _judged(words: list[str], at: int, cue: str) -> Evidence | None:
+    """Return what one token tells, with the few around it."""
+    word = words[at]
+    opens = at == 0 or words[at - 1] in (",", ":", "please")
+    if word in verbs.KNOWING and not opens:
+        return _WILL if words[at - 1] == "don't" else _EITHER
+    found = _auxiliary(words, at, opens=opens)
+    if found is None and opens and word in verbs.ORDERS:
+        return _ORDER
+    return found or _full_verb(words, at, cue)
+
+
+def _full_verb(words: list[str], at: int, cue: str) -> Evidence | None:
+    """Return what a token tells that is no auxiliary verb."""
+    word = words[at]
+    if word in verbs.PLANNED_TO and _is_planned(words, at):
+        found: Evidence | None = Evidence("future", sure=not _is_past(word), kind="plan")
+    elif word in verbs.LOOKS_AHEAD:
+        found = _looks_ahead(words, at)
+    elif _is_past(word) or word in verbs.SAME_IN_PAST:
+        found = _past(words, at, cue)
+    elif word.endswith("ing") and word not in verbs.NO_ING:
+        found = _progressive(words, at)
+    elif word in verbs.SCHEDULED:
+        found = _scheduled(words, at)
+    else:
+        found = _subject(words, at) if word in verbs.SUBJECTS else None
+    return found
+
+
+def _auxiliary(words: list[str], at: int, *, opens: bool) -> Evidence | None:
+    """Return what a modal or auxiliary verb tells."""
+    word, form = words[at], _form(words, at)
+    if form == "is":
+        subject = "it" if word == "it's" else words[at - 1] if at else ""
+        # "it is cold in January" is told of every January
+        return _EITHER if subject == "it" and at + 1 < len(words) else _IS
+    if form == "has" and words[at + 1 : at + 2] == ["to"]:
+        return _HAS_TO
+    if (opens and word == "don't") or (word == "may" and at and words[at - 1] not in verbs.NO_VERBS):
+        return _WILL
+    if word == "do" and at and words[at - 1] in verbs.SUBJECTS:
+        return _DOES
+    return _AUXILIARIES.get(word) or _FORMS_TELL.get(form)
+
+
+def _form(words: list[str], at: int) -> str:
+    """Return the auxiliary a token is or ends with ("is", "was", "has", "had", "be", "will"), or nothing."""
+    word = words[at]
+    if word in _FORMS:
+        return _FORMS[word]
+    base, _, ending = word.partition("'")
+    if ending == "s":
+        # a genitive, unless a pronoun or the date's preposition is beside it
+        return "is" if base in verbs.IS_BEHIND or at + 1 == len(words) else ""
+    return _BRIEF.get(ending, "")
+
+
+def _helping(words: list[str], at: int) -> str:
+    """Return the auxiliary that belongs to a participle, found up to three tokens in front of it."""
+    for place in range(at - 1, max(-1, at - 1 - _AUXILIARY_REACH), -1):
+        word = words[place]
+        if word in verbs.BOUNDARIES or word in ("a", "an"):
+            return ""
+        if form := _form(words, place):
+            return form
+        if word in verbs.SUBJECTS:
+            return _form(words, place - 1) if place else ""
+    return ""
+
+
+def _is_past(word: str) -> bool:
+    """Tell whether a word is written like a past form."""
+    if word in verbs.PAST:
+        return True
+    return len(word) >= _SHORTEST_ED and word.endswith("ed") and word not in verbs.NOT_PAST
+
+
+def _is_planned(words: list[str], at: int) -> bool:
+    """Tell whether "to" and a verb follow ("decided to launch", "asked me to call")."""
+    following = words[at + 1 : at + 4]
+    if following[:1] == ["to"]:
+        return len(following) > 1 and following[1] not in _ARTICLES
+    return following[1:2] == ["to"] and _is_past(words[at]) and len(following) > 2  # noqa: PLR2004 a verb
+
+
+def _looks_ahead(words: list[str], at: int) -> Evidence | None:
+    """Return what "due", "deadline" and "upcoming" tell."""
+    word = words[at]
+    if word == "due":
+        if words[at + 1 : at + 2] == ["to"]:
+            return None
+        return _EITHER if _helping(words, at) == "was" else _WILL
+    if word == "coming":
+        return _PAST if _helping(words, at) == "was" else _WILL
+    return Evidence("future", sure=False, kind="noun")
+
+
+def _past(words: list[str], at: int, cue: str) -> Evidence | None:
+    """Return what a past form or participle tells."""
+    word, helping = words[at], _helping(words, at)
+    if cue in _PLANNING_CUES and word in verbs.PLANNED_FOR:
+        found: Evidence | None = _PLAN
+    elif cue == "by" and word in verbs.PLANNED_BY:
+        found = Evidence("future", sure=False, kind="plan")
+    elif helping in ("be", "will") or (at and words[at - 1] == "to"):
+        found = None
+    elif helping == "is":
+        found = _PAST if word in _HAS_GONE else _IS
+    elif helping == "has":
+        found = _IS if word == "got" else _perfect(words, at)
+    elif word in verbs.PLACED_ON:
+        found = _EITHER
+    else:
+        found = _put(words, at) if word in verbs.SAME_IN_PAST else _PAST
+    return found
+
+
+def _perfect(words: list[str], at: int) -> Evidence:
+    """Return what "has finished" tells: the past, unless it will have finished."""
+    if "will" in words[max(0, at - _BASE_REACH) : at]:
+        return _WILL
+    return _EITHER if words[at] in verbs.PLACED_ON else _PAST
+
+
+def _put(words: list[str], at: int) -> Evidence | None:
+    """Return what a verb with one form for present and past tells."""
+    subject = words[at - 1] if at else ""
+    if subject in _COUNTING or not subject:
+        return None
+    return Evidence("past", sure=subject not in ("i", "we", "they", "you"))
+
+
+def _progressive(words: list[str], at: int) -> Evidence | None:
+    """Return what a word on "-ing" tells: "we are flying" lies ahead, "we were flying" behind."""
+    helping = _helping(words, at)
+    if helping == "is":
+        return _WILL
+    if helping == "was":
+        return _PAST
+    if not helping and at == 0:
+        return Evidence("future", sure=False)
+    return None
+
+
+def _scheduled(words: list[str], at: int) -> Evidence | None:
+    """Return what a verb of timetables tells."""
+    before = words[at - 1] if at else ""
+    if before == "to" or before in _COUNTING:
+        return None
+    return Evidence("present", kind="verb" if words[at].endswith("s") else "base")
+
+
+def _subject(words: list[str], at: int) -> Evidence | None:
+    """Return the present tense of a pronoun and the verb behind it ("I work")."""
+    word = words[at]
+    if word in ("you", "it") and at and words[at - 1] not in verbs.BOUNDARIES:
+        return None
+    place = at + 1
+    while place < min(len(words), at + 3) and (words[place] in verbs.ADVERBS or words[place].endswith("ly")):
+        place += 1
+    verb = words[place] if place < len(words) else ""
+    if not verb or verb in verbs.NO_VERBS or verb in verbs.BOUNDARIES or verb in verbs.SUBJECTS:
+        return None
+    if _is_past(verb) or verb in verbs.FUTURE or verb in verbs.DO or _form(words, place):
+        return None
+    if word == "it" and verb not in verbs.SCHEDULED:
+        return _EITHER
+    return Evidence("present", sure=verb in verbs.SCHEDULED, kind="base")

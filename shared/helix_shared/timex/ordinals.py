@@ -1,0 +1,97 @@
+"""Rules for places in a month: "the 14th", "the 3rd of next month", "the second weekend of November"."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.timex.cues import DAY_CUES
+from helix_shared.timex.reading import Passage, Reading, Rule, word_before, words_before
+from helix_shared.timex.tense import implied
+from helix_shared.timex.windows import Window, begin, monthly, move, one_day, part_of_month, yearly
+from helix_shared.timex.words import IN_YEAR, MONTH, WEEKDAY, S, month_number
+
+if TYPE_CHECKING:
+    from helix_shared.timex.expression import Grain
+
+_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
+_STEP: Final = {"last": -1, "this": 0, "the": 0, "next": 1}
+_CUES: Final = DAY_CUES | {"to", "and", "around"}
+_GRAINS: Final[dict[str, Grain]] = {"week": "week", "weekend": "range"}
+
+
+def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
+    """Read "the 14th", "the 14th of next month"."""
+    number = int(match["day"])
+    words = words_before(passage, match.start())
+    if words[-1:] != ["the"] and words[-1:] != ["on"]:
+        return None
+    if match["month"]:
+        return _in_month(passage, match)
+    if word_before(passage, match.start()) not in _CUES and not match["suits"]:
+        return None
+    span = match.start(), match.end("ordinal")
+    which, certainty = implied(passage, span)
+    day = monthly(passage.frame, number, which)
+    return Reading(one_day(passage.frame, day), span, "day", cycle="month", certainty=certainty)
+
+
+def _in_month(passage: Passage, match: re.Match[str]) -> Reading:
+    """Read the day of the last, this or next month."""
+    first = move(begin(passage.frame.today, "month"), "month", _STEP[match["month"]])
+    day = first.replace(day=int(match["day"]))
+    return Reading(one_day(passage.frame, day), match.span(), "day")
+
+
+def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
+    """Read "the second weekend of November", "the last Friday of the month"."""
+    frame, name, span = passage.frame, match["part"], match.span()
+    number = _ORDINALS.get(match["nth"]) or int(match["nth"][0])
+    grain = _GRAINS.get(name, "day")
+    if match["which"]:
+        first = move(begin(frame.today, "month"), "month", _STEP[match["which"]])
+        return Reading(part_of_month(frame, first, name, number), span, grain)
+    month = month_number(match["month"])
+
+    def make(year: int) -> Window:
+        return part_of_month(frame, date(year, month, 1), name, number)
+
+    if match["year"] or match["when"]:
+        year = int(match["year"]) if match["year"] else frame.today.year + _STEP[match["when"]]
+        return Reading(make(year), span, grain, fixed=bool(match["year"]))
+    which, certainty = implied(passage, span)
+    return Reading(yearly(frame, make, which), span, grain, cycle="year", certainty=certainty)
+
+
+_SUITS = rf"(?P<suits>{S}(?:works|suits|sounds|fits)\b)"
+# behind a day of the month stands no noun: "the 14th floor", "the 2nd of them", "the 1st and 2nd row"
+_NO_NOUN = (
+    rf"(?=\s{{0,3}}(?:[.,;:!?)\u2013-]|\Z)|{S}(?:at|in|with|for|to|until|but|because|so|we|i|you|he|she|they|it"
+    r"|is|was|will|if|when|as|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night"
+    r"|i'm|i'll|we're|we'll|and\s(?:[a-z]|the)|or\s(?:[a-z]|the))\b)"
+)
+_DAY = Rule(
+    re.compile(
+        r"(?P<ordinal>(?P<day>[0-9]{1,2})(?:st|nd|rd|th))\b(?!-)"
+        rf"(?:{S}of{S}(?P<month>the|this|next|last){S}month\b|{_SUITS}|{_NO_NOUN})"
+    ),
+    _read_day,
+)
+_MONTH_DAY = Rule(
+    re.compile(
+        rf"(?P<month>last|this|next){S}month,?{S}on{S}(?:the{S})?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)\b"
+    ),
+    _in_month,
+)
+_PART = Rule(
+    re.compile(
+        rf"(?P<nth>{'|'.join(_ORDINALS)}|[1-5](?:st|nd|rd|th)){S}(?P<part>weekend|week|day|{WEEKDAY}){S}(?:of|in){S}"
+        rf"(?:(?P<which>this|next|last|the){S}month\b|(?P<month>{MONTH})(?:{IN_YEAR}|(?![-(=])))"
+    ),
+    _read_part,
+)
+
+DAY_OF_MONTH_RULES = (_DAY,)
+NTH_RULES = (_PART,)
+MONTH_DAY_RULES = (_MONTH_DAY,)

@@ -1,0 +1,220 @@
+"""Which occurrence a date without a year means: told by the tense of its clause, and by prepositions.
+
+Reads at most 120 characters to each side, as tokens, from the date outwards; the nearest verb of the
+date's own clause decides, then the rest of the sentence, then nouns that announce ("dentist"). Where none of
+them tells, the date is left open.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from helix_shared.timex import verbs
+from helix_shared.timex.clause import Evidence, read_after, read_before
+from helix_shared.timex.cues import OPENS_A_STRETCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from helix_shared.timex.expression import Certainty
+    from helix_shared.timex.reading import Passage
+
+_REACH: Final = 120
+_SENTENCE_END = re.compile(
+    r"(?:(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bst)(?<!\bmrs)(?<!\bprof)\.|[!?])(?=[\s\"')]|\Z)|[;\n]"
+)
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?|[,:()\u2014]")
+_TO = re.compile(r"\s{1,3}(?:to|until|till|through)\b|\s?[-\u2013]")
+_ONWARDS = re.compile(r"\s{1,3}(?:onwards?\b|on(?=\s{0,3}(?:[,.;?!]|\Z)))")
+_LEADING = frozenset([
+    "on", "in", "by", "the", "from", "until", "till", "early", "late", "mid", "end", "of", "beginning",
+    "start", "middle", "around", "about", "for", "at", "only", "just", "since", "starting", "through", "to",
+    "back", "not", "maybe", "between", "during", "over", "before", "after",
+])  # fmt: skip
+_PREPOSITIONS = frozenset([
+    "on", "in", "by", "from", "until", "till", "for", "since", "through", "to", "starting", "beginning",
+    "before", "after", "between", "around", "during",
+])  # fmt: skip
+_UNTIL = frozenset(["until", "till", "by", "through"])
+_OPENERS = frozenset(["from", "starting", "beginning"])
+_NOUNS: Final = 8
+_NO_STRETCH = ("auxiliary", "helper", "noun", "ambiguous")
+_ABOUT = (["how", "about"], ["what", "about"])
+_UNKNOWN = Evidence("unknown", sure=False, kind="ambiguous")
+
+Occurrence = Literal["past", "future", "near"]
+
+
+class Implied(NamedTuple):
+    """The occurrence a date means, and how well that is known."""
+
+    which: Occurrence
+    certainty: Certainty
+
+
+class _Surroundings(NamedTuple):
+    """The sentence around a date as tokens: in front of it, behind it, and the preposition before it."""
+
+    before: list[str]
+    after: list[str]
+    cue: str
+    initial: bool
+    """The date opens its clause."""
+    opens: bool
+    """It opens a stretch of days ("from 21 December")."""
+
+
+def implied(passage: Passage, span: tuple[int, int]) -> Implied:
+    """Return which occurrence a date without a year, or a weekday, means.
+
+    "near" is the closer one: the beginning of a stretch that is told in the present tense ("we are closed
+    from 21 December"). An open date carries "past", for callers that need some window.
+    """
+    around = _surroundings(passage, span)
+    if around.cue == "since":
+        return Implied("past", "stated")
+    if verbs.HABITS.intersection(_clause(around)):
+        return Implied("past", "open")
+    found = _evidence(around)
+    if around.cue == "from" and not around.opens and found.kind in _NO_STRETCH:
+        # "the photo is from Friday": where it comes from
+        return Implied("past", "stated" if found.sure else "guessed")
+    return _concluded(found, around)
+
+
+def tells_past(passage: Passage, position: int) -> bool:
+    """Tell whether the words in front of a position are a clause in the past tense without a plan."""
+    found = _evidence(_surroundings(passage, (position, position)))
+    return found.tense == "past" and found.before and found.sure
+
+
+def tells_after(passage: Passage, span: tuple[int, int]) -> bool:
+    """Tell whether a verb stands behind a span, in the same sentence."""
+    behind = _surroundings(passage, span).after
+    return read_after(behind, 0, len(behind)) is not None
+
+
+def _concluded(found: Evidence, around: _Surroundings) -> Implied:
+    """Return what the evidence and the preposition make of a date."""
+    certainty: Certainty = "stated" if found.sure else "guessed"
+    match found.tense:
+        case "future":
+            return Implied("future", certainty)
+        case "present":
+            return Implied("near" if around.opens else "future", certainty)
+        case "past" if around.cue == "for" and found.before:
+            return Implied("past", "open")
+        case "past":
+            return Implied("past", certainty)
+        case _ if around.cue in _UNTIL:
+            return Implied("future", "guessed")
+        case _:
+            return Implied("past", "open")
+
+
+def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
+    """Return the sentence around a span."""
+    start, end = span
+    folded = passage.folded
+    before_text = _SENTENCE_END.split(folded[max(0, start - _REACH) : start])[-1]
+    ended = end > start and folded[end - 1] == "." and _begins_sentence(passage.text[end : end + 4])
+    after_text = "" if ended else _SENTENCE_END.split(folded[end : end + _REACH], maxsplit=1)[0]
+    before, after = _TOKEN.findall(before_text), _TOKEN.findall(after_text)
+    lead = len(before)
+    while lead and before[lead - 1] in _LEADING:
+        lead -= 1
+    prepositions = [word for word in before[lead:] if word in _PREPOSITIONS]
+    cue = prepositions[-1] if prepositions else ""
+    if "until" in prepositions or "till" in prepositions:
+        cue = "until"
+    initial = lead == 0 or before[lead - 1] in verbs.BOUNDARIES
+    opens = cue in _OPENERS and (
+        cue != "from"
+        or initial
+        or before[lead - 1] in OPENS_A_STRETCH
+        or bool(_TO.match(folded, end) or _ONWARDS.match(folded, end))
+    )
+    return _Surroundings(before, after, cue, initial, opens)
+
+
+def _begins_sentence(text: str) -> bool:
+    """Tell whether what follows a full stop is nothing, or a word written with a capital."""
+    return not text.strip() or text.lstrip()[:1].isupper()
+
+
+def _clause(around: _Surroundings) -> list[str]:
+    """Return the tokens of the date's own clause."""
+    return [*_until_boundary(reversed(_body(around))), *_until_boundary(_behind(around))]
+
+
+def _body(around: _Surroundings) -> list[str]:
+    """Return the tokens in front of the date, the words that lead to it left out."""
+    last = len(around.before)
+    while last and around.before[last - 1] in _LEADING:
+        last -= 1
+    return around.before[:last]
+
+
+def _behind(around: _Surroundings) -> list[str]:
+    """Return the tokens behind the date, a comma at once left out."""
+    first = 0
+    while first < len(around.after) and around.after[first] in (",", ":", ")"):
+        first += 1
+    return around.after[first:]
+
+
+def _until_boundary(words: Iterable[str]) -> list[str]:
+    """Return the words up to the first token that parts clauses."""
+    found: list[str] = []
+    for word in words:
+        if word in verbs.BOUNDARIES:
+            break
+        found.append(word)
+    return found
+
+
+def _evidence(around: _Surroundings) -> Evidence:
+    """Return what tells the tense: the date's own clause, then the rest of its sentence, then its nouns."""
+    if around.before[-2:] in _ABOUT:
+        return Evidence("future", sure=False)
+    body, behind = _body(around), _behind(around)
+    low = len(body) - len(_until_boundary(reversed(body)))
+    high = len(_until_boundary(behind))
+    own, rest = (
+        (((behind, 0, len(behind), False),), ((body, 0, len(body), True),))
+        if around.initial
+        else (
+            ((body, low, len(body), True), (behind, 0, high, False)),
+            ((body, 0, low, True), (behind, high, len(behind), False)),
+        )
+    )
+    found = _first(own, around.cue)
+    if found:
+        return found
+    found = _first(rest, around.cue)
+    if found and found.tense == "past" and around.cue in _UNTIL:
+        # "the cinema failed its inspection, shut until March"
+        return Evidence("future", sure=False)
+    return found or _announced(body, behind)
+
+
+def _first(steps: Iterable[tuple[list[str], int, int, bool]], cue: str) -> Evidence | None:
+    """Return the first sure evidence of some stretches of words, else the first at all."""
+    best: Evidence | None = None
+    for words, first, last, is_before in steps:
+        found = read_before(words, first, last, cue) if is_before else read_after(words, first, last)
+        if found and (found.sure or found.tense == "unknown"):
+            return found
+        best = best or found
+    return best
+
+
+def _announced(body: list[str], behind: list[str]) -> Evidence:
+    """Return what the nouns of a sentence without a verb tell: "Dentist on 2 April" lies ahead."""
+    if body and body[0] in verbs.JUDGEMENTS:
+        return _UNKNOWN
+    near = (*body[-_NOUNS:], *behind[:_NOUNS])
+    if verbs.APPOINTMENTS.isdisjoint(near):
+        return _UNKNOWN
+    return Evidence("future", sure=False, kind="noun")

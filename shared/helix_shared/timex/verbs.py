@@ -1,0 +1,146 @@
+"""Word lists that tell the tense of an English clause; `tense` looks them up.
+
+All words are folded to lower case. A form that may be present as well as past ("put", "quit") stands in
+`SAME_IN_PAST` only.
+"""
+
+from __future__ import annotations
+
+FUTURE = frozenset([
+    "will", "won't", "shall", "gonna", "wanna", "gotta", "must", "mustn't", "should", "shouldn't", "ought",
+    "need", "needs", "can", "can't", "cannot", "could", "would", "might", "let's", "please", "upcoming",
+    "tomorrow", "soon",
+])  # fmt: skip
+"""Modal verbs and words that look ahead."""
+
+PRESENT_BE = frozenset(["am", "is", "are", "isn't", "aren't", "ain't"])
+PAST_BE = frozenset(["was", "were", "wasn't", "weren't"])
+HAVE = frozenset(["have", "has", "haven't", "hasn't"])
+DO = frozenset(["do", "does", "don't", "doesn't"])
+IS_BEHIND = frozenset([
+    "i", "you", "he", "she", "it", "we", "they", "there", "here", "that", "this", "what", "who", "where",
+    "when", "how", "everyone", "everybody", "nobody",
+])  # fmt: skip
+"""Words whose "'s" is a verb; behind a noun it is mostly a genitive."""
+
+SUBJECTS = frozenset(["i", "we", "they", "he", "she", "you", "it"])
+
+PAST = frozenset([
+    *PAST_BE, "had", "hadn't", "did", "didn't", "couldn't", "went", "came", "got", "said", "saw", "took",
+    "made", "began", "ran", "left", "met", "ate", "awoke", "became", "been", "blew", "bought", "broke",
+    "broken", "brought", "built", "burnt", "caught", "chose", "chosen", "dealt", "done", "drank", "drawn",
+    "dreamt", "drew", "driven", "drove", "fed", "fell", "fallen", "felt", "fled", "flew", "flown", "forgave",
+    "forgot", "forgotten", "fought", "found", "froze", "frozen", "gave", "given", "gone", "gotten", "grew",
+    "grown", "heard", "held", "hid", "hidden", "kept", "knew", "known", "laid", "lain", "learnt", "led",
+    "lent", "lit", "lost", "meant", "misunderstood", "overslept", "paid", "rang", "ridden", "risen", "rode",
+    "rose", "sang", "sank", "sat", "seen", "sent", "shaken", "shone", "shook", "shot", "shown", "slept",
+    "slid", "sold", "sought", "spent", "spilt", "spoke", "spoken", "spoilt", "stole", "stolen", "stood",
+    "stuck", "struck", "swam", "swept", "swore", "sworn", "swum", "taken", "taught", "thought", "threw",
+    "thrown", "told", "took", "tore", "torn", "understood", "undertook", "went", "withdrew", "woke", "woken",
+    "won", "wore", "worn", "wound", "written", "wrote",
+])  # fmt: skip
+"""Past forms and participles that do not end in "-ed"."""
+
+NOT_PAST = frozenset([
+    "need", "feed", "speed", "seed", "red", "bed", "indeed", "hundred", "exceed", "proceed", "succeed",
+    "embed", "bleed", "breed", "shed", "sacred", "naked", "wicked", "weed", "deed", "agreed-upon", "ted",
+    "fred", "alfred", "wed", "med", "led-lamp", "unlimited", "mixed", "detailed", "united", "reed", "ahmed",
+])  # fmt: skip
+"""Words on "-ed" that are no past form."""
+
+SAME_IN_PAST = frozenset([
+    "put", "cut", "hit", "read", "set", "cost", "hurt", "shut", "quit", "split", "spread", "bet", "beat",
+    "cast", "upset", "reset", "broadcast", "let",
+])  # fmt: skip
+
+PLANNED_TO = frozenset([
+    "decided", "agreed", "promised", "arranged", "planned", "scheduled", "booked", "set", "expected", "asked",
+    "told", "invited", "reminded", "wants", "want", "hope", "hopes", "plan", "plans", "intend", "intends",
+    "expect", "expects", "have", "has", "about", "ready", "offered", "volunteered", "signed", "due", "going",
+    "aim", "aims",
+])  # fmt: skip
+"""With "to" and a verb behind them, what follows lies ahead of the saying."""
+
+PLANNED_FOR = frozenset([
+    "booked", "scheduled", "set", "planned", "reserved", "arranged", "fixed", "registered", "signed",
+    "enrolled", "rescheduled", "postponed", "moved", "delayed", "pushed", "confirmed", "invited", "put",
+    "got", "shifted", "changed", "extended", "deferred", "bumped", "brought", "prolonged", "bought",
+    "lined", "pencilled", "penciled", "slated", "earmarked", "gave", "given", "shut", "granted",
+])  # fmt: skip
+"""With "for", "to" or "until" in front of a date, that date is the one planned."""
+
+PLACED_ON = frozenset(["booked", "scheduled", "planned", "reserved", "arranged", "ordered", "rescheduled"])
+""""I booked it on Friday" dates the booking or what is booked."""
+
+PLANNED_BY = frozenset(["promised", "asked", "wanted", "expected", "agreed", "requested", "told", "ordered"])
+"""With "by" in front of a date, that date is still to come at the time of the promise."""
+
+SCHEDULED = frozenset([
+    "starts", "begins", "opens", "closes", "leaves", "departs", "arrives", "lands", "ends", "finishes",
+    "expires", "runs", "takes", "goes", "comes", "flies", "travels", "returns", "moves", "meets", "visits",
+    "plays", "performs", "launches", "ships", "releases", "retires", "graduates", "marries", "works", "hosts",
+    "gives", "speaks", "presents", "joins", "lasts", "falls", "applies", "resumes", "stops", "drops", "airs",
+    "kicks", "wraps", "turns", "renews", "sails", "stays", "sits", "suits", "fits", "fly", "arrive", "depart",
+    "begin", "expire", "attend", "go", "meet", "sail", "become", "becomes", "migrate", "migrates",
+])  # fmt: skip
+"""Present forms that are told of a timetable, and are rarely nouns."""
+
+ORDERS = frozenset([
+    "add", "arrange", "ask", "attend", "backup", "be", "book", "bring", "buy", "call", "cancel", "check",
+    "clean", "collect", "come", "complete", "confirm", "contact", "deliver", "deploy", "drop", "email",
+    "fetch", "file", "finish", "fix", "follow", "get", "go", "hand", "install", "invite", "join", "launch",
+    "leave", "mail", "make", "meet", "message", "move", "order", "pack", "pay", "phone", "pick", "plan",
+    "prepare", "publish", "put", "register", "release", "remember", "remind", "renew", "rent", "reply",
+    "reschedule", "return", "review", "schedule", "see", "send", "set", "ship", "sign", "start", "stop",
+    "submit", "switch", "take", "test", "text", "tidy", "update", "upgrade", "visit", "wait", "wash",
+    "water", "write",
+])  # fmt: skip
+"""Verbs that begin an order; a verb of looking up ("show", "list") tells no tense."""
+
+KNOWING = frozenset(["know", "remember", "recall", "recollect", "think", "forget"])
+"""Behind these the tense of the clause tells nothing of the date ("do you remember the dinner on Friday")."""
+
+HABITS = frozenset([
+    "usually", "normally", "always", "often", "generally", "typically", "sometimes",
+    "rarely", "mostly", "seldom", "regularly", "tend", "tends", "weekly", "daily", "monthly", "yearly",
+])  # fmt: skip
+
+APPOINTMENTS = frozenset([
+    "appointment", "meeting", "dentist", "doctor", "flight", "interview", "exam", "deadline", "party",
+    "wedding", "concert", "call", "dinner", "lunch", "breakfast", "brunch", "review", "audit", "launch",
+    "release", "demo", "standup", "trip", "vacation", "ticket", "tickets", "reservation", "booking",
+    "checkup", "conference", "workshop", "webinar", "rehearsal", "ceremony", "reminder", "todo", "kickoff",
+    "retro", "viewing", "surgery", "haircut", "delivery", "graduation", "due", "presentation", "playdate",
+    "vet", "physio", "training",
+])  # fmt: skip
+"""Nouns that without any verb announce something ("Dentist on 2 April")."""
+
+JUDGEMENTS = frozenset([
+    "great", "lovely", "nice", "amazing", "awesome", "wonderful", "fantastic", "fun", "terrible", "awful",
+    "beautiful", "thanks", "thank", "sorry", "good", "bad", "best", "congrats", "congratulations", "loved",
+])  # fmt: skip
+"""As first word of a sentence without a verb these judge what may as well be over."""
+
+LOOKS_AHEAD = frozenset(["deadline", "reminder", "due", "coming", "remind"])
+
+NO_ING = frozenset([
+    "bring", "thing", "something", "anything", "everything", "nothing", "king", "ring", "sing", "spring",
+    "string", "wing", "swing", "during", "morning", "evening", "ceiling", "sibling", "sterling", "cling",
+    "fling", "sling", "sting", "interesting", "amazing", "according", "including", "regarding",
+])  # fmt: skip
+
+BOUNDARIES = frozenset([
+    ",", ":", "(", ")", "\u2014", "and", "but", "or", "because", "so", "while", "although", "though", "that",
+    "which", "who", "when", "if", "then", "where", "whether", "what", "after", "before", "as",
+])  # fmt: skip
+"""Tokens a clause begins behind."""
+
+NO_VERBS = frozenset([
+    "to", "on", "in", "at", "for", "with", "from", "by", "of", "about", "the", "a", "an", "my", "our", "your",
+    "his", "her", "their", "this", "that", "some", "any", "no", "all", "up", "out", "until", "till", "into",
+])  # fmt: skip
+"""What behind a pronoun shows that it is no subject ("give it to Anna")."""
+
+ADVERBS = frozenset(
+    ["just", "also", "then", "never", "still", "already", "once", "only", "all", "both", "not", "now"]
+)
