@@ -2,6 +2,8 @@
 
 Ingest is measured twice: by itself, over a full stream, where only its own work and NATS can hold it up; and
 as the whole stack, until every event can be recalled with its expansions and links, on the same cores.
+Rates are wall clock, so they mean something on a quiet machine alone; `cpu_ms_per_event` says which process
+spends how much processor time on an event, and holds on a busy one too.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
 from helix_lab.bench.feeding import new_turns
 from helix_lab.bench.load import Facts
+from helix_lab.bench.processor_time import milliseconds_per_event, stack_seconds
 from helix_lab.settle import settle
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
@@ -55,38 +58,53 @@ def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EV
     alone, ingested = [], []
     for number in range(ROUNDS):
         turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events // 2))
-        alone.append(_embedded_per_second(turns, models))
+        alone.append(embedded(turns, models))
         ingested.append(_ingested_per_second(turns, models))
-    turns = list(itertools.islice(new_turns(facts, "bulk"), events))
-    started = time.monotonic()
-    asyncio.run(_publish_all(stack.nats_url, turns))
-    published = time.monotonic() - started
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
-    through = events / (time.monotonic() - started)
-    embedder, ingest = sum(alone) / ROUNDS, sum(ingested) / ROUNDS
+    whole = whole_stack(stack, list(itertools.islice(new_turns(facts, "bulk"), events)))
+    embedder, ingest = sum(rate for rate, _ in alone) / ROUNDS, sum(ingested) / ROUNDS
+    embedder_ms = sum(spent for _, spent in alone) / ROUNDS
     return {
         "ingest": {
             "events": events,
             "memories_per_second": round(ingest, 1),
             "embedder_per_second": round(embedder, 1),
             "of_embedder": round(ingest / embedder, 3),
-            "whole_stack_per_second": round(through, 1),
-            "whole_stack_of_embedder": round(through / embedder, 3),
-            "published_per_second": round(events / published, 1),
+            "whole_stack_of_embedder": round(whole["whole_stack_per_second"] / embedder, 3),
+            "embedder_cpu_ms_per_event": round(embedder_ms, 2),
+            "embedder_cpu_of_whole_stack": round(embedder_ms / whole["cpu_ms_per_event"]["total"], 3),
+            **whole,
         }
     }
 
 
-def _embedded_per_second(turns: Sequence[MessageEvent], models: Path) -> float:
-    """Turns a second whose texts, as ingest embeds them, the embedder alone makes vectors of."""
+def whole_stack(stack: Stack, turns: Sequence[MessageEvent]) -> dict[str, Any]:
+    """Publish `turns` at once and wait until all is recallable; rates, and processor time by service."""
+    before, started = stack_seconds(stack), time.monotonic()
+    asyncio.run(_publish_all(stack.nats_url, turns))
+    published = time.monotonic() - started
+    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    taken = time.monotonic() - started
+    return {
+        "whole_stack_per_second": round(len(turns) / taken, 1),
+        "published_per_second": round(len(turns) / published, 1),
+        "cpu_ms_per_event": milliseconds_per_event(before, stack_seconds(stack), events=len(turns)),
+    }
+
+
+def embedded(turns: Sequence[MessageEvent], models: Path) -> tuple[float, float]:
+    """Turns a second, and milliseconds of processor time a turn, of the embedder alone.
+
+    It makes vectors of the texts that ingest embeds for the turns.
+    """
     with Encoder.load(default_model(models), lanes=LANES) as encoder:
         most_tokens = IngestSettings.load().most_tokens(encoder.card)
         texts = [_embedded_texts(turns, at, encoder, most_tokens) for at in range(len(turns))]
         encoder.embed_many([text for some in texts[:_FIRST] for text in some])
         rest = [text for some in texts[_FIRST:] for text in some]
-        started = time.monotonic()
+        started, spent = time.monotonic(), time.process_time()
         encoder.embed_many(rest)
-        return (len(turns) - _FIRST) / (time.monotonic() - started)
+        count = len(turns) - _FIRST
+        return count / (time.monotonic() - started), (time.process_time() - spent) * 1_000 / count
 
 
 def _embedded_texts(turns: Sequence[MessageEvent], at: int, encoder: Encoder, most_tokens: int) -> list[str]:

@@ -83,11 +83,7 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if found := report.get("freshness_s"):
         yield f"published to recallable: p50 {found['p50']} s, p95 {found['p95']} s"
     if found := report.get("ingest"):
-        yield (
-            f"ingest: {found['memories_per_second']} memories/s, {found['of_embedder']:.0%} of the embedder "
-            f"alone on the same texts ({found['embedder_per_second']}/s); the whole stack "
-            f"{found['whole_stack_per_second']}/s, {found['whole_stack_of_embedder']:.0%}"
-        )
+        yield from _ingest_lines(found)
     if found := report.get("memory_bytes"):
         parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))
         yield f"query service: {', '.join(parts)}"
@@ -105,3 +101,17 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         )
     for name, reason in report.get("failed", {}).items():
         yield f"{name} failed: {reason}"
+
+
+def _ingest_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"ingest: {found['memories_per_second']} memories/s, {found['of_embedder']:.0%} of the embedder "
+        f"alone on the same texts ({found['embedder_per_second']}/s); the whole stack "
+        f"{found['whole_stack_per_second']}/s, {found['whole_stack_of_embedder']:.0%}"
+    )
+    if spent := found.get("cpu_ms_per_event"):
+        parts = ", ".join(f"{name} {value}" for name, value in spent.items() if name != "total")
+        yield (
+            f"processor time of an event: {spent['total']} ms ({parts}); the embedder alone "
+            f"{found['embedder_cpu_ms_per_event']} ms, {found['embedder_cpu_of_whole_stack']:.0%} of it"
+        )
