@@ -42,6 +42,15 @@ async def test_what_is_handled_together_is_stored_by_one_batch(nats_client: Clie
     assert all([await batched(nats_client, n) for n in range(1, 21)])
 
 
+async def test_a_full_worker_sends_half_of_what_it_has_in_work_at_a_time(nats_client: Client) -> None:
+    """Handlers that end one after the other leave in two batches: each batch costs the server a fixed sum."""
+    outbox = an_outbox(nats_client)
+    await asyncio.gather(*(handle(outbox, n, 0.012 * n) for n in range(64)))
+    stored = [await nats_client.jetstream().get_msg(subjects.EVENTS_STREAM, n) for n in range(1, 65)]
+    batches = {(message.headers or {}).get("Nats-Batch-Id") for message in stored}
+    assert len(batches) <= 3
+
+
 async def test_a_message_handled_alone_does_not_wait(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

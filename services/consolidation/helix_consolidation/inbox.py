@@ -11,8 +11,9 @@ import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from helix.subjects import ROOT
 from helix_shared.broker.connection import UNANSWERED
-from helix_shared.telemetry import logger
+from helix_shared.broker.pull import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
-RETRY_SECONDS: Final = 0.5
 FULL_SECONDS: Final = 0.05
-
-_log = logger(__name__)
+_MEMORIES: Final = f"{ROOT}.derived.memories."
 
 
 class Inbox:
@@ -55,6 +54,11 @@ class Inbox:
         return len(self._waiting)
 
     @property
+    def events_waiting(self) -> int:
+        """Of the messages waiting, those that answer an event with its memories."""
+        return sum(message.subject.startswith(_MEMORIES) for message in self._waiting)
+
+    @property
     def is_full(self) -> bool:
         """Whether nothing is fetched before something is answered."""
         return len(self._held) >= self._held_messages
@@ -69,15 +73,8 @@ class Inbox:
                 await asyncio.sleep(FULL_SECONDS)
                 continue
             room = min(self._batch_messages, self._held_messages - len(self._held))
-            try:
-                messages = await self._subscription.fetch(room, timeout=self._collect_seconds)
-            except TimeoutError:
-                continue
-            except UNANSWERED as error:
-                _log.warning("fetch failed", reason=str(error) or type(error).__name__)
-                await asyncio.sleep(RETRY_SECONDS)
-                continue
-            self._keep(messages)
+            if messages := await fetch(self._subscription, room, self._collect_seconds):
+                self._keep(messages)
 
     def take(self, most: int) -> list[Msg]:
         """At most `most` waiting messages, in order of delivery; they stay held."""

@@ -23,14 +23,22 @@ class ConsolidationSettings(BrokerSettings):
     publish_interval_seconds: float = Field(
         1.0, ge=0, le=600, description="least time between two generations"
     )
-    batch_messages: int = Field(256, ge=1, le=4_096, description="messages applied at once")
+    backlog_interval_seconds: float = Field(
+        10.0,
+        ge=0,
+        le=600,
+        description="most time between two generations while many events wait; it grows with their number",
+    )
+    batch_messages: int = Field(512, ge=1, le=4_096, description="messages applied at once")
     apply_interval_seconds: float = Field(
         0.25,
         ge=0,
         le=5,
         description="least time between two batches, unless one is full: small ones are dear",
     )
-    collect_seconds: float = Field(0.1, gt=0.01, le=5, description="longest wait for a batch to fill")
+    collect_seconds: float = Field(
+        0.02, gt=0.01, le=5, description="after a first message, longest wait for others to come with it"
+    )
     held_messages: int = Field(
         8_192, ge=1, le=32_768, description="messages of one stream held until their generation is out"
     )

@@ -18,13 +18,14 @@ from nats.errors import Error as NatsError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.answers import SERVICE, answer, postpone
-from helix_consolidation.inbox import RETRY_SECONDS
+from helix_consolidation.pace import pace_of
 from helix_consolidation.prune import prune_derived
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
 from helix_consolidation.stream_state import event_stream, skip_gap
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.errors import TemporaryError
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
@@ -90,9 +91,13 @@ class Writer:
         self._arrived = arrived
         self._unpublished = Outcome()
         self._is_dirty = False
+        self._is_urgent = False
+        self._events_to_come = 0
         self._answering: asyncio.Task[None] | None = None
         self._applying = Due(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
-        self._publishing = Due(settings.publish_interval_seconds, now - settings.publish_interval_seconds)
+        # the first generation is due at once, also in a backlog
+        longest = max(settings.publish_interval_seconds, settings.backlog_interval_seconds)
+        self._publishing = Due(settings.publish_interval_seconds, now - longest)
         self._sweeping = Due(settings.sweep_seconds, now - settings.sweep_seconds)
         self._gaps = Due(settings.gap_seconds, now)
         self._pruning = Due(PRUNE_SECONDS, now)
@@ -127,6 +132,7 @@ class Writer:
             self._arrived.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._arrived.wait(), TICK_SECONDS)
+        self._keep_pace()
         if not self._is_application_due():
             await asyncio.sleep(TICK_SECONDS)
             return []
@@ -150,6 +156,8 @@ class Writer:
                 await asyncio.sleep(RETRY_SECONDS)
                 return
             outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=log_end)
+        self._events_to_come = log_end - self._shard.known.applied.floor
+        self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
             message.data = b""
@@ -159,6 +167,16 @@ class Writer:
         self._applying.last = time.monotonic()
         self._release([message for message, _ in outcome.postponed])
         await postpone(outcome.postponed)
+
+    def _keep_pace(self) -> None:
+        """Go slower in a backlog, but not when something is to be hidden or erased."""
+        urgent = self._is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
+        to_come = 0 if urgent else self._events_to_come
+        if to_come:
+            to_come = max(0, to_come - sum(inbox.events_waiting for inbox in self._inboxes))
+        pace = pace_of(self._settings, events_to_come=to_come)
+        self._applying.every_seconds = pace.apply_seconds
+        self._publishing.every_seconds = pace.publish_seconds
 
     async def _housekeep(self) -> None:
         now = time.monotonic()
@@ -212,7 +230,7 @@ class Writer:
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)
             return
-        self._is_dirty = False
+        self._is_dirty = self._is_urgent = False
         self._publishing.last = time.monotonic()
         GENERATION.labels(SERVICE).set(manifest.generation)
         _log.info(

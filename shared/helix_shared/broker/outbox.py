@@ -20,7 +20,9 @@ from helix_shared.broker.publisher import Publisher, Receipt
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-LINGER_SECONDS: Final = 0.2
+LINGER_SECONDS: Final = 1.0
+ENOUGH_TOGETHER: Final = 32
+"""Sent without waiting longer. Half of what a worker has in work, so that its lanes never run dry."""
 MOST_TOGETHER: Final = 64
 
 Entry = tuple[Outgoing, "asyncio.Future[Receipt]"]
@@ -74,7 +76,7 @@ class Outbox:
         """Wait until everything expected waits here, there is enough of it, or it has waited long enough."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
-                while len(self._waiting) < min(MOST_TOGETHER, self._expected):
+                while len(self._waiting) < min(ENOUGH_TOGETHER, self._expected):
                     self._changed.clear()
                     await self._changed.wait()
 

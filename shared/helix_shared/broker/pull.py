@@ -61,7 +61,7 @@ async def pull(
             if room < max(1, most_in_work // REFILL):
                 await _settle_some(in_work)
                 continue
-            for message in await _fetch(subscription, room, collect_seconds):
+            for message in await fetch(subscription, room, collect_seconds):
                 in_work[asyncio.create_task(_answered(answer, message))] = message
             _settle(in_work, {task for task in in_work if task.done()})
         while in_work:
@@ -101,9 +101,13 @@ async def _keep_alive(in_work: Mapping[asyncio.Task[None], Msg], every_seconds: 
                     await message.in_progress()
 
 
-async def _fetch(
+async def fetch(
     subscription: JetStreamContext.PullSubscription, room: int, collect_seconds: float
 ) -> list[Msg]:
+    """At most `room` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
+
+    None when there is none, or when the server is away; the latter is waited out.
+    """
     try:
         messages = await subscription.fetch(1, timeout=LINGER_SECONDS)
     except TimeoutError:

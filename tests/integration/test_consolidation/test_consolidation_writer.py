@@ -103,6 +103,23 @@ async def test_a_derived_message_published_twice_changes_nothing(stack: Stack) -
     assert stack.rows() == before
 
 
+async def test_a_backlog_is_published_rarely_and_an_erasure_in_it_at_once(stack: Stack) -> None:
+    """Generations cost a fixed sum each; 800 events are still to come, so nobody waits for one."""
+    await stack.log_events(1_000)
+    stack.start(publish_interval_seconds="0", apply_interval_seconds="0", backlog_interval_seconds="60")
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await stack.until(lambda m: m.applied_sequence == 1)
+    for number in range(1, 200):
+        await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
+    published = generation.current(stack.data)
+    assert published is not None
+    assert published <= 3
+    await stack.tell(EraseEvent(event_id="gone", tenant_id="acme", memory_ids=[memory_id("acme", "e0", 0)]))
+    manifest = await stack.until(lambda m: m.applied_sequence == 200)
+    assert manifest.generation <= published + 3
+    assert memory_id("acme", "e0", 0) not in {r["memory_id"] for r in stack.rows()}
+
+
 async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> None:
     """Correct, replace, forget, restore, feedback and erase, as a reader sees them."""
     await stack.log_events(6)

@@ -1,0 +1,31 @@
+"""How often the writer applies and publishes."""
+
+import pytest
+
+from helix_consolidation.pace import pace_of
+from helix_consolidation.settings import ConsolidationSettings
+
+SETTINGS = ConsolidationSettings(
+    apply_interval_seconds=0.25, publish_interval_seconds=1.0, backlog_interval_seconds=10.0
+)
+
+
+@pytest.mark.parametrize("few", [0, 1, 10])
+def test_few_events_are_applied_and_published_as_soon_as_set(few: int) -> None:
+    """What is on its way to a quiet writer does not wait for more."""
+    pace = pace_of(SETTINGS, events_to_come=few)
+    assert (pace.apply_seconds, pace.publish_seconds) == (0.25, 1.0)
+
+
+def test_intervals_grow_with_the_backlog_up_to_the_bound() -> None:
+    """Longer the more events are to come, never longer than set."""
+    paces = [pace_of(SETTINGS, events_to_come=count) for count in (10, 50, 100, 200, 1_000, 1_000_000)]
+    assert [pace.publish_seconds for pace in paces] == sorted(pace.publish_seconds for pace in paces)
+    assert paces[1].publish_seconds > 1.0
+    assert paces[-1].publish_seconds == paces[-1].apply_seconds == 10.0
+
+
+def test_an_operator_may_publish_a_backlog_as_often_as_anything_else() -> None:
+    """A bound of 0 turns stretching off."""
+    often = SETTINGS.model_copy(update={"backlog_interval_seconds": 0.0})
+    assert pace_of(often, events_to_come=10_000) == pace_of(often, events_to_come=0)
