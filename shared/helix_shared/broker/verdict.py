@@ -21,7 +21,6 @@ from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8
 LONGEST_DELAY_SECONDS: Final = 60.0
-ACK_SECONDS: Final = 5.0
 REASON_CHARACTERS: Final = 1_000
 
 _log = logger(__name__)
@@ -60,8 +59,12 @@ async def answer(
 
 
 async def acknowledge(message: Msg) -> None:
-    """Acknowledge and wait until the server knows; a lost acknowledgement means redelivery."""
-    await message.ack_sync(timeout=ACK_SECONDS)
+    """Acknowledge, without waiting for the server to confirm it.
+
+    A lost acknowledgement means redelivery, which changes nothing, as after a lost confirmation. The
+    confirmation costs client and server as much as the acknowledgement.
+    """
+    await message.ack()
 
 
 async def postpone(message: Msg, error: Exception, *, service: str) -> None:
