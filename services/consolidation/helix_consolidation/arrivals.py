@@ -100,7 +100,8 @@ def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
     """What the schema cannot say of a row."""
     ids, sequences = rows["memory_id"].to_pylist(), rows["revision_sequence"].to_pylist()
     numbers = [rows[name].to_numpy() for name in ("salience", "confidence", "priority")]
-    times = [rows[name].cast(pa.int64()).drop_null().to_numpy() for name in _TIMES]
+    # a view costs a tenth of a cast, and every message has seven of these columns
+    times = [rows[name].view(pa.int64()).drop_null().to_numpy() for name in _TIMES]
     rules = {
         "an id twice": len(set(ids)) == len(ids),
         "a content hash that is no hash": all(map(_HASH.match, rows["content_hash"].to_pylist())),

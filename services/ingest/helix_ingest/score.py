@@ -37,6 +37,8 @@ _CONFIRMED: Final = re.compile(
 _WORD: Final = re.compile(r"\w+")
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
+_SCORED_TEXTS: Final = 512
+"""Texts whose signature and time are kept: a turn is scored again when the next one completes its context."""
 
 
 def salience(text: str, memory_type: MemoryType) -> float:
@@ -94,11 +96,17 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> tuple[datetim
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
         return start, end
-    found = find_time_expressions(text[:4_000], occurred_at)
+    return _first_time_told(text[:4_000], occurred_at)
+
+
+@functools.lru_cache(_SCORED_TEXTS)
+def _first_time_told(text: str, occurred_at: datetime) -> tuple[datetime | None, datetime | None]:
+    found = find_time_expressions(text, occurred_at)
     told = next((time for time in found if time.certainty != "open"), None)
     return (told.start, told.end) if told else (None, None)
 
 
+@functools.lru_cache(_SCORED_TEXTS)
 def minhash(text: str) -> bytes:
     """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997)."""
     words = [word.lower() for word in _WORD.findall(text)]

@@ -6,10 +6,10 @@ The links themselves come from `extract` and `resolve`; delivery and dead letter
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, Final
 
-from helix_kg.extract import COLUMNS, extract
+from helix_kg.extract import COLUMNS, Link, extract
 from helix_kg.resolve import resolve
 from helix_shared import edges
 from helix_shared.broker import derive, streams
@@ -19,10 +19,16 @@ EDGE: Final = "links"
 VERSION: Final = "1"
 """Raised when the rules change, so that a re-run is not taken for a repeat."""
 
+_FIELDS: Final = tuple(field.name for field in fields(Link))
+
 
 def link_rows(row: derive.Row) -> list[dict[str, Any]]:
     """Rows of the links edge for one memory."""
-    return [{"memory_id": row["memory_id"], **asdict(link)} for link in resolve(extract(row))]
+    memory_id = row["memory_id"]
+    return [
+        {"memory_id": memory_id, **{name: getattr(link, name) for name in _FIELDS}}
+        for link in resolve(extract(row))
+    ]
 
 
 DERIVATION: Final = derive.Derivation(EDGE, VERSION, edges.links_schema(), COLUMNS, link_rows)

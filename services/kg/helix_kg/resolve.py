@@ -24,7 +24,7 @@ def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
     merged: dict[tuple[str, str], Link] = {}
     for link in links:
         full = full_names.get(link.name, link) if link.kind == "name" else link
-        resolved = replace(link, name=full.name, surface=full.surface)
+        resolved = link if full is link else replace(link, name=full.name, surface=full.surface)
         key = (resolved.edge, resolved.name)
         if key not in merged or merged[key].weight < resolved.weight:
             merged[key] = resolved
