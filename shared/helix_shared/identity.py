@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from typing import Final
+
+from helix_shared.unicode_form import normalised
 
 MEMORY_ID_PATTERN: Final = re.compile(r"^[0-9a-f]{32}\Z")
 SEPARATOR: Final = "\x1f"
@@ -27,7 +28,7 @@ def memory_id(tenant_id: str, event_id: str, piece: int) -> str:
 
 def content_hash(text: str) -> str:
     """Hash of a text up to white space, case and Unicode form; equal hash means the same statement."""
-    folded = _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()
+    folded = _SPACE.sub(" ", normalised("NFKC", text)).strip().casefold()
     return _digest(folded)
 
 

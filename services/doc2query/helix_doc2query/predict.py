@@ -22,7 +22,8 @@ SENTENCE_CHARACTERS: Final = 400
 SEARCH_WORDS: Final = 6
 """Words in one line of search words."""
 
-_BREAK = re.compile(r"(?<=[.!?])\s+|\s*\n\s*")
+_BREAK = re.compile(r"(?<=[.!?])\s+|(?<!\s)[^\S\n]*+\n\s*")
+"""White space behind the end of a sentence, or with a line break in it; tried where white space begins."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _SPACE = re.compile(r"\s+")
 
@@ -40,7 +41,7 @@ def predict(row: Mapping[str, Any]) -> list[str]:
 def _sentences(text: str) -> list[str]:
     """The first sentences, each cut at a length that keeps every pattern quick."""
     pieces = _BREAK.split(text.strip(), maxsplit=SENTENCES)[:SENTENCES]
-    return [piece[:SENTENCE_CHARACTERS] for piece in pieces]
+    return [piece[:SENTENCE_CHARACTERS].rstrip() for piece in pieces]
 
 
 def _answered(sentence: str, who: str) -> Iterator[str]:

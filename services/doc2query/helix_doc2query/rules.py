@@ -19,7 +19,7 @@ _Y = _X.replace("<x>", "<y>")
 _SOME = r"[^.,;:!?\n]{1,60}?"
 _END = (
     r"(?= because\b| since\b| so that\b| so we\b| due to\b| instead of\b| over\b| and\b| but\b| which\b"
-    r"|[.,;:!?()]|\s*$)"
+    r"|[.,;:!?()]|$)"
 )
 _SOMEBODY = (
     r"\b(?:we|i|they|he|she|team|company|board|project|service)"

@@ -10,6 +10,9 @@ from typing import Final
 
 from helix.events import DocumentEvent, Event, MemoryType, MessageEvent, ToolEvent
 
+_INDENT: Final = r"[^\S\n]*"
+"""White space in front of a line's text; `\\s*` would also run over empty lines, once from each of them."""
+
 _DECISION: Final = re.compile(
     r"\b(we|i|team)(?:'ve| have)? (?:\w+ )?(decided|agreed|chose|settled|opted|switched|"
     r"are (?:going with|moving to))\b"
@@ -23,10 +26,10 @@ _PROCEDURE: Final = re.compile(
     r"|\bto \w+ [^.\n]{3,80}, (?:run|use|call|set|open|first)\b",
     re.IGNORECASE,
 )
-_NUMBERED: Final = re.compile(r"^\s*(?:\d+[.)]|step \d+)\s+\S", re.MULTILINE | re.IGNORECASE)
+_NUMBERED: Final = re.compile(rf"^{_INDENT}(?:\d+[.)]|step \d+)\s+\S", re.MULTILINE | re.IGNORECASE)
 _CODE: Final = re.compile(
-    r"```|^\s*(?:def |class |import |from \w+ import|fn |func |const |let |var |public |#include|Traceback)"
-    r"|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b[A-Z]{1,4}\d{3,5}\b",
+    rf"```|^{_INDENT}(?:def |class |import |from \w+ import|fn |func |const |let |var |public |#include"
+    r"|Traceback)|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b[A-Z]{1,4}\d{3,5}\b",
     re.MULTILINE,
 )
 _FACT: Final = re.compile(

@@ -24,7 +24,7 @@ WINDOW_CHARACTERS: Final = 300
 
 _SHORT_ANSWER_WORDS: Final = 6
 _QUESTION_CHARACTERS: Final = 300
-_LAST_QUESTION: Final = re.compile(r"[^.!?\n]{3,300}\?\s*$")
+_LAST_QUESTION: Final = re.compile(r"(?<![^.!?\n])[^.!?\n]{3,300}\?\s*$")
 _ACKNOWLEDGEMENT: Final = re.compile(
     r"^\W*(thanks?|thank you|cool|great|nice|wow|ok(ay)?|sure|bye|hi|hey|hello|good|awesome|lol|haha)\b",
     re.IGNORECASE,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from helix_ingest.draft import Piece
@@ -18,6 +19,7 @@ _HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 _WORD: Final = re.compile(r"\s+")
+_LINE_END: Final = re.compile(r"\n")
 _LONGEST_WORD: Final = 400
 """Characters of an unbroken run before it is cut by force."""
 
@@ -51,8 +53,7 @@ def _piece(text: str, span: Span, heading: str) -> Piece:
 
 def _sections(text: str) -> Iterator[tuple[Span, str]]:
     """Spans between headings, each with its path of headings; headings inside fences do not count."""
-    fences = list(_fence_spans(text))
-    marks = [m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fences)]
+    marks = _outside(_HEADING.finditer(text), list(_fence_spans(text)))
     path: list[tuple[int, str]] = []
     start = 0
     for mark in marks:
@@ -62,6 +63,17 @@ def _sections(text: str) -> Iterator[tuple[Span, str]]:
         path = [*((n, name) for n, name in path if n < level), (level, mark[2].strip().rstrip("#").strip())]
         start = mark.start()
     yield (start, len(text)), " > ".join(name for _, name in path)
+
+
+def _outside(marks: Iterable[re.Match[str]], fences: Sequence[Span]) -> list[re.Match[str]]:
+    """The matches that begin in none of `fences`, which are in order and apart."""
+    starts = [start for start, _ in fences]
+    outside = []
+    for mark in marks:
+        fence = bisect_right(starts, mark.start()) - 1
+        if fence < 0 or mark.start() >= fences[fence][1]:
+            outside.append(mark)
+    return outside
 
 
 def _fence_spans(text: str) -> Iterator[Span]:
@@ -97,7 +109,7 @@ def _split(text: str, span: Span, separator: re.Pattern[str]) -> list[Span]:
 
 
 def _lines(text: str, span: Span) -> list[Span]:
-    return _split(text, span, re.compile(r"\n"))
+    return _split(text, span, _LINE_END)
 
 
 def _sentences(text: str, span: Span) -> list[Span]:

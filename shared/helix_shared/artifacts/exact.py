@@ -43,6 +43,7 @@ _SCOPED = re.compile(rf"{_WORD}(?:::{_WORD})+$")
 _KEBAB = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+$")
 _CAMEL_STEP = re.compile(r"[A-Za-z0-9][a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+")
 _DECADE = re.compile(r"\d{2,4}s$")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 
@@ -146,7 +147,7 @@ def _is_dotted_name(piece: str) -> bool:
 
 def _of_symbol(symbol: str) -> Iterator[str]:
     yield symbol
-    words = [word for part in re.split(r"[^A-Za-z0-9]+", symbol) for word in _CAMEL_PART.findall(part)]
+    words = [word for part in _BETWEEN_WORDS.split(symbol) for word in _CAMEL_PART.findall(part)]
     if len(words) > 1:
         yield from (word for word in words if len(word) >= _SHORTEST_PART)
 

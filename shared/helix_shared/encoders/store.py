@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 BGE_SMALL = "bge-small-en-v1.5"
 MINILM = "all-MiniLM-L6-v2"
+_NAME = re.compile(NAME_PATTERN)
 # The better encoder first; MiniLM is the one that can be built with no network.
 DEFAULT_ORDER = (BGE_SMALL, MINILM)
 
 
 def folder_path(root: Path, name: str) -> Path:
     """Where the model `name` lies or would lie; InvalidInputError when `name` cannot be a folder's name."""
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not _NAME.fullmatch(name):
         raise InvalidInputError("name", f"must match {NAME_PATTERN}, is {name!r}")
     return root / name
 

@@ -19,8 +19,8 @@ QUESTION_WORDS: Final = 96
 """Words of a question that are looked at for titles."""
 
 _WORD = re.compile(r"[^\s\u2013\u2014\u2026]+")
-_BEFORE = re.compile(r"""^[(\[{<"'`*>\u00ab\u201c\u2018\u201e|]+""")
-_AFTER = re.compile(r"""[)\]}>"'`*,;:!?.\u00bb\u201d\u2019|]+$""")
+_BEFORE: Final = "([{<\"'`*>\u00ab\u201c\u2018\u201e|"
+_AFTER: Final = ")]}>\"'`*,;:!?.\u00bb\u201d\u2019|"
 _BULLET = re.compile(r"[-*+>#|\u2022]+|\d{1,3}[.)]")
 _ENDS_SENTENCE = frozenset(".!?:")
 _OPENING_QUOTES = frozenset("\"'\u201c\u2018\u00ab\u201e*")
@@ -101,10 +101,9 @@ def _peeled(raw: str) -> tuple[str, str, str]:
     """What stands before, the word itself, what stands after."""
     if raw.isalnum():
         return "", raw, ""
-    before = found[0] if (found := _BEFORE.match(raw)) else ""
-    rest = raw[len(before) :]
-    after = found[0] if (found := _AFTER.search(rest)) else ""
-    core = rest[: len(rest) - len(after)]
+    rest = raw.lstrip(_BEFORE)
+    core = rest.rstrip(_AFTER)
+    before, after = raw[: len(raw) - len(rest)], rest[len(core) :]
     if after.startswith(")") and core.endswith("("):
         return before, core + ")", after[1:]
     return before, core, after

@@ -8,8 +8,9 @@ it twice changes nothing, and it is linear in the length of the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
+
+from helix_shared.unicode_form import normalised
 
 _SPACE = re.compile(r"\s+")
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)")
@@ -47,9 +48,9 @@ def without_disambiguation(surface: str) -> str:
 def _folded(surface: str) -> str:
     if surface.isascii():
         return surface.lower()
-    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", surface)).casefold().translate(_LETTERS)
+    bare = _ACCENT.sub("", normalised("NFKD", surface)).casefold().translate(_LETTERS)
     # folding case may bring forth accents of its own
-    return unicodedata.normalize("NFKC", _ACCENT.sub("", unicodedata.normalize("NFKD", bare)).casefold())
+    return normalised("NFKC", _ACCENT.sub("", normalised("NFKD", bare)).casefold())
 
 
 def _end_of_name(text: str) -> int:

@@ -67,7 +67,7 @@ IN_YEAR = (
     rf"|(?P<when>last|this|next){S}year\b))"
 )
 
-_RANGE_OF_COUNTS = re.compile(r"\s+(?:or|to)\s+|\s*[-\u2013]\s*")
+_RANGE_OF_COUNTS = re.compile(rf"{S}(?:or|to){S}|\s?[-\u2013]\s?")
 
 
 def fold(text: str) -> str:

@@ -33,7 +33,7 @@ INJECTED: Final = (
     "[Request interrupted by user",
 )
 
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 _EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code (\d{1,9})\b")
 
 
@@ -118,7 +118,7 @@ class _Reader:
         yield from self._message(where, record, "\n".join(filter(None, texts)), identity=str(identity))
 
     def _message(self, where: str, record: Record, said: str, *, identity: str) -> Iterator[Item]:
-        text = _REMINDER.sub("", said).strip()
+        text = _without_reminders(said).strip()
         if not text or text.startswith(INJECTED):
             if said:
                 yield Skipped("lines injected by the program")
@@ -150,6 +150,16 @@ class _Reader:
             "session_id": session_token(session),
             "occurred_at": moment(record.get("timestamp")),
         }
+
+
+def _without_reminders(text: str) -> str:
+    """The text without its reminders; an opening tag that nothing closes stays."""
+    opening, closing = _REMINDER
+    kept, at = [], 0
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len(closing)
+    return "".join([*kept, text[at:]])
 
 
 def _outcome(block: Record, record: Record) -> ToolResult:

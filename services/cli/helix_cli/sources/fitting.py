@@ -29,12 +29,13 @@ def fits(text: str) -> bool:
 
 def pieces(text: str) -> list[str]:
     """`text` in pieces that keep the limits, cut behind a paragraph, a line or a word; nothing is lost."""
-    found = []
-    while not fits(text):
-        cut = _cut(text)
-        found.append(text[:cut])
-        text = text[cut:]
-    return [*found, text] if text else found
+    found, at = [], 0
+    # the rest is only copied to be measured once it is short: a transcript's line may have 64 MiB
+    while len(text) - at > limits.TEXT_CHARACTERS or not fits(text[at:]):
+        end = at + _cut(text[at : at + limits.TEXT_CHARACTERS])
+        found.append(text[at:end])
+        at = end
+    return [*found, text[at:]] if at < len(text) else found
 
 
 def shortened(text: str, characters: int) -> str:
@@ -59,8 +60,11 @@ def fitted(texts: dict[str, str]) -> dict[str, str]:
 
 
 def _cut(text: str) -> int:
-    """Where to cut: behind the last boundary in the second half of the longest piece that fits."""
-    longest = min(len(text), limits.TEXT_CHARACTERS)
+    """Where to cut a text of at most `limits.TEXT_CHARACTERS`.
+
+    Behind the last boundary in the second half of the longest piece that fits.
+    """
+    longest = len(text)
     while not fits(text[:longest]):
         longest = longest * 3 // 4
     for boundary in _BOUNDARIES:

@@ -25,9 +25,9 @@ PART_BYTES: Final = 64
 """JSON around one part."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _TOP_LEVELS: Final = 2
 
 
@@ -75,7 +75,7 @@ def title_of(text: str, fallback: str) -> str:
     front = _FRONT_MATTER.match(text)
     named = _FRONT_TITLE.search(front.group(1)) if front else None
     if named:
-        return named.group(1).strip("\"'")[: limits.TITLE_CHARACTERS]
+        return named.group(1).strip().strip("\"'")[: limits.TITLE_CHARACTERS]
     headings = [section for section in sections(text, levels=6) if section.heading]
     best = min(headings, key=lambda section: section.level, default=None)
     return (best.heading if best else fallback)[: limits.TITLE_CHARACTERS]
@@ -116,11 +116,18 @@ def sections(text: str, *, levels: int) -> list[Section]:
         heading = None if fence or mark else _HEADING.match(line.rstrip("\r\n"))
         if heading and len(heading.group(1)) <= levels:
             close()
-            found.append(Section(len(heading.group(1)), heading.group(2).strip(), ""))
+            found.append(Section(len(heading.group(1)), _without_closing(heading.group(2)), ""))
         else:
             lines.append(line)
     close()
     return [section for section in found if section.heading or section.text.strip()]
+
+
+def _without_closing(heading: str) -> str:
+    """The text of a heading line without the `#` that may close it: "Setup ##" gives "Setup"."""
+    text = heading.rstrip(" \t")
+    open_end = text.rstrip("#")
+    return (open_end if open_end.endswith((" ", "\t")) else text).strip()
 
 
 def _parts(found: Sequence[Section]) -> Iterator[dict[str, str]]:

@@ -79,6 +79,7 @@ _FAREWELL = (
     "monday)|merry christmas"
 )
 _LAUGHTER = r"lo+l|(?:ha){2,8}h?|(?:he){2,6}|rofl|lmao|xd|:\)|:-\)|:d|;\)|<3"
+_LAUGHS: Final = re.compile(_LAUGHTER)
 _TALK: Final = re.compile(f"{_GREETING}|{_WELLBEING}|{_THANKS}|{_PRAISE}|{_ASSENT}|{_FAREWELL}|{_LAUGHTER}")
 
 _ABOUT_YOU: Final = re.compile(
@@ -180,7 +181,7 @@ def is_small_talk(folded: str) -> bool:
     """Whether every clause of a query, in lower case, is a greeting, thanks, assent, praise or farewell."""
     clauses = [part for part in (piece.strip() for piece in _CLAUSE_END.split(folded)) if part]
     if not clauses:
-        return bool(re.fullmatch(rf"(?:{_LAUGHTER})", folded))
+        return _LAUGHS.fullmatch(folded) is not None
     return len(clauses) <= MOST_CLAUSES and all(map(_is_talk, clauses))
 
 

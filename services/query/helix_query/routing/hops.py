@@ -97,8 +97,9 @@ _SIGNS: Final[dict[str, Sign]] = {
     "chain": Sign(0.7, 1, re.compile(
         r"\b(?:of|by|from|in|for) (?:the |an? )?(?:\w+ )?\w+ (?:of|by|in|from|at|where|that|which|who) ")),
     "foreign letter": Sign(0.6, 1, re.compile(r"[\u00c0-\u024f\u1e00-\u1eff]")),
-    "either": Sign(1.6, 1, re.compile(r"[A-Z0-9\"][\w.')\"!\u2013-]*,? or (?:the |an? )?\"?[A-Z0-9]")),
-    "two names": Sign(1.0, 1, re.compile(r"[A-Z0-9\"][\w.')\"!-]*,? and (?:the |an? |\w+ )?\"?[A-Z0-9]")),
+    "either": Sign(1.6, 1, re.compile(r"[A-Z0-9\"][\w.')\"!\u2013-]{0,60},? or (?:the |an? )?\"?[A-Z0-9]")),
+    "two names": Sign(1.0, 1, re.compile(
+        r"[A-Z0-9\"][\w.')\"!-]{0,60},? and (?:the |an? |\w+ )?\"?[A-Z0-9]")),
     "compares": Sign(0.9, 1, re.compile(
         r"\b(?:first|last|later|earlier|older|younger|longer|(?:more|most|less|[a-z]{3,}er) )\b",
         re.IGNORECASE)),

@@ -31,10 +31,10 @@ _REFERS: Final = re.compile(
 """Given text that points at something to be looked up."""
 _OWN: Final = re.compile(r"\b(?:my|mine|his|her|their|our)\b", re.IGNORECASE)
 _CODE: Final = re.compile(
-    r"[\w-]+/[\w./-]+|\w_\w|\w\(\)|[a-z][A-Z]|::|\b\w+\.[a-z]{1,5}\b|#\d|[A-Z]{2,}-?\d|\bv\d|`|\\"
+    r"[\w-]/[\w./-]|\w_\w|\w\(\)|[a-z][A-Z]|::|\b\w+\.[a-z]{1,5}\b|#\d|[A-Z]{2}-?\d|\bv\d|`|\\"
 )
 _PATH: Final = re.compile(
-    r"\b[\w-]+/[\w-]+[./]\w|\b\w+\.(?:py|rs|go|ts|js|java|md|toml|ya?ml|json|sh|sql)\b|\b[A-Z]{2,}[-_]\d"
+    r"\w-*/[\w-]+[./]\w|\b\w+\.(?:py|rs|go|ts|js|java|md|toml|ya?ml|json|sh|sql)\b|\b[A-Z]{2,}[-_]\d"
 )
 _CODE_WORDS: Final = re.compile(
     r"\b(?:python|numpy|pandas|django|javascript|java|react|sql|bash|linux)\b", re.IGNORECASE

@@ -18,6 +18,7 @@ _SIGNS: Final = frozenset(["+", "*", "**", "^", "%", "\u00d7", "\u00f7", "\u221a
 _TIGHT: Final = re.compile(r"\d ?[-/] ?\d")
 _SPACED: Final = re.compile(r"[\d)] [-/\u2212x] [\d(]")
 _PRODUCT: Final = re.compile(r"\d ?x ?\d")
+_FACTORIAL: Final = re.compile(r"\d! ?(?:=|\?|$)")
 _EQUATION: Final = re.compile(r"\d ?[a-z] ?[-+] ?\d+ ?= ?-?\d")
 
 _OPERATIONS: Final = frozenset([
@@ -120,7 +121,7 @@ def _has_sign(folded: str, tokens: list[str]) -> bool:
     """Whether numbers are joined by a sign; "3/4", "5-3" and "10 - 12" alone may be dates and ranges."""
     numbers = sum(token[0].isdigit() for token in tokens)
     signs = _SIGNS.intersection(tokens)
-    if "!" in tokens and re.search(r"\d! ?(?:=|\?|$)", folded):
+    if "!" in tokens and _FACTORIAL.search(folded):
         return True
     if not signs - {"%"}:
         joined = _SPACED.search(folded) or _PRODUCT.search(folded)
