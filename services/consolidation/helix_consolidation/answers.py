@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "consolidation"
 AT_ONCE: Final = 256
-"""Answers in flight; each waits for the server's confirmation."""
+"""Answers in flight; a dead letter waits until the stream has stored it."""
 
 _log = logger(__name__)
 
