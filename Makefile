@@ -9,7 +9,6 @@
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-HELIX_HOME ?= $(CURDIR)/.helix
 ARGS ?=
 DATA ?= ../shared/data
 
@@ -28,15 +27,17 @@ READY := $(VENV)/.ready
 PEERS := .venv-peers
 CONTRACT := proto/helix/recall/v1/recall.proto
 
-export HELIX_HOME
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cleared environment may lack HOME; the password database knows it, unless the user has no entry there.
 ifeq ($(strip $(HOME)),)
 export HOME := $(shell "$(or $(PYTHON),false)" -c 'import os; print(os.path.expanduser("~"))' 2>/dev/null)
 ifeq ($(filter /%,$(HOME)),)
-export HOME := $(HELIX_HOME)
+export HOME := $(CURDIR)/.home
 endif
 endif
+# The home of `helix up` as well, so that the model is built once and found by both.
+HELIX_HOME ?= $(HOME)/.helix
+export HELIX_HOME
 
 .PHONY: help setup demo test lint eval bench peers peers-setup peers-lock stubs lock clean
 .DELETE_ON_ERROR:

@@ -1,6 +1,5 @@
 """What tests of several rooms start: a real NATS server with its streams, a real model."""
 
-import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -11,15 +10,13 @@ from helix_cli.models import ensure_default_model
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
-
-REPOSITORY = Path(__file__).resolve().parent.parent
+from helix_shared.settings import helix_home
 
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
     """The folder of the models `make setup` built; built here when a test runs without it."""
-    home = Path(os.environ.get("HELIX_HOME") or REPOSITORY / ".helix")
-    root = home.absolute() / "models"
+    root = helix_home() / "models"
     ensure_default_model(root)
     return root
 

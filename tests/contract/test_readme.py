@@ -1,5 +1,6 @@
 import ast
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ import typer
 import yaml
 
 from helix import events, subjects
+from helix_cli import options
 from helix_cli.__main__ import app
 
 ROOT = Path(__file__).parents[2]
@@ -146,3 +148,14 @@ def test_continuous_check_runs_what_the_readme_names() -> None:
     lines = script.read_text().splitlines()
     assert "set -euo pipefail" in lines
     assert {"make lint", "make test"} <= set(lines)
+
+
+def test_make_and_helix_up_use_one_home() -> None:
+    """`make setup` builds the model where `helix up` finds it, so that it is built once."""
+    environment = {"PATH": os.environ["PATH"], "HOME": "/somewhere"}
+    command = ["make", "--silent", "--eval", "print-home:;@echo $(HELIX_HOME)", "print-home"]
+    printed = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True
+    ).stdout.strip()
+    assert printed == "/somewhere/.helix"
+    assert Path("~/.helix") == options.DEFAULT_HOME

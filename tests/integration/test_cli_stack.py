@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.home import HomeFolder, birth, read_record
+from helix_cli.home import HomeFolder, birth, read_record, write_record
+from helix_cli.ports import is_free
 from helix_cli.stack import Stack
 from helix_shared.errors import PermanentError
 
@@ -27,6 +28,11 @@ def run(home: Path, *arguments: str) -> tuple[int, str, str]:
     runner = CliRunner(env={"COLUMNS": "140", "HELIX_TENANT": "acme", "HELIX_HOME": str(home)})
     result = runner.invoke(app, list(arguments))
     return result.exit_code, result.stdout, result.stderr
+
+
+def two_free_ports() -> int:
+    """The first of two neighbouring free ports, below those that the kernel hands out."""
+    return next(port for port in range(22_000, 30_000) if is_free(port) and is_free(port + 1))
 
 
 def until(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -126,6 +132,67 @@ def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:
     code, out, err = run(stack.home.root, "status", "--deep")
     assert code == 0, err
     assert "recall@100 1.000" in out
+
+
+def commands_that_talk(home: Path) -> list[list[str]]:
+    """Every command that needs a server, with what it needs besides."""
+    memory = "0" * 32
+    return [
+        ["publish", "--text", "My salary is 93,000."],
+        ["import", str(home)],
+        ["recall", "what is my salary?"],
+        ["why-not", memory, "what is my salary?"],
+        ["status"],
+        ["dlq", "ls"],
+        ["provision"],
+    ]
+
+
+def test_a_home_where_nothing_runs_never_leads_to_another_instance(stack: Stack, tmp_path: Path) -> None:
+    """A stopped or mistyped home is an error, whoever listens elsewhere; nothing is published."""
+    before = json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"]
+    (tmp_path / "note.md").write_text("# Note\n\nText.\n")
+    for arguments in commands_that_talk(tmp_path):
+        code, _, err = run(tmp_path / "mistyped", *arguments)
+        assert (code, "nothing runs in this home" in err) == (3, True), (arguments, err)
+    assert json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"] == before
+
+
+def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Stack, tmp_path: Path) -> None:
+    """As after a crash, when another instance took the ports: the servers say who they are."""
+    record = read_record(stack.home)
+    assert record is not None
+    write_record(HomeFolder.at(tmp_path), record.model_copy(update={"instance": "helix-of-somebody-else"}))
+    (tmp_path / "note.md").write_text("# Note\n\nText.\n")
+    for arguments in commands_that_talk(tmp_path):
+        code, out, err = run(tmp_path, *arguments)
+        assert (code, "another instance" in out + err) == (3, True), (arguments, out, err)
+
+
+def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:
+    """Whoever is not sure that it worked may repeat it; other words are another event."""
+    line = ("publish", "--session", "twice", "--text", "The kettle is descaled monthly.")
+    first, second = (run(stack.home.root, *line) for _ in range(2))
+    assert (first[0], second[0]) == (0, 0)
+    assert "published 1, duplicates 0" in first[1]
+    assert "published 0, duplicates 1" in second[1]
+    assert "--event-id" in second[2]
+    assert "published 1" in run(stack.home.root, *line, "--user", "ann")[1]
+
+
+def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, models_dir: Path) -> None:
+    """Right after `helix up`: publish --wait waits for the services, recall for the first generation."""
+    text = "The spare key hangs behind the boiler."
+    ports = {"HELIX_INGEST_METRICS_PORT": str(two_free_ports())}
+    with Stack(
+        tmp_path, nats_port=0, query_port=0, copies={"ingest": 2}, models=models_dir, environment=ports
+    ) as young:
+        assert run(tmp_path, "publish", "--session", "s", "--text", text)[0] == 0
+        code, out, err = run(tmp_path, "recall", "where is the spare key?")
+        assert (code, text in out) == (0, True), err
+        code, out, err = run(tmp_path, "publish", "--session", "s", "--text", text, "--wait")
+        assert (code, "recallable in generation" in out) == (0, True), err
+        assert all(child.ended() is None for child in young.processes)
 
 
 def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
+from typing import Final
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -12,26 +15,31 @@ from nats.js.errors import NotFoundError
 
 from helix import subjects
 from helix_shared.broker import connection
+from helix_shared.broker.server import server_name_at
 from helix_shared.errors import PermanentError, TemporaryError
+
+LOOK_SECONDS: Final = 0.1
 
 
 @contextlib.asynccontextmanager
-async def connected(url: str) -> AsyncIterator[JetStreamContext]:
+async def connected(url: str, *, instance: str = "") -> AsyncIterator[JetStreamContext]:
     """JetStream at `url`.
 
     Raises: as `connected_client`.
     """
-    async with connected_client(url) as client:
+    async with connected_client(url, instance=instance) as client:
         yield client.jetstream()
 
 
 @contextlib.asynccontextmanager
-async def connected_client(url: str) -> AsyncIterator[Client]:
-    """NATS at `url`.
+async def connected_client(url: str, *, instance: str = "") -> AsyncIterator[Client]:
+    """NATS at `url`; with `instance`, only a server of that name.
 
     Raises:
-        TemporaryError: it does not answer, now or later.
+        TemporaryError: it does not answer, now or later, or another instance answers there.
     """
+    if instance and await asyncio.to_thread(server_name_at, url) != instance:
+        raise TemporaryError(f"NATS at {url} belongs to another instance of Helix than this home")
     client = await connection.connect(url, name="helix-cli")
     try:
         yield client
@@ -41,15 +49,21 @@ async def connected_client(url: str) -> AsyncIterator[Client]:
         await client.close()
 
 
-async def require_events_stream(jetstream: JetStreamContext) -> None:
-    """Fail at once, and not after every attempt, where nothing was provisioned.
+async def require_events_stream(jetstream: JetStreamContext, *, wait_seconds: float = 0.0) -> None:
+    """Fail early, and not at every event, where nothing was provisioned for `wait_seconds`.
 
     Raises:
         PermanentError: there is no stream for events.
     """
-    try:
-        await jetstream.stream_info(subjects.EVENTS_STREAM)
-    except NotFoundError as error:
-        raise PermanentError(
-            f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`"
-        ) from error
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            await jetstream.stream_info(subjects.EVENTS_STREAM)
+        except NotFoundError as error:
+            if time.monotonic() >= deadline:
+                raise PermanentError(
+                    f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`"
+                ) from error
+            await asyncio.sleep(LOOK_SECONDS)
+        else:
+            return

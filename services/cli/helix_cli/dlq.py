@@ -72,9 +72,10 @@ def ls_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """List dead letters."""
+    server = options.nats_server(nats, home)
 
     async def work() -> list[DeadLetter]:
-        async with connected(options.nats_url(nats, home)) as jetstream:
+        async with connected(server.address, instance=server.instance) as jetstream:
             return [described(message) for message in await newest(jetstream, limit=limit, before=before)]
 
     letters = run_async(work())
@@ -95,9 +96,10 @@ def show_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Show one dead letter."""
+    server = options.nats_server(nats, home)
 
     async def work() -> api.RawStreamMsg:
-        async with connected(options.nats_url(nats, home)) as jetstream:
+        async with connected(server.address, instance=server.instance) as jetstream:
             try:
                 return await jetstream.get_msg(subjects.DLQ_STREAM, sequence)
             except NoSuchMessageError as error:

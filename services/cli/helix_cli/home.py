@@ -23,7 +23,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from helix_shared.errors import PermanentError
+from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.processes import is_running
 
 _LOOK_SECONDS: Final = 0.1
@@ -75,6 +75,7 @@ class RunRecord(BaseModel):
 
     nats_url: str
     query_address: str
+    instance: str = Field("", description="name that the NATS server and the query service of this run give")
     pids: dict[str, int] = Field(description="process name to process id")
     births: dict[str, str] = Field(
         default_factory=dict, description="process name to start time, so that a reused id is recognised"
@@ -97,20 +98,56 @@ def read_record(home: HomeFolder) -> RunRecord | None:
         return None
 
 
+def running_record(home: HomeFolder) -> RunRecord:
+    """The record of the `helix up` that runs on this home.
+
+    Raises:
+        TemporaryError: nothing runs there.
+    """
+    record = read_record(home)
+    if record is None or not any(
+        _lives(pid, record.births.get(name, "")) for name, pid in record.pids.items()
+    ):
+        raise TemporaryError(
+            f"nothing runs in this home ({home.root}); start it with `helix up`, choose another with --home "
+            "or HELIX_HOME, or name the address"
+        )
+    return record
+
+
+def _lives(pid: int, born: str) -> bool:
+    """Whether the process that was recorded still runs; without a start time its id has to do."""
+    return birth(pid) == born if born else is_running(pid)
+
+
+def is_starting(home: HomeFolder) -> bool:
+    """Whether a `helix up` holds the home."""
+    try:
+        with locked(home, create=False):
+            return False
+    except FileNotFoundError:
+        return False
+    except PermanentError:
+        return True
+
+
 def remove_record(home: HomeFolder) -> None:
     """Say that nothing runs any more."""
     (home.run / "up.json").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def locked(home: HomeFolder) -> Iterator[None]:
+def locked(home: HomeFolder, *, create: bool = True) -> Iterator[None]:
     """Hold the home; the lock ends with the process, however it ends.
+
+    Without `create` a home that nothing ever ran on stays as it is, and FileNotFoundError is raised.
 
     Raises:
         PermanentError: another process holds it.
     """
-    home.run.mkdir(parents=True, exist_ok=True)
-    with (home.run / "up.lock").open("w") as handle:
+    if create:
+        home.run.mkdir(parents=True, exist_ok=True)
+    with (home.run / "up.lock").open("w" if create else "r") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -76,11 +76,11 @@ def import_command(
         tally = _only_counted(items)
     else:
         tally = publish_items(
-            items, nats_url=options.nats_url(nats, home), in_flight=in_flight, as_json=as_json
+            items, server=options.nats_server(nats, home), in_flight=in_flight, as_json=as_json
         )
     _report(tally, counts, files=len(sources), dry_run=dry_run, as_json=as_json)
     if wait and tally.last_sequence:
-        wait_for(tally.last_sequence, options.query_address(query, home), wait_seconds, quiet=as_json)
+        wait_for(tally.last_sequence, options.query_server(query, home), wait_seconds, quiet=as_json)
     if tally.refusals:
         raise typer.Exit(FAILED_EXIT)
 

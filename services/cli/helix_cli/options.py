@@ -1,21 +1,28 @@
 """Options that several commands share, and how an address is found.
 
-An address comes from the option, else from the environment, else from the `helix up` that runs on
-this home, else it is the default.
+An address comes from the option or its environment variable, else from the `helix up` that runs on this
+home. There is no default address: a home that is stopped or mistyped must not lead to another instance.
 """
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from helix_cli.home import HomeFolder, read_record
+from helix_cli.home import HomeFolder, RunRecord, is_starting, running_record
+from helix_shared.errors import TemporaryError
 
 DEFAULT_HOME: Final = Path("~/.helix")
-DEFAULT_NATS_PORT: Final = 4222
-DEFAULT_QUERY_PORT: Final = 7461
+USUAL_NATS_PORT: Final = 4222
+USUAL_QUERY_PORT: Final = 7461
+"""Where `helix up` listens if it can."""
+START_SECONDS: Final = 120.0
+"""How long a command waits for a `helix up` that is starting: the first one builds a model."""
+LOOK_SECONDS: Final = 0.1
 NATS_VARIABLE: Final = "HELIX_NATS_URL"
 QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
 TENANT_VARIABLE: Final = "HELIX_TENANT"
@@ -36,13 +43,46 @@ Wait = Annotated[bool, typer.Option("--wait", help="Return when what was publish
 WaitSeconds = Annotated[float, typer.Option("--wait-seconds", min=0.1, help="Give up waiting after this.")]
 
 
-def nats_url(option: str, home: Path) -> str:
-    """Where NATS listens."""
-    record = None if option else read_record(HomeFolder.at(home))
-    return option or (record.nats_url if record else f"nats://127.0.0.1:{DEFAULT_NATS_PORT}")
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server listens, and which instance of Helix must answer there; empty: any."""
+
+    address: str
+    instance: str = ""
 
 
-def query_address(option: str, home: Path) -> str:
-    """Where the query service listens."""
-    record = None if option else read_record(HomeFolder.at(home))
-    return option or (record.query_address if record else f"127.0.0.1:{DEFAULT_QUERY_PORT}")
+def nats_server(option: str, home: Path) -> Server:
+    """Where NATS listens.
+
+    Raises:
+        TemporaryError: no address is given and nothing runs on the home.
+    """
+    if option:
+        return Server(option)
+    record = _record_of(home)
+    return Server(record.nats_url, record.instance)
+
+
+def query_server(option: str, home: Path) -> Server:
+    """Where the query service listens.
+
+    Raises:
+        TemporaryError: no address is given and nothing runs on the home.
+    """
+    if option:
+        return Server(option)
+    record = _record_of(home)
+    return Server(record.query_address, record.instance)
+
+
+def _record_of(home: Path) -> RunRecord:
+    """What runs on the home; waits for a `helix up` that is starting there."""
+    folder = HomeFolder.at(home)
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return running_record(folder)
+        except TemporaryError:
+            if not is_starting(folder) or time.monotonic() > deadline:
+                raise
+        time.sleep(LOOK_SECONDS)

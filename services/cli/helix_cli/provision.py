@@ -38,11 +38,12 @@ def provision_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Provision; the help text stands in `HELP`."""
-    done = provision(options.nats_url(nats, home), replicas=replicas)
+    server = options.nats_server(nats, home)
+    done = provision(server.address, replicas=replicas, instance=server.instance)
     typer.echo(json.dumps(done) if as_json else "\n".join(done))
 
 
-def provision(nats_url: str, *, replicas: int = 1) -> list[str]:
+def provision(nats_url: str, *, replicas: int = 1, instance: str = "") -> list[str]:
     """Provision the NATS at `nats_url`; a line per thing done.
 
     Raises:
@@ -50,7 +51,7 @@ def provision(nats_url: str, *, replicas: int = 1) -> list[str]:
     """
 
     async def work() -> list[str]:
-        async with connected(nats_url) as jetstream:
+        async with connected(nats_url, instance=instance) as jetstream:
             return await streams.provision(jetstream, replicas=replicas)
 
     return run_async(work())

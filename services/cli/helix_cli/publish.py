@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import json
 import sys
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -35,6 +35,8 @@ from helix_shared.errors import InvalidInputError
 STDIN: Final = "-"
 MANY: Final = 100
 """So many events are worth their rate."""
+PROVISION_SECONDS: Final = 10.0
+"""Between the start of NATS by `helix up` and its streams."""
 BLOCK_BYTES: Final = 1024 * 1024
 BODY_FIELDS: Final = {"document": "body"}
 """Where `--text` goes; `text` for every other kind."""
@@ -120,14 +122,16 @@ def publish_command(
             items = _all_or_none(items)
         tally = publish_items(
             items,
-            nats_url=options.nats_url(nats, home),
+            server=options.nats_server(nats, home),
             in_flight=in_flight,
             as_json=as_json,
             total=_lines(files) if files else 1,
         )
     report(tally, as_json=as_json)
+    if tally.duplicates and not files:
+        note("this was published before; the same words a second time need an --event-id of their own")
     if wait and tally.last_sequence:
-        wait_for(tally.last_sequence, options.query_address(query, home), wait_seconds, quiet=as_json)
+        wait_for(tally.last_sequence, options.query_server(query, home), wait_seconds, quiet=as_json)
     if tally.refusals:
         raise typer.Exit(FAILED_EXIT)
 
@@ -140,12 +144,12 @@ def one_event(given: dict[str, Any], *, tenant: str, kind: str, role: str, now: 
     """
     fields = {name: value for name, value in given.items() if value and name not in {"set", "text"}}
     fields |= {"kind": kind, "tenant_id": tenant, "occurred_at": now.isoformat()}
-    fields.setdefault("event_id", uuid.uuid4().hex)
     if given.get("text"):
         fields[BODY_FIELDS.get(kind, "text")] = given["text"]
     if kind == "message":
         fields["role"] = role
     fields |= dict(_assigned(pair) for pair in given.get("set") or [])
+    fields.setdefault("event_id", _id_of(fields))
     item = from_json("options", json.dumps(fields).encode())
     if isinstance(item, Refusal):
         raise InvalidInputError(item.field, item.reason)
@@ -155,12 +159,12 @@ def one_event(given: dict[str, Any], *, tenant: str, kind: str, role: str, now: 
 def publish_items(
     items: Iterable[Located | Refusal],
     *,
-    nats_url: str,
+    server: options.Server,
     in_flight: int,
     as_json: bool,
     total: int | None = None,
 ) -> Tally:
-    """Publish to `nats_url` with a progress bar; refusals are reported on standard error as they come.
+    """Publish to `server` with a progress bar; refusals are reported on standard error as they come.
 
     When the server goes away, what was acknowledged until then is reported before the error.
     """
@@ -168,9 +172,9 @@ def publish_items(
     started = time.monotonic()
 
     async def work() -> None:
-        async with connected_client(nats_url) as client:
+        async with connected_client(server.address, instance=server.instance) as client:
             jetstream = client.jetstream()
-            await require_events_stream(jetstream)
+            await require_events_stream(jetstream, wait_seconds=PROVISION_SECONDS if server.instance else 0.0)
             publisher = Publisher(jetstream)
             together = functools.partial(publisher.publish_together, client)
             with progress() as bar:
@@ -233,10 +237,17 @@ def summary(tally: Tally) -> dict[str, Any]:
     }
 
 
-def wait_for(sequence: int, address: str, wait_seconds: float, *, quiet: bool) -> None:
-    """Wait until `sequence` can be recalled, and say so."""
-    with RecallClient(address) as client:
-        reached = client.wait_until_applied(sequence, wait_seconds=wait_seconds)
+def wait_for(sequence: int, server: options.Server, wait_seconds: float, *, quiet: bool) -> None:
+    """Wait until `sequence` can be recalled, with a progress bar, and say so.
+
+    Raises:
+        TemporaryError: it did not come to that in time; nothing that was published is lost.
+    """
+    with RecallClient(server.address, instance=server.instance) as client, progress() as bar:
+        task = bar.add_task("becoming recallable", total=sequence)
+        reached = client.wait_until_applied(
+            sequence, wait_seconds=wait_seconds, seen=lambda applied: bar.update(task, completed=applied)
+        )
     if not quiet:
         typer.echo(f"recallable in generation {reached.generation}")
 
@@ -268,6 +279,12 @@ def _all_or_none(items: Iterable[Located | Refusal]) -> list[Located | Refusal]:
         note(f"published nothing: {len(refusals)} of {len(read)} lines are refused (--strict)")
         raise typer.Exit(FAILED_EXIT)
     return read
+
+
+def _id_of(fields: dict[str, Any]) -> str:
+    """Event id of a command line: the same line gives the same id, whenever it is typed."""
+    said = {name: value for name, value in fields.items() if name != "occurred_at"}
+    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _assigned(pair: str) -> tuple[str, Any]:

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from nats.js import JetStreamContext
 
+from helix import subjects
 from helix_cli.broker import connected
 from helix_cli.failure import run_async
+from helix_cli.options import Server
 from helix_cli.recall_client import RecallClient
 from helix_shared.broker import streams
-from helix_shared.errors import HelixError
+from helix_shared.errors import HelixError, TemporaryError
 
 CALL_SECONDS: Final = 2.0
+SERVED_SECONDS: Final = 30.0
+LOOK_SECONDS: Final = 0.1
+
+
+def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float = SERVED_SECONDS) -> None:
+    """Return when a generation is served, or when there is no event that one could come from.
+
+    Raises:
+        TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            if client.status().generation or not run_async(_last_event(nats)):
+                return
+            waits = "events are published, but none can be recalled yet"
+        except TemporaryError as error:
+            waits = str(error)
+        if time.monotonic() > deadline:
+            raise TemporaryError(f"{waits}; waited {wait_seconds:g} s, `helix status` shows where it stands")
+        time.sleep(LOOK_SECONDS)
+
+
+async def _last_event(nats: Server) -> int:
+    """Sequence of the newest event; 0 where there is none."""
+    async with connected(nats.address, instance=nats.instance) as jetstream:
+        return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
 
 
 def missing(

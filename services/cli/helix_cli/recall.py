@@ -13,6 +13,7 @@ from helix.recall.v1 import recall_pb2
 from helix_cli import asking, options
 from helix_cli.explained import print_explanation, print_waterfall
 from helix_cli.failure import EXIT_CODES, exit_code
+from helix_cli.readiness import wait_until_served
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import complain, one_line, plain, printable, stdout
 from helix_shared.errors import HelixError
@@ -67,7 +68,10 @@ def recall_command(
     """Recall; the help text stands in `HELP`."""
     request.min_seq, request.explain = min_seq, explain
     requests = [request, *(_asking(question, request) for question in further or ())]
-    with RecallClient(options.query_address(query, home)) as client:
+    at = options.query_server(query, home)
+    with RecallClient(at.address, instance=at.instance) as client:
+        if not query:
+            wait_until_served(client, options.nats_server("", home))
         replies = client.recall_many(requests) if further else (client.recall(request),)
     printing = _print_json if as_json else _print_packed if packed else partial(_print_table, full=full)
     for asked, reply in zip(requests, replies, strict=True):

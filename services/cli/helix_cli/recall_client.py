@@ -33,8 +33,10 @@ T = TypeVar("T")
 class RecallClient:
     """A connection to one query service; a context manager."""
 
-    def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS) -> None:
+    def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "") -> None:
+        """Connect at the first call; with `instance`, refuse a service that is of another one."""
         self.address = address
+        self._instance = instance
         self._call_seconds = call_seconds
         self._channel = grpc.insecure_channel(
             address, options=[("grpc.max_receive_message_length", REPLY_BYTES)]
@@ -100,22 +102,29 @@ class RecallClient:
         reply: recall_pb2.GetStatusResponse = self._call(self._stub.GetStatus, recall_pb2.GetStatusRequest())
         return reply
 
-    def wait_until_applied(self, sequence: int, *, wait_seconds: float) -> recall_pb2.GetStatusResponse:
+    def wait_until_applied(
+        self, sequence: int, *, wait_seconds: float, seen: Callable[[int], None] = lambda _: None
+    ) -> recall_pb2.GetStatusResponse:
         """Return when every event up to `sequence` can be recalled.
+
+        A service that does not answer yet is waited for as well. `seen` is told the sequence applied so far.
 
         Raises:
             TemporaryError: it did not come to that in time.
         """
         deadline = time.monotonic() + wait_seconds
         while True:
-            reached = self.status()
-            if reached.applied_sequence >= sequence:
-                return reached
+            try:
+                reached = self.status()
+            except TemporaryError as error:
+                waits = str(error)
+            else:
+                if reached.applied_sequence >= sequence:
+                    return reached
+                seen(reached.applied_sequence)
+                waits = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
             if time.monotonic() > deadline:
-                raise TemporaryError(
-                    f"sequence {sequence} is not applied after {wait_seconds:g} s, only "
-                    f"{reached.applied_sequence} is; `helix status` shows where it waits"
-                )
+                raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
             time.sleep(POLL_SECONDS)
 
     def close(self) -> None:
@@ -130,9 +139,21 @@ class RecallClient:
 
     def _call(self, method: Callable[..., T], request: object) -> T:
         try:
+            self._check_instance()
             return method(request, timeout=self._call_seconds)
         except grpc.RpcError as error:
             self._raise(error)
+
+    def _check_instance(self) -> None:
+        """Ask once who answers."""
+        if not self._instance:
+            return
+        found = self._stub.GetStatus(recall_pb2.GetStatusRequest(), timeout=self._call_seconds).instance
+        if found != self._instance:
+            raise TemporaryError(
+                f"the query service at {self.address} belongs to another instance of Helix than this home"
+            )
+        self._instance = ""
 
     def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
         if result.HasField("response"):

@@ -50,7 +50,7 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
 
 
 def service_settings(
-    service: str, *, nats_url: str, data: Path, models: Path, query_address: str, copies: int
+    service: str, *, nats_url: str, data: Path, models: Path, query_address: str, instance: str, copies: int
 ) -> dict[str, str]:
     """Variables that place a service in the stack; what the user set beside them is kept."""
     known = {
@@ -58,6 +58,7 @@ def service_settings(
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
         "LISTEN": query_address,
+        "INSTANCE": instance,
         "COPIES": str(copies),
     }
     wanted = {
@@ -65,6 +66,6 @@ def service_settings(
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
         "consolidation": ("NATS_URL", "DATA_DIR"),
-        QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN"),
+        QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE"),
     }
     return {f"HELIX_{service.upper()}_{key}": known[key] for key in wanted[service]}

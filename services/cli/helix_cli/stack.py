@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
@@ -33,7 +34,7 @@ from helix_cli.home import (
     write_record,
 )
 from helix_cli.models import ensure_default_model
-from helix_cli.ports import choose_port
+from helix_cli.ports import choose_port, metrics_ports
 from helix_cli.provision import provision
 from helix_cli.readiness import missing
 from helix_cli.services import QUERY, SERVICES, Service, checked_copies, service_settings
@@ -80,6 +81,8 @@ class Stack:
         self._held = contextlib.ExitStack()
         self._supervisor = Supervisor(say=say, changed=self._write_record)
         self._nats_port = self._query_port = 0
+        self._instance = ""
+        self._metrics: Mapping[str, int] = {}
 
     @property
     def nats_url(self) -> str:
@@ -113,10 +116,12 @@ class Stack:
             self._held.enter_context(locked(self.home))
             self._end_leftovers()
             self._ready_model()
+            self._instance = f"helix-{uuid.uuid4().hex}"
             nats_port, query_port = self._ports
-            self._nats_port = choose_port(nats_port, usual=options.DEFAULT_NATS_PORT, option="--nats-port")
-            self._query_port = choose_port(query_port, usual=options.DEFAULT_QUERY_PORT, option="--port")
-            self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port)))
+            self._nats_port = choose_port(nats_port, usual=options.USUAL_NATS_PORT, option="--nats-port")
+            self._query_port = choose_port(query_port, usual=options.USUAL_QUERY_PORT, option="--port")
+            self._metrics = metrics_ports(self._copies, child_environment(self._environment))
+            self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
             provision(self.nats_url)
             for service in SERVICES:
                 for number in range(1, self._copies[service.name] + 1):
@@ -190,10 +195,13 @@ class Stack:
             data=self.home.data,
             models=self.models,
             query_address=self.query_address,
+            instance=self._instance,
             copies=self._copies[service.name],
         )
+        port = self._metrics.get(name)
+        metrics = {f"HELIX_{service.name.upper()}_METRICS_PORT": str(port)} if port else {}
         environment = child_environment(
-            settings | {"HELIX_HOME": str(self.home.root)} | self._environment,
+            settings | {"HELIX_HOME": str(self.home.root)} | self._environment | metrics,
         )
         log = self.home.logs / f"{name}.log"
         return ServiceChild(name, service.module, environment=environment, log=log)
@@ -226,7 +234,13 @@ class Stack:
         births = {name: birth(pid) for name, pid in pids.items()}
         write_record(
             self.home,
-            RunRecord(nats_url=self.nats_url, query_address=self.query_address, pids=pids, births=births),
+            RunRecord(
+                nats_url=self.nats_url,
+                query_address=self.query_address,
+                instance=self._instance,
+                pids=pids,
+                births=births,
+            ),
         )
 
 

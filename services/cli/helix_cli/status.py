@@ -126,8 +126,8 @@ def status_command(
     ] = None,
 ) -> None:
     """Show the status; the help text stands in `HELP`."""
-    broker = run_async(look_at_nats(options.nats_url(nats, home)))
-    service = look_at_query(options.query_address(query, home), now=datetime.now(UTC))
+    broker = run_async(look_at_nats(options.nats_server(nats, home)))
+    service = look_at_query(options.query_server(query, home), now=datetime.now(UTC))
     measured = look_at_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
         vectors = {} if measured is None else asdict(measured)
@@ -158,10 +158,11 @@ def lag(broker: NatsPart, service: QueryPart) -> int | None:
     return max(0, log.last_sequence - service.applied_sequence)
 
 
-async def look_at_nats(url: str) -> NatsPart:
+async def look_at_nats(server: options.Server) -> NatsPart:
     """Streams and consumers; never raises because of NATS."""
+    url = server.address
     try:
-        async with connected(url) as jetstream:
+        async with connected(url, instance=server.instance) as jetstream:
             rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
     except HelixError as error:
@@ -170,10 +171,11 @@ async def look_at_nats(url: str) -> NatsPart:
     return NatsPart(url, missing, [row for row in rows if row], [row for row in consumers if row])
 
 
-def look_at_query(address: str, *, now: datetime) -> QueryPart:
+def look_at_query(server: options.Server, *, now: datetime) -> QueryPart:
     """What is served; never raises because of the service."""
+    address = server.address
     try:
-        with RecallClient(address, call_seconds=STATUS_SECONDS) as client:
+        with RecallClient(address, call_seconds=STATUS_SECONDS, instance=server.instance) as client:
             reply = client.status()
     except HelixError as error:
         return QueryPart(address, problem=str(error))

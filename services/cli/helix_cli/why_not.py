@@ -37,7 +37,8 @@ def why_not_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask; the help text stands in `HELP`."""
-    with RecallClient(options.query_address(query, home)) as client:
+    at = options.query_server(query, home)
+    with RecallClient(at.address, instance=at.instance) as client:
         reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
     if as_json:
         typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))

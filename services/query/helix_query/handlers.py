@@ -171,9 +171,9 @@ class RecallHandlers:
         uptime = time.monotonic() - self._started
         try:
             with self._serving.lease() as served:
-                return status_response(served, uptime_seconds=uptime)
+                return status_response(served, uptime_seconds=uptime, instance=self._settings.instance)
         except TemporaryError:
-            return status_response(None, uptime_seconds=uptime)
+            return status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
 
     async def _answers(
         self, questions: Sequence[Question], until: float

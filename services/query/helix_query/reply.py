@@ -80,10 +80,12 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
     return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
 
 
-def status_response(served: Served | None, *, uptime_seconds: float) -> recall_pb2.GetStatusResponse:
+def status_response(
+    served: Served | None, *, uptime_seconds: float, instance: str
+) -> recall_pb2.GetStatusResponse:
     """What the server serves; generation 0 while there is none."""
     if served is None:
-        return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds)
+        return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
     manifest = served.generation.manifest
     return recall_pb2.GetStatusResponse(
         generation=manifest.generation,
@@ -96,6 +98,7 @@ def status_response(served: Served | None, *, uptime_seconds: float) -> recall_p
         entities=manifest.counts.entities,
         edges=manifest.counts.edges,
         uptime_seconds=uptime_seconds,
+        instance=instance,
     )
 
 

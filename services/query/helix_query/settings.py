@@ -43,6 +43,9 @@ class QuerySettings(ServiceSettings):
     listen: str = Field(
         "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port; there is no authentication"
     )
+    instance: str = Field(
+        "", max_length=128, description="name of this instance in GetStatus; `helix up` makes one"
+    )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
     threads: int = Field(
         default_factory=cores, ge=1, le=64, description="recalls worked on at once; by default one a core"

@@ -15,12 +15,15 @@ import sys
 import time
 from pathlib import Path
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from helix_shared.errors import PermanentError, TemporaryError
 
 READY_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 10.0
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
+NAME_SECONDS: Final = 5.0
+INFO_BYTES: Final = 64 * 1024
 
 
 def server_binary() -> Path:
@@ -36,10 +39,11 @@ def server_binary() -> Path:
     return Path(found)
 
 
-def server_config(*, host: str, port: int, store: Path) -> str:
-    """Configuration text; ops/nats.conf is the same for a container."""
+def server_config(*, host: str, port: int, store: Path, name: str = "") -> str:
+    """Configuration text, with the name of the server; ops/nats.conf is the same for a container."""
     return "\n".join(
         [
+            *([f"server_name: {json.dumps(name)}"] if name else []),
             f"listen: {json.dumps(f'{host}:{port}')}",
             f"max_payload: {MAX_PAYLOAD_BYTES}",
             "jetstream {",
@@ -49,6 +53,24 @@ def server_config(*, host: str, port: int, store: Path) -> str:
             "",
         ]
     )
+
+
+def server_name_at(url: str, *, timeout_seconds: float = NAME_SECONDS) -> str:
+    """What the server at `url` calls itself: the field `server_name` of the INFO line that NATS sends first.
+
+    Raises:
+        TemporaryError: nothing answers there, or what answers is no NATS server.
+    """
+    at = urlsplit(url)
+    try:
+        with socket.create_connection((at.hostname, at.port), timeout=timeout_seconds) as connection:
+            line = connection.makefile("rb").readline(INFO_BYTES)
+        word, _, body = line.partition(b" ")
+        if word != b"INFO":
+            raise TemporaryError(f"what answers at {url} is no NATS server")
+        return str(json.loads(body)["server_name"])
+    except (OSError, ValueError, KeyError) as error:
+        raise TemporaryError(f"no NATS server answers at {url}: {error}") from error
 
 
 def free_port() -> int:
@@ -62,8 +84,11 @@ def free_port() -> int:
 class NatsServer:
     """One server process; a context manager that stops it."""
 
-    def __init__(self, folder: Path, *, port: int | None = None, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, folder: Path, *, port: int | None = None, host: str = "127.0.0.1", name: str = ""
+    ) -> None:
         self.folder = folder
+        self.name = name
         self.host = host
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,7 +112,9 @@ class NatsServer:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "nats.conf"
-        config.write_text(server_config(host=self.host, port=self.port, store=self.folder / "store"))
+        config.write_text(
+            server_config(host=self.host, port=self.port, store=self.folder / "store", name=self.name)
+        )
         log = self.folder / "nats.log"
         self._process = subprocess.Popen(  # noqa: S603  our own binary and our own arguments
             [server_binary(), "-c", config, "-l", log],

@@ -15,12 +15,14 @@ def event(**given: object) -> events.Event:
     return one_event(given, tenant="acme", kind=kind, role=role, now=NOW).event
 
 
-def test_options_make_a_message_of_now_with_a_fresh_id() -> None:
-    """Two events of the same words are two events."""
+def test_options_make_a_message_of_now_and_the_same_options_the_same_id() -> None:
+    """A command that is repeated repeats its event; in another session it is another event."""
     first, second = event(text="hello", session_id="s1"), event(text="hello", session_id="s1")
     assert isinstance(first, events.MessageEvent)
     assert (first.text, first.session_id, first.occurred_at) == ("hello", "s1", NOW)
-    assert first.event_id != second.event_id
+    assert first.event_id == second.event_id
+    assert first.event_id != event(text="hello", session_id="s2").event_id
+    assert event(text="hello", event_id="mine").event_id == "mine"
 
 
 def test_the_text_of_a_document_is_its_body() -> None:

@@ -2,6 +2,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,22 @@ from helix_cli.home import (
     remove_record,
     write_record,
 )
-from helix_cli.options import nats_url, query_address
-from helix_cli.ports import choose_port, is_free
+from helix_cli.options import Server, nats_server, query_server
+from helix_cli.ports import choose_port, is_free, metrics_ports
 from helix_cli.services import checked_copies
 from helix_cli.up import parse_copies
-from helix_shared.errors import InvalidInputError, PermanentError
+from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 
 
 def record(**changes: object) -> RunRecord:
     """A run record."""
     fields = {"nats_url": "nats://127.0.0.1:5", "query_address": "127.0.0.1:6", "pids": {}, **changes}
     return RunRecord.model_validate(fields)
+
+
+def two_free_ports() -> int:
+    """The first of two neighbouring free ports, below those that the kernel hands out."""
+    return next(port for port in range(21_000, 30_000) if is_free(port) and is_free(port + 1))
 
 
 def test_a_home_can_be_held_once(tmp_path: Path) -> None:
@@ -40,19 +46,87 @@ def test_a_home_can_be_held_once(tmp_path: Path) -> None:
         pass
 
 
-def test_addresses_come_from_the_option_then_the_running_stack_then_the_usual_port(tmp_path: Path) -> None:
-    """So that after `helix up --port 0` the other commands still find it."""
-    assert nats_url("", tmp_path) == "nats://127.0.0.1:4222"
-    assert query_address("", tmp_path) == "127.0.0.1:7461"
-    write_record(HomeFolder.at(tmp_path), record())
-    assert (nats_url("", tmp_path), query_address("", tmp_path)) == ("nats://127.0.0.1:5", "127.0.0.1:6")
-    assert nats_url("nats://other:1", tmp_path) == "nats://other:1"
+def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_else(tmp_path: Path) -> None:
+    """So that after `helix up --port 0` the other commands find it, and never another instance."""
+    own = {"nats": os.getpid()}
+    write_record(
+        HomeFolder.at(tmp_path), record(pids=own, births={"nats": birth(os.getpid())}, instance="mine")
+    )
+    assert nats_server("", tmp_path) == Server("nats://127.0.0.1:5", "mine")
+    assert query_server("", tmp_path) == Server("127.0.0.1:6", "mine")
+    assert nats_server("nats://other:1", tmp_path) == Server("nats://other:1")
+    assert query_server("other:1", tmp_path) == Server("other:1")
     remove_record(HomeFolder.at(tmp_path))
     assert read_record(HomeFolder.at(tmp_path)) is None
+    for server in (nats_server, query_server):
+        with pytest.raises(TemporaryError, match="nothing runs in this home"):
+            server("", tmp_path)
+
+
+def test_a_record_whose_processes_are_gone_is_not_believed(tmp_path: Path) -> None:
+    """After a crash of the machine another instance may listen on the recorded ports."""
+    write_record(HomeFolder.at(tmp_path), record(pids={"nats": os.getpid()}, births={"nats": "1"}))
+    with pytest.raises(TemporaryError, match="nothing runs in this home"):
+        nats_server("", tmp_path)
+
+
+def test_a_home_that_is_being_started_is_waited_for(tmp_path: Path) -> None:
+    """The first start builds a model before anything listens."""
+    home = HomeFolder.at(tmp_path)
+    held = threading.Event()
+
+    def start() -> None:
+        with locked(home):
+            held.set()
+            while not asked.is_set():
+                asked.wait(0.01)
+            write_record(home, record(pids={"nats": os.getpid()}, births={"nats": birth(os.getpid())}))
+            found.wait(10)
+
+    asked, found = threading.Event(), threading.Event()
+    thread = threading.Thread(target=start)
+    thread.start()
+    try:
+        assert held.wait(10)
+        threading.Timer(0.2, asked.set).start()
+        assert nats_server("", tmp_path).address == "nats://127.0.0.1:5"
+    finally:
+        found.set()
+        thread.join()
+
+
+def test_looking_at_a_mistyped_home_does_not_make_one(tmp_path: Path) -> None:
+    """A typing error leaves no folder behind."""
+    with pytest.raises(TemporaryError):
+        nats_server("", tmp_path / "mistyped")
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_each_copy_of_a_worker_has_a_metrics_port_of_its_own() -> None:
+    """The port that is set for the service, counted up; a clash names the variable and the process."""
+    port = two_free_ports()
+    environment = {"HELIX_INGEST_METRICS_PORT": str(port), "HELIX_KG_METRICS_PORT": "0"}
+    assert metrics_ports({"ingest": 2, "kg": 2, "query": 1}, environment) == {
+        "ingest-1": port,
+        "ingest-2": port + 1,
+    }
+    clash = environment | {"HELIX_KG_METRICS_PORT": str(port + 1)}
+    with pytest.raises(
+        InvalidInputError, match=f"HELIX_KG_METRICS_PORT: gives kg-1 port {port + 1}.*ingest-2"
+    ):
+        metrics_ports({"ingest": 2, "kg": 1}, clash)
+    with pytest.raises(InvalidInputError, match="gives ingest-2 port 65536"):
+        metrics_ports({"ingest": 2}, {"HELIX_INGEST_METRICS_PORT": "65535"})
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        with pytest.raises(InvalidInputError, match=f"gives ingest-1 port {number}, which is taken"):
+            metrics_ports({"ingest": 1}, {"HELIX_INGEST_METRICS_PORT": str(number)})
 
 
 def test_a_torn_record_is_no_record(tmp_path: Path) -> None:
-    """It is only a convenience; commands fall back to the usual ports."""
+    """Nothing is known to run there."""
     home = HomeFolder.at(tmp_path)
     write_record(home, record())
     (home.run / "up.json").write_text('{"nats_url": "na')

@@ -1581,6 +1581,7 @@ class GetStatusResponse(_message.Message):
     EDGES_FIELD_NUMBER: _builtins.int
     UPTIME_SECONDS_FIELD_NUMBER: _builtins.int
     DERIVED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    INSTANCE_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Generation served, 0 while there is none."""
     applied_sequence: _builtins.int
@@ -1601,6 +1602,10 @@ class GetStatusResponse(_message.Message):
     """Expansions and links come after the memory itself: every derived message up to this sequence of
     HELIX_DERIVED is in, 0 and up.
     """
+    instance: _builtins.str
+    """Name of the instance, as its operator set it (HELIX_QUERY_INSTANCE), 0 to 128 characters. `helix up` gives
+    its NATS server the same name, so that a client knows that both belong to the home it was started for.
+    """
     @_builtins.property
     def published_at(self) -> _timestamp_pb2.Timestamp:
         """When it was published."""
@@ -1618,10 +1623,11 @@ class GetStatusResponse(_message.Message):
         edges: _builtins.int = ...,
         uptime_seconds: _builtins.float = ...,
         derived_sequence: _builtins.int = ...,
+        instance: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["published_at", b"published_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
