@@ -145,7 +145,7 @@ class ToolEvent(EventBase):
 
 
 class MemoryFields(BaseModel):
-    """What an explicit memory or a correction may set; absent means: Helix decides, or keeps."""
+    """What an explicit memory or a correction may set; absent: Helix decides, or the old value stays."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -218,7 +218,10 @@ class DocumentEvent(EventBase):
 
 
 class CorrectEvent(EventBase, MemoryFields):
-    """The next version of a memory: new text, or new fields with the old text."""
+    """The next version of a memory: its new text, and new values of the fields that are given.
+
+    A field that is absent keeps the value of the corrected memory, one that is empty or null loses it.
+    """
 
     kind: Literal["correct"] = "correct"
     memory_id: MemoryId = Field(description="The memory that is corrected.")
@@ -335,8 +338,13 @@ def parse_event(body: bytes) -> Event:
 
 
 def encode_event(event: Event) -> bytes:
-    """JSON body of an event: its kind and every field that differs from its default."""
-    body = event.model_dump(mode="json", exclude_defaults=True) | {"kind": event.kind}
+    """JSON body of an event: its kind and every field that differs from its default.
+
+    Of a correction every field that was given, also where it is empty: what is absent keeps.
+    """
+    is_correction = isinstance(event, CorrectEvent)
+    body = event.model_dump(mode="json", exclude_defaults=not is_correction, exclude_unset=is_correction)
+    body["kind"] = event.kind
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -46,6 +46,8 @@ class Origin:
     """Document id whose earlier pieces end with this event."""
     model: str = ""
     """Model of the worker, `name@checksum`; a writer without a generation learns it even from no rows."""
+    keeps: tuple[str, ...] = ()
+    """Columns of a correction that its event left open: the writer takes those of the corrected memory."""
 
 
 _ORIGIN: Final = tuple(field.name for field in fields(Origin))
@@ -150,6 +152,12 @@ def encode(origin: Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema) ->
     return encoded
 
 
+def _header(origin: Origin) -> dict[str, Any]:
+    """What travels of an origin; without `keeps` where it is empty, so that older writers read it."""
+    fields = {name: value for name, value in asdict(origin).items() if name != "keeps" or value}
+    return fields | {"version": EDGE_VERSION}
+
+
 def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
     """The origin and the rows of a message.
 
@@ -164,14 +172,16 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
                 raise PermanentError(
                     "derived message has another version or several batches; upgrade the reader"
                 )
+            header["keeps"] = tuple(header.get("keeps", ()))
             return _checked(Origin(**header)), batches[0]
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
         raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
 
 
 def _checked(origin: Origin) -> Origin:
-    texts = (origin.edge, origin.tenant_id, origin.event_id, origin.event_kind, origin.replaces_document)
-    if not all(isinstance(text, str) for text in (*texts, origin.model)) or origin.edge not in EDGES:
+    named = (origin.edge, origin.tenant_id, origin.event_id, origin.event_kind, origin.replaces_document)
+    texts = (*named, origin.model, *origin.keeps)
+    if not all(isinstance(text, str) for text in texts) or origin.edge not in EDGES:
         raise PermanentError("origin of a derived message holds another type than text, or an unknown edge")
     sequence = origin.event_sequence
     if type(sequence) is not int or not 0 < sequence < LARGEST_SEQUENCE:

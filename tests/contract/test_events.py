@@ -43,6 +43,16 @@ def test_golden_event_survives_parse_and_encode_unchanged(kind: str) -> None:
     assert events.parse_event(events.encode_event(event)) == event
 
 
+def test_a_correction_says_on_the_wire_which_fields_are_emptied() -> None:
+    """What is absent keeps the old value, so what is given and empty must not get lost on the way."""
+    given = {"memory_id": "0" * 32, "text": "x", "tags": [], "expires_at": None, "title": "", "pinned": False}
+    event = events.CorrectEvent.model_validate({"event_id": "e", "tenant_id": "t"} | given)
+    body = json.loads(events.encode_event(event))
+    assert body == {"event_id": "e", "tenant_id": "t", "kind": "correct"} | given
+    read = events.parse_event(events.encode_event(event))
+    assert read.model_fields_set - {"kind"} == event.model_fields_set
+
+
 def test_every_kind_has_a_golden_event_and_every_golden_event_a_kind() -> None:
     """A new kind is not finished before its golden event stands."""
     assert sorted(path.stem for path in GOLDEN.glob("*.json")) == KINDS

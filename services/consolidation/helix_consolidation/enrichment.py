@@ -1,7 +1,8 @@
 """Folding expansions and links: what doc2query and kg say of a memory.
 
 They count for the version of the row that came of the same event. A message that speaks of a
-memory which is not here yet is asked for again; nothing of it is applied before.
+memory which is not here yet is asked for again; nothing of it is applied before. When its event is answered
+and the memory is not here, it was erased or refused, and nothing is waited for.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def _ordinals(folding: Folding, origin: Origin, memory_ids: Iterable[str]) -> di
         ordinal = folding.find(origin.tenant_id, memory_id)
         stream = None if ordinal is None else known.ledger.sequences(ordinal)[0]
         is_dropped = known.tombstones.is_dropped(scope_code(origin.tenant_id, "memory", memory_id))
-        if not is_dropped and (stream is None or stream > origin.event_sequence):
+        is_awaited = origin.event_sequence not in known.applied and not is_dropped
+        if is_awaited and (stream is None or stream > origin.event_sequence):
             raise TemporaryError(
                 f"{origin.edge} of event {origin.event_sequence} came before their memory {memory_id}",
                 delay_seconds=ON_ITS_WAY_SECONDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.changes import Changes, Relation
 from helix_consolidation.ledger import Ledger
@@ -13,7 +13,7 @@ from helix_consolidation.standing import standing
 from helix_consolidation.tombstones import Tombstones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from helix_consolidation.arrivals import Model
 
@@ -39,11 +39,20 @@ class Folding:
     known: Known
     changes: Changes
     now: int
+    stored: Callable[[int, Sequence[str]], Mapping[str, Any]]
+    """Values of a stored row by ordinal and columns."""
 
     def find(self, tenant_id: str, memory_id: str) -> int | None:
         """Ordinal of a memory of this tenant; another tenant's id finds nothing."""
         ordinal = self.known.ledger.find(memory_id)
         return None if ordinal is None or self.known.ledger.tenant_id(ordinal) != tenant_id else ordinal
+
+    def values_of(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
+        """Values of a memory's row: as it arrived in this batch, else as it is stored."""
+        if ordinal not in self.changes.arrivals:
+            return self.stored(ordinal, columns)
+        batch, row = self.changes.arrivals[ordinal]
+        return {name: self.changes.batches[batch][name][row].as_py() for name in columns}
 
     def restand(self, ordinals: Iterable[int]) -> None:
         """Ask how these memories stand; what changed will be written."""

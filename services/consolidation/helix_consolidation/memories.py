@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.arrivals import Arrival, model_of, read_arrivals
 from helix_consolidation.changes import Relation
+from helix_consolidation.corrections import completed
 from helix_consolidation.tombstones import Correction, scope_code
 from helix_shared.errors import PermanentError, TemporaryError
 
@@ -27,9 +28,10 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> Non
 
     Raises:
         PermanentError: its vectors come from another model than the generation's, or it corrects a
-            memory that others may see.
-        TemporaryError: it corrects a memory that is still on its way.
+            memory that is not there or that others may see.
+        TemporaryError: it corrects a memory, and an earlier event is not answered yet.
     """
+    rows = completed(folding, origin, rows)
     arrivals = read_arrivals(rows)
     for arrival in arrivals:
         _check_correction(folding, arrival)
@@ -49,16 +51,28 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> Non
 def _check_correction(folding: Folding, arrival: Arrival) -> None:
     """A next version is seen by those who saw the one before: a forgotten scope must not become a leak."""
     entry, known = arrival.entry, folding.known
-    if not entry.corrects:
+    if not entry.corrects or _was_accepted(folding, arrival):
         return
+    if known.applied.floor < entry.stream_sequence - 1:
+        raise TemporaryError(f"memory {entry.corrects} may still be on its way")
     old = folding.find(entry.tenant_id, entry.corrects)
-    if old is not None and known.ledger.visibility(old) != entry.visibility:
+    if old is None or known.ledger.sequences(old)[0] >= entry.stream_sequence:
+        raise PermanentError(
+            f"memory_id: there was no memory {entry.corrects} when this event was published; "
+            "correct an id that a recall returned"
+        )
+    if known.ledger.visibility(old) != entry.visibility:
         raise PermanentError(
             f"correction of {entry.corrects} would change who may see it; "
-            "repeat the user_id, acl and shared of the event that made it"
+            "leave out user_id, acl and shared, or repeat those of the event that made it"
         )
-    if old is None and known.applied.floor < entry.stream_sequence - 1:
-        raise TemporaryError(f"memory {entry.corrects} may still be on its way")
+
+
+def _was_accepted(folding: Folding, arrival: Arrival) -> bool:
+    """Whether the same publication of a correction was applied before; its target may be gone since."""
+    entry = arrival.entry
+    ordinal = folding.find(entry.tenant_id, entry.memory_id)
+    return ordinal is not None and folding.known.ledger.sequences(ordinal)[0] == entry.stream_sequence
 
 
 def _accept_model(known: Known, origin: Origin, rows: pa.RecordBatch) -> None:

@@ -8,7 +8,7 @@ disagree: the process ends and starts again from the last generation.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix.subjects import DERIVED_STREAM
 from helix_consolidation.apply import write_changes
@@ -26,7 +26,7 @@ from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -110,7 +110,7 @@ class Shard:
                 fold(folding, item)
                 outcome.done.append(message)
             except TemporaryError as error:
-                if message.metadata.num_delivered < ATTEMPTS:
+                if self._is_early(item) or message.metadata.num_delivered < ATTEMPTS:
                     outcome.postponed.append((message, error))
                 else:
                     self._bury(message, PermanentError(str(error)), outcome, log_end)
@@ -168,7 +168,13 @@ class Shard:
             self._live = None
 
     def _folding(self, now: int) -> Folding:
-        return Folding(self.known, Changes(known_before=self.known.ledger.size), now)
+        return Folding(self.known, Changes(known_before=self.known.ledger.size), now, self._stored)
+
+    def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
+        if self._live is None:
+            return {}
+        rows: list[dict[str, Any]] = self._live.vectors.take([ordinal]).select(list(columns)).to_pylist()
+        return rows[0] if rows else {}
 
     def _bury(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
         """A dead letter is an answer too: nothing more will come of its event."""
@@ -177,6 +183,10 @@ class Shard:
             self.known.applied.answer(sequence)
         self._answer_derived(message)
         outcome.dead.append((message, error))
+
+    def _is_early(self, item: Derived | Lifecycle) -> bool:
+        """Whether an event before it is not answered: then it waits, however long, and is not to blame."""
+        return self.known.applied.floor < item.order[0] - 1
 
     def _answer_derived(self, message: Msg) -> None:
         position = message.metadata

@@ -6,13 +6,14 @@ Needs no broker, so the lab calls it as it is; `consumer` delivers events to it 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from helix.events import DocumentEvent
+from helix.events import CorrectEvent, DocumentEvent
 from helix_ingest.draft import Draft, Logged
 from helix_ingest.drafts import drafts_of
 from helix_ingest.embed import embed
+from helix_ingest.kept import kept_columns
 from helix_ingest.rows import rows_of
 from helix_shared import edges
 from helix_shared.broker.derived import DerivedMessage
@@ -40,7 +41,10 @@ class Answers:
         origin = edges.Origin(
             EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, document, self.encoder.card.id
         )
-        return self._message(origin, self._rows(logged, before))
+        rows = self._rows(logged, before)
+        if isinstance(event, CorrectEvent):
+            origin = replace(origin, keeps=kept_columns(event, rows))
+        return self._message(origin, rows)
 
     def empty(self, tenant_id: str, kind: str, sequence: int) -> DerivedMessage:
         """The answer of an event without memories that cannot be read."""

@@ -115,12 +115,19 @@ class Stream:
     sent: list[Msg] = field(default_factory=list)
 
     def memories(
-        self, tenant: str, event: str, sequence: int, rows: Sequence[dict[str, Any]], *, document: str = ""
+        self,
+        tenant: str,
+        event: str,
+        sequence: int,
+        rows: Sequence[dict[str, Any]],
+        *,
+        document: str = "",
+        keeps: Sequence[str] = (),
     ) -> Msg:
         """The one memories message of an event."""
         dimensions = len(rows[0]["vector"]) if rows else DIMENSIONS
         schema = edges.memories_schema(dimensions)
-        return self._send("memories", tenant, event, sequence, rows, schema, document)
+        return self._send("memories", tenant, event, sequence, rows, schema, document, tuple(keeps))
 
     def expansions(self, tenant: str, event: str, sequence: int, questions: Sequence[str]) -> Msg:
         """The expansions of the first memory of an event."""
@@ -143,10 +150,18 @@ class Stream:
         return self._send("links", tenant, event, sequence, rows, edges.links_schema(), "")
 
     def _send(
-        self, edge: str, tenant: str, event: str, sequence: int, rows: Any, schema: Any, document: str
+        self,
+        edge: str,
+        tenant: str,
+        event: str,
+        sequence: int,
+        rows: Any,
+        schema: Any,
+        document: str,
+        keeps: tuple[str, ...] = (),
     ) -> Msg:
         self.last += 1
-        origin = edges.Origin(edge, tenant, event, "message", sequence, document)
+        origin = edges.Origin(edge, tenant, event, "message", sequence, document, keeps=keeps)
         body = edges.encode(origin, rows, schema)
         headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence)}
         sent = message(

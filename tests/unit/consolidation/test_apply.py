@@ -135,11 +135,50 @@ def test_a_correction_may_not_change_who_sees_the_memory(bench: Bench, stream: S
 
 
 def test_a_correction_waits_for_a_memory_that_may_be_on_its_way(bench: Bench, stream: Stream) -> None:
-    """While an earlier event is unanswered it is asked for again; after that it stands alone."""
-    early = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=FIRST)])
+    """While an earlier event is unanswered it is asked for again, however often it comes."""
+    rows = [row("acme", "e2", 2, "newer", corrects=FIRST)]
+    early = stream.memories("acme", "e2", 2, rows)
     assert [m for m, _ in bench.apply(early).postponed] == [early]
-    bench.apply(stream.memories("acme", "e1", 1, []))
+    often = message(early.metadata.stream, early.subject, early.data, 1, delivered=20, headers=early.headers)
+    assert [m for m, _ in bench.apply(often).postponed] == [often]
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "older")]))
     assert bench.apply(early).done == [early]
+    assert bench.rows()[FIRST]["superseded_by"] == SECOND
+
+
+def test_a_correction_of_an_unknown_memory_is_dead_lettered_whole(bench: Bench, stream: Stream) -> None:
+    """It would stand as a memory that corrects nothing; what enriches it is not waited for."""
+    unknown = memory_id("acme", "never published", 0)
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "older")]))
+    wrong = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=unknown)])
+    outcome = bench.apply(
+        wrong, stream.expansions("acme", "e2", 2, ["q"]), stream.links("acme", "e2", 2, ["N"])
+    )
+    assert [(m, str(error).partition(":")[0]) for m, error in outcome.dead] == [(wrong, "memory_id")]
+    assert outcome.postponed == []
+    assert set(bench.rows()) == {FIRST}
+    assert bench.shard.known.applied.floor == 2
+
+
+def test_a_correction_never_speaks_of_what_is_published_later(bench: Bench, stream: Stream) -> None:
+    """The log decides, not what happens to have arrived: a rebuild refuses it as well."""
+    later = stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "the port is 8080")])
+    bench.apply(later)
+    bench.apply(stream.memories("acme", "e1", 1, []))
+    early = row("acme", "e2", 2, "the port is 9090", corrects=memory_id("acme", "e3", 0))
+    assert len(bench.apply(stream.memories("acme", "e2", 2, [early])).dead) == 1
+    assert set(bench.rows()) == {memory_id("acme", "e3", 0)}
+
+
+def test_a_correction_that_comes_again_after_its_memory_was_erased_stands(
+    bench: Bench, stream: Stream
+) -> None:
+    """A redelivery is judged by the log, in which the erasure came later."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "older")]))
+    newer = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=FIRST)])
+    bench.apply(newer)
+    bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 3))
+    assert bench.apply(newer).dead == []
     assert set(bench.rows()) == {SECOND}
 
 
@@ -219,13 +258,14 @@ def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stre
 
 
 def test_a_correction_never_touches_another_tenants_memory(bench: Bench, stream: Stream) -> None:
-    """Naming a foreign id has no effect on it; the new memory stands alone."""
+    """A foreign id is an unknown one."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours")]))
-    bench.apply(stream.memories("other", "x", 2, [row("other", "x", 2, "theirs", corrects=FIRST)]))
+    theirs = stream.memories("other", "x", 2, [row("other", "x", 2, "theirs", corrects=FIRST)])
+    assert len(bench.apply(theirs).dead) == 1
     stored = bench.rows()
     assert stored[FIRST]["is_latest"]
     assert not stored[FIRST]["hidden"]
-    assert not stored[memory_id("other", "x", 0)]["hidden"]
+    assert set(stored) == {FIRST}
 
 
 def test_a_new_version_replaces_a_document(bench: Bench, stream: Stream) -> None:

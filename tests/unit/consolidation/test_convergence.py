@@ -48,7 +48,7 @@ def history() -> list[Msg]:
         lifecycle(FeedbackEvent(event_id="g", tenant_id="acme", helpful=[memory_id("acme", "e1", 0)]), 13),
         s.memories("acme", "n1", 14, [row("acme", "n1", 14, TEXT, expires_at=expiry)]),
         s.memories("acme", "n2", 15, [row("acme", "n2", 15, TEXT.replace("word3", "three"))]),
-        s.memories("other", "e1", 16, [row("other", "e1", 16, "Where?", corrects=old_id, session_id="s")]),
+        s.memories("other", "e1", 16, [row("other", "e1", 16, "Where?", session_id="s")]),
         lifecycle(ForgetEvent(event_id="f3", tenant_id="acme", memory_ids=[memory_id("acme", "n2", 0)]), 17),
         s.memories("acme", "nothing", 18, []),
     ]

@@ -1,4 +1,4 @@
-"""What one user keeps to herself reaches nobody else, through all of the processes."""
+"""From event to recall through all of the processes: whose a memory is, and what a correction keeps of it."""
 
 import asyncio
 import json
@@ -18,10 +18,12 @@ from helix_cli.recall_client import RecallClient
 from helix_cli.stack import Stack
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
+from helix_shared.identity import memory_id
 
 pytestmark = pytest.mark.integration
 
 PATIENCE_SECONDS: Final = 60
+UNKNOWN: Final = memory_id("acme", "never published", 0)
 SECRETS: Final = ("93,000", "quokka", "axolotl", "Whistleblower")
 """Words that only events with Ann's scope hold."""
 
@@ -57,6 +59,12 @@ class Helix:
         while json.loads(runner.invoke(app, ["status", "--json"]).stdout)["lag"]:
             assert time.monotonic() < deadline, "it did not settle"
             time.sleep(0.1)
+
+    def dead_letters(self) -> dict[str, str]:
+        """Reasons by service."""
+        runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
+        letters = json.loads(runner.invoke(app, ["dlq", "ls", "--json"]).stdout)
+        return {letter["service"]: letter["reason"] for letter in letters}
 
     def recall(self, query: str, *, user: str, principals: Sequence[str] = (), **fields: Any) -> Any:
         """One recall with everything that can come along."""
@@ -106,3 +114,67 @@ def test_nothing_of_a_private_turn_returns_to_another_user(helix: Helix) -> None
     assert [secret for secret in SECRETS if secret not in said] == []
     texts = {found.memory.text for found in helix.recall("no idea", user="bob").memories}
     assert "No idea honestly" in texts
+
+
+def test_a_correction_keeps_what_it_does_not_mention(helix: Helix) -> None:
+    """Ann corrects the text alone, then the tags alone; her memory stays hers, pinned, of its project."""
+    given = {
+        "user_id": "ann",
+        "project_id": "harbour",
+        "tags": ["ships", "fleet"],
+        "type": "decision",
+        "title": "Flagship",
+        "salience": 0.75,
+        "pinned": True,
+        "priority": 1.5,
+        "valid_to": "2999-01-01T00:00:00Z",
+    }
+    helix.settle(helix.publish("memory", text="The flagship is the Aurora.", **given))
+
+    def flagship(user: str) -> Any:
+        found = helix.recall("which vessel is the flagship?", user=user).memories
+        return next((one.memory for one in found if "flagship" in one.memory.text), None)
+
+    first = flagship("ann")
+    text = "The flagship is the Boreas."
+    helix.settle(helix.publish("correct", memory_id=first.memory_id, text=text, user_id="ann"))
+    second = flagship("ann")
+    assert (second.text, second.memory_id != first.memory_id) == (text, True)
+    plain = ("user_id", "project_id", "type", "title", "salience", "pinned", "priority", "valid_to")
+    kept = (*plain, "categories")
+    assert [getattr(second, name) for name in kept] == [getattr(first, name) for name in kept]
+    assert first.categories == ["ships", "fleet"]
+    assert flagship("bob") is None
+    helix.settle(
+        helix.publish("correct", memory_id=second.memory_id, text=text, user_id="ann", tags=[], pinned=False)
+    )
+    third = flagship("ann")
+    assert (list(third.categories), third.pinned, third.project_id) == ([], False, "harbour")
+
+
+def test_a_correction_of_nothing_makes_no_memory_and_says_why(helix: Helix) -> None:
+    """A malformed id is told by ingest, an unknown one by consolidation; both name the field."""
+    text = "The zeppelin hangs in hangar nine."
+    body = {"kind": "correct", "event_id": "wrong", "tenant_id": "acme", "memory_id": "m", "text": text}
+
+    async def send() -> int:
+        client = await connect(helix.stack.nats_url, name="test")
+        try:
+            publisher = Publisher(client.jetstream())
+            sent = await publisher.publish(
+                "helix.v1.events.acme.-.correct", json.dumps(body).encode(), message_id="wrong"
+            )
+            return sent.sequence
+        finally:
+            await client.close()
+
+    asyncio.run(send())
+    helix.settle(helix.publish("correct", memory_id=UNKNOWN, text=text))
+    reasons = helix.dead_letters()
+    assert set(reasons) == {"ingest", "consolidation"}
+    assert reasons["ingest"].startswith("memory_id: ")
+    assert "32 hexadecimal digits" in reasons["ingest"]
+    assert reasons["consolidation"].startswith("memory_id: ")
+    assert UNKNOWN in reasons["consolidation"]
+    found = helix.recall("where is the zeppelin?", user="").memories
+    assert not [one for one in found if "zeppelin" in one.memory.text]

@@ -1,0 +1,53 @@
+"""Completing a correction: what its event says nothing of is taken from the memory it corrects.
+
+The rows are completed before anything else is made of them, so the new version belongs to the session,
+document, owner and audience of the old one wherever the event did not give others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from helix_shared.errors import PermanentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from helix_consolidation.folding import Folding
+    from helix_shared.edges import Origin
+
+
+def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """`rows` of one message with the columns that `origin.keeps` as the corrected memory has them.
+
+    Where that is gone since this correction was applied, its own row still has them; where there is neither,
+    the rows stay as they are.
+    """
+    if not origin.keeps or not rows.num_rows:
+        return rows
+    _check_columns(origin, rows)
+    corrected, own = rows["corrects"][0].as_py(), rows["memory_id"][0].as_py()
+    found = (folding.find(origin.tenant_id, memory_id) for memory_id in (corrected, own))
+    ordinal = next((one for one in found if one is not None), None)
+    if ordinal is None:
+        return rows
+    values = folding.values_of(ordinal, origin.keeps)
+    return pa.RecordBatch.from_arrays(
+        [_filled(rows, name, values) for name in rows.schema.names], schema=rows.schema
+    )
+
+
+def _check_columns(origin: Origin, rows: pa.RecordBatch) -> None:
+    unknown = sorted(set(origin.keeps) - set(rows.schema.names))
+    if unknown or len(rows["corrects"].unique()) > 1:
+        raise PermanentError(
+            f"memories message keeps columns that no memory has ({', '.join(unknown)}), or corrects several"
+        )
+
+
+def _filled(rows: pa.RecordBatch, name: str, values: Mapping[str, Any]) -> pa.Array:
+    if name not in values:
+        return rows[name]
+    return pa.array([values[name]] * rows.num_rows, rows.schema.field(name).type)
