@@ -152,12 +152,6 @@ def encode(origin: Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema) ->
     return encoded
 
 
-def _header(origin: Origin) -> dict[str, Any]:
-    """What travels of an origin; without `keeps` where it is empty, so that older writers read it."""
-    fields = {name: value for name, value in asdict(origin).items() if name != "keeps" or value}
-    return fields | {"version": EDGE_VERSION}
-
-
 def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
     """The origin and the rows of a message.
 
@@ -190,7 +184,9 @@ def _checked(origin: Origin) -> Origin:
 
 
 def _header(origin: Origin) -> dict[str, Any]:
-    return {name: getattr(origin, name) for name in _ORIGIN} | {"version": EDGE_VERSION}
+    """What travels of an origin; without `keeps` where it is empty, so that older writers read it."""
+    header = {name: getattr(origin, name) for name in _ORIGIN if name != "keeps" or origin.keeps}
+    return header | {"version": EDGE_VERSION}
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
