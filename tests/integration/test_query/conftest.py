@@ -1,11 +1,13 @@
 """A data folder made through the real artifact writers, and the service as a process before it."""
 
+import asyncio
 import hashlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +22,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_query.handlers import RecallHandlers
+from helix_query.profile_files import load_profiles
+from helix_query.server import RecallServer
+from helix_query.serving import Serving
+from helix_query.settings import QuerySettings
 from helix_shared.artifacts import generation as generations
 from helix_shared.artifacts.graph import Link
 from helix_shared.artifacts.lexicon_writer import entries_of
@@ -327,3 +334,58 @@ def answering(
     service.wait_for(serving)
     yield service, dict(zip([row.get("name", row["text"]) for row in rows], ids, strict=True))
     assert service.stop() == 0
+
+
+class InProcess:
+    """The service inside this process, so that a test can make a search fail or hang; stores are real."""
+
+    def __init__(self, root: Path, models: Path, scratch: Path, settings: QuerySettings) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        profiles = load_profiles(None)
+        self.serving = Serving(root, models, scratch=scratch, profile=profiles["helix"])
+        assert self.serving.refresh()
+        self.handlers = RecallHandlers(self.serving, profiles, settings)
+        self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        self.stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        self.health_stub = health_pb2_grpc.HealthStub(self._channel)
+
+    def recall(self, query: str, *, timeout: float = 10, **fields: Any) -> Any:
+        """Ask, by default as nobody in particular of acme."""
+        fields.setdefault("scope", {"tenant_id": "acme"})
+        return self.stub.Recall(recall_pb2.RecallRequest(query=query, **fields), timeout=timeout)
+
+    def close(self) -> None:
+        """End the server and its threads."""
+        self._channel.close()
+        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(10)
+        self.handlers.close()
+        self.serving.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _listen(self, settings: QuerySettings) -> tuple[RecallServer, int]:
+        server = RecallServer(self.handlers, settings)
+        return server, await server.start()
+
+
+@pytest.fixture
+def in_process(tmp_path: Path, models_dir: Path) -> Iterator[Callable[..., InProcess]]:
+    """Starts services in this process on a corpus's root; all of them are closed afterwards."""
+    started: list[InProcess] = []
+
+    def begin(root: Path, **settings: Any) -> InProcess:
+        scratch = tmp_path / f"scratch-{len(started)}"
+        scratch.mkdir()
+        given = QuerySettings(
+            data_dir=root, models_dir=models_dir, listen="127.0.0.1:0", grace_seconds=0, **settings
+        )
+        started.append(InProcess(root, models_dir, scratch, given))
+        return started[-1]
+
+    yield begin
+    for service in started:
+        service.close()

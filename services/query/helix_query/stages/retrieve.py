@@ -6,6 +6,8 @@ themselves stand in `helix_query.channels`; stage 4 fuses what they found.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 Search = Callable[[], Hits]
 Begun = Search | Future[Hits]
 """A search that is still to be started, or one that runs already."""
+Job = tuple[str, str]
+"""Channel, and the other words it is asked with; empty: the question itself."""
 PATIENCE: Final = 3
 """Further channel deadlines that a recall without any answer waits for one."""
 
@@ -64,66 +68,82 @@ def retrieve(
     lanes: Mapping[str, Executor],
     deadline_seconds: float,
     clear_lead: ClearLead | None = None,
+    until: float = math.inf,
 ) -> Retrieved:
     """What the channels find, in the order of `searches`, then of `further`.
 
-    At most `deadline_seconds` for each; while none has answered, `PATIENCE` times as long for the first that
-    does: late is better than nothing. With `clear_lead` the lexical channel goes first and may make
-    the others unnecessary.
+    Waits `deadline_seconds` for all searches. If none of them has an answer by then, waits up to `PATIENCE`
+    times as long again for the first answer, however many fail meanwhile. No wait goes past `until`, a moment
+    of the monotonic clock. With `clear_lead` the lexical channel goes first and may make the others
+    unnecessary.
 
     Raises:
         TemporaryError: no channel answered.
     """
+    started: dict[Job, Future[Hits]] = {}
     if clear_lead is not None and LEXICAL in searches:
-        first = _ask(_jobs({LEXICAL: searches[LEXICAL]}), lanes=lanes, deadline_seconds=deadline_seconds)
-        lexical = first[LEXICAL, ""]
-        if lexical is not None and clear_lead.holds(lexical):
-            return Retrieved((Ranking(LEXICAL, lexical),), lexical_alone=True)
-        others = {name: search for name, search in searches.items() if name != LEXICAL}
-        found = first | _ask(_jobs(others, further), lanes=lanes, deadline_seconds=deadline_seconds)
-    else:
-        found = _ask(_jobs(searches, further), lanes=lanes, deadline_seconds=deadline_seconds)
-    order = list(_jobs(searches, further))
+        started = _started(_jobs({LEXICAL: searches[LEXICAL]}), lanes)
+        wait(started.values(), timeout=_left(deadline_seconds, until))
+        first = started[LEXICAL, ""]
+        if _answered(first) and clear_lead.holds(first.result()):
+            return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
+    jobs = _jobs(searches, further)
+    started |= _started({job: search for job, search in jobs.items() if job not in started}, lanes)
+    _wait_for_answers(started, deadline_seconds, until)
+    found = {job: _found(job[0], started[job]) for job in jobs}
     rankings = tuple(
-        Ranking(channel, hits, query)
-        for channel, query in order
-        if (hits := found[channel, query]) is not None
+        Ranking(channel, hits, query) for (channel, query), hits in found.items() if hits is not None
     )
-    if not rankings:
-        raise TemporaryError(f"no channel answered in {deadline_seconds * (1 + PATIENCE)} seconds; try again")
-    unanswered = [job for job in order if found[job] is None]
-    missing = dict.fromkeys(query if query in APART else channel for channel, query in unanswered)
+    if all(ranking.query in APART for ranking in rankings):
+        raise TemporaryError("no channel answered: each failed or was too late; try again")
+    missing = dict.fromkeys(
+        query if query in APART else channel for (channel, query), hits in found.items() if hits is None
+    )
     return Retrieved(rankings, degraded=tuple(missing))
 
 
-def _jobs(searches: Mapping[str, Begun], further: Sequence[Further] = ()) -> dict[tuple[str, str], Begun]:
+def _jobs(searches: Mapping[str, Begun], further: Sequence[Further] = ()) -> dict[Job, Begun]:
     """Searches by channel and other words; the question itself first, so that it never waits for those."""
-    jobs: dict[tuple[str, str], Begun] = {(name, ""): search for name, search in searches.items()}
+    jobs: dict[Job, Begun] = {(name, ""): search for name, search in searches.items()}
     return jobs | {(one.channel, one.query): one.search for one in further}
 
 
-def _ask(
-    jobs: Mapping[tuple[str, str], Begun], *, lanes: Mapping[str, Executor], deadline_seconds: float
-) -> dict[tuple[str, str], Hits | None]:
-    started = {
+def _started(jobs: Mapping[Job, Begun], lanes: Mapping[str, Executor]) -> dict[Job, Future[Hits]]:
+    return {
         job: search if isinstance(search, Future) else lanes[job[0]].submit(search)
         for job, search in jobs.items()
     }
-    late = wait(started.values(), timeout=deadline_seconds).not_done
-    if late and not any(_answered(future) for future in started.values()):
-        wait(late, timeout=deadline_seconds * PATIENCE, return_when=FIRST_COMPLETED)
-    return {job: _found(job[0], future) for job, future in started.items()}
+
+
+def _wait_for_answers(started: Mapping[Job, Future[Hits]], deadline_seconds: float, until: float) -> None:
+    """Return when all searches are done or late; while none has answered, when the patience ends.
+
+    A search that fails while the others are waited for ends nothing. Lists of `APART` are no answer, because
+    they hold no candidates.
+    """
+    patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), until)
+    late = wait(started.values(), timeout=_left(deadline_seconds, until)).not_done
+    answers = [future for (_, query), future in started.items() if query not in APART]
+    while not any(map(_answered, answers)) and (left := patient_until - time.monotonic()) > 0:
+        late = late.intersection(answers)
+        if not late:
+            return
+        late = wait(late, timeout=left, return_when=FIRST_COMPLETED).not_done
+
+
+def _left(seconds: float, until: float) -> float:
+    """`seconds`, or what is left of them until `until`."""
+    return max(0.0, min(seconds, until - time.monotonic()))
 
 
 def _answered(future: Future[Hits]) -> bool:
-    return future.done() and future.exception() is None
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _found(name: str, future: Future[Hits]) -> Hits | None:
     if _answered(future):
         return future.result()
     # The message may quote the query; the kind of error says enough.
-    error = future.exception() if future.done() else TimeoutError()
-    future.cancel()
+    error = TimeoutError() if future.cancel() or not future.done() else future.exception()
     _log.warning("channel_missing", channel=name, error=type(error).__name__)
     return None
