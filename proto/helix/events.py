@@ -350,11 +350,20 @@ def encode_event(event: Event) -> bytes:
 
 def explain(error: ValidationError) -> str:
     """The first broken rule of a validation error as `field: reason`, without the input."""
-    path, reason = first_broken(error)
+    path, reason = first_broken(error, _fields_beside(error))
     # besides fields, the path names branches of unions: first the kind, later "constrained-str" or alike
     inside = path[1:] if path[:1] and path[0] in EVENT_MODELS else path
     field = ".".join(part for part in inside if part.isidentifier() or part.isdecimal()) or "event"
     return f"{field}: {reason}"
+
+
+def _fields_beside(error: ValidationError) -> set[str]:
+    """Names of the fields that the refused event, or its refused part, may have."""
+    path = error.errors(include_url=False, include_input=False)[0]["loc"]
+    model: type[BaseModel] | None = EVENT_MODELS.get(str(path[0])) if path else None
+    if model is DocumentEvent and "parts" in path[1:2]:
+        model = DocumentPart
+    return set(model.model_fields) if model else set()
 
 
 def subject_of(event: Event) -> str:

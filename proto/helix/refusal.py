@@ -1,14 +1,79 @@
-"""Which rule a value broke first, as pydantic tells it: the one place that reads its errors."""
+"""Which rule a value broke first, in words for people: the one place that reads pydantic's errors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_UNKNOWN: Final = "extra_forbidden"
+_OF_THE_KIND: Final = {"union_tag_invalid", "union_tag_not_found"}
+_WORDS: Final[Mapping[str, str]] = {
+    "missing": "is missing",
+    _UNKNOWN: "is not a field here",
+    "string_pattern_mismatch": "must match {pattern}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have at least {min_length} entries, has {actual_length}",
+    "too_long": "must have at most {max_length} entries, has {actual_length}",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "datetime_from_date_parsing": "must be a time like 2026-11-22T09:30:00Z: {error}",
+    "datetime_parsing": "must be a time like 2026-11-22T09:30:00Z: {error}",
+    "datetime_type": "must be a time like 2026-11-22T09:30:00Z",
+    "timezone_aware": "must name its offset, like 2026-11-22T09:30:00Z",
+    "union_tag_invalid": "{tag!r} is unknown; known: {expected_tags}",
+    "union_tag_not_found": "is missing; it says which event this is",
+    "json_invalid": "is no JSON: {error}",
+    "value_error": "{error}",
+}
+"""Reason by pydantic's type of error, filled from the error's context; other types keep their own words."""
 
 
-def first_broken(error: ValidationError) -> tuple[tuple[str, ...], str]:
-    """Path and reason of the first broken rule, without the input; the path of the whole is empty."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    return tuple(map(str, first["loc"])), first["msg"]
+def first_broken(error: ValidationError, known: Iterable[str] = ()) -> tuple[tuple[str, ...], str]:
+    """Path and reason of the first broken rule, without the input; the path of the whole is empty.
+
+    A field that does not exist comes before what is missing, because it is usually the missing one misspelt.
+    `known` are the names that may stand beside it: the nearest is suggested.
+    """
+    errors = error.errors(include_url=False, include_input=False)
+    first = next((one for one in errors if one["type"] == _UNKNOWN), errors[0])
+    path = tuple(map(str, first["loc"]))
+    if first["type"] in _OF_THE_KIND:
+        path = (*path, "kind")
+    reason = _reason(first)
+    if first["type"] == _UNKNOWN:
+        reason += nearest(path[-1], known)
+    return path, reason
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` with the most similar known name, or an empty string."""
+    found = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _reason(error: ErrorDetails) -> str:
+    context: dict[str, Any] = error.get("ctx", {})
+    words = _WORDS.get(error["type"])
+    if words is None:
+        return error["msg"][:1].lower() + error["msg"][1:]
+    return words.format(**context)

@@ -262,3 +262,40 @@ def test_subject_says_tenant_session_and_kind(kind: str) -> None:
     event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
     session = golden.get("session_id", "-")
     assert events.subject_of(event) == f"helix.v1.events.acme.{session}.{kind}"
+
+
+BASE = {"event_id": "e", "tenant_id": "t"}
+TURN = {"kind": "message", "role": "user", "text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "said"),
+    [
+        ({"kind": "message", "role": "user", "txt": "x"}, "txt", "did you mean text?"),
+        ({"kind": "erase", "memory_id": "0" * 32}, "memory_id", "did you mean memory_ids?"),
+        ({"kind": "correct", "memory_ids": [], "text": "x"}, "memory_ids", "did you mean memory_id?"),
+        (
+            {"kind": "document", "document_id": "d", "parts": [{"txt": ""}]},
+            "parts.0.txt",
+            "did you mean text?",
+        ),
+        ({"kind": "message", "role": "user"}, "text", "is missing"),
+        (TURN | {"role": "bot"}, "role", "must be 'user', 'assistant', 'system' or 'tool'"),
+        ({"kind": "memory", "text": "x", "salience": 4}, "salience", "must be at most 1.0"),
+        (TURN | {"tags": ["a"] * 33}, "tags", "must have at most 32 entries, has 33"),
+        (TURN | {"occurred_at": "2026-11-22T09:30:00"}, "occurred_at", "must name its offset"),
+    ],
+)
+def test_a_refusal_names_the_field_and_suggests_the_nearest_one(
+    body: dict[str, Any], field: str, said: str
+) -> None:
+    """Who published the event reads this in `helix dlq ls`; pydantic's own words suggest nothing."""
+    told, _, reason = _refusal(BASE | body).partition(": ")
+    assert told == field
+    assert said in reason
+
+
+def test_an_unknown_kind_is_named_with_the_known_ones() -> None:
+    """The first thing that is mistyped."""
+    assert _refusal(BASE | {"kind": "mesage"}).startswith("kind: 'mesage' is unknown; known: 'message', ")
+    assert _refusal(BASE) == "kind: is missing; it says which event this is"

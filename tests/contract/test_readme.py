@@ -125,6 +125,17 @@ def test_request_of_the_grpcurl_command_fits_the_contract() -> None:
     assert json.loads(body)["scope"]["tenant_id"] == "acme"
 
 
+@pytest.mark.parametrize(
+    ("program", "origin"), [("nats", "nats-io/natscli"), ("grpcurl", "fullstorydev/grpcurl")]
+)
+def test_a_program_that_setup_does_not_install_is_said_to_come_from_elsewhere(
+    program: str, origin: str
+) -> None:
+    """On a fresh machine nobody has to guess why a line does not run."""
+    line = README.index(f"\n{program} ")
+    assert origin in README[:line]
+
+
 def test_python_of_the_readme_is_ten_lines_that_import() -> None:
     """It is the whole client a program needs."""
     (block,) = _blocks(README, "python")

@@ -24,6 +24,7 @@ from helix_cli.terminal import plain, printable, size, stdout
 from helix_shared.errors import NotFoundError, PermanentError
 
 _SUBJECT_TOKENS: Final = 5
+STREAM_PREFIX: Final = "HELIX_"
 
 HELP: Final = "Look at dead letters: messages that were refused, with their reason."
 LIST_HELP: Final = f"""List the newest dead letters with their reason.
@@ -178,7 +179,7 @@ def readable(body: bytes) -> Any:
 
 def _print(letters: list[DeadLetter]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("sequence", "stored", "service", "tenant", "event"):
+    for name in ("sequence", "stored", "service", "tenant", "from"):
         table.add_column(name, no_wrap=True)
     table.add_column("reason", overflow="fold", ratio=1)
     for letter in letters:
@@ -187,7 +188,7 @@ def _print(letters: list[DeadLetter]) -> None:
             letter.stored_at[:19],
             plain(letter.service),
             plain(letter.tenant_id),
-            f"{letter.stream_sequence}",
+            f"{letter.stream.removeprefix(STREAM_PREFIX).lower()} {letter.stream_sequence}",
             plain(letter.reason),
         )
     stdout().print(table)

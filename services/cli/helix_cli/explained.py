@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN: Final = 30
-"""Candidates of a table that is not asked to be full."""
+"""Candidates of an explanation that is not asked to be full."""
 EXCERPT_CHARACTERS: Final = 60
 BAR_CELLS: Final = 48
+INDENT: Final = " " * 6
+GAP: Final = " · "
 
 REASONS: Final = {
     recall_pb2.LOSS_THRESHOLD: "below the threshold",
@@ -34,22 +36,11 @@ _SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "gra
 def print_explanation(
     console: Console, explanation: recall_pb2.Explanation, *, all_of_them: bool = False
 ) -> None:
-    """Every candidate in a row, best first, dropped ones dim with the reason."""
+    """Every candidate, best first; dropped ones dim, with the reason."""
     shown = explanation.candidates if all_of_them else explanation.candidates[:SHOWN]
     console.print(_arithmetic(explanation))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("place", "dense", "lexical"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("fate")
-    table.add_column("other lists")
-    table.add_column("fused", justify="right", no_wrap=True)
-    table.add_column("signals")
-    table.add_column("factors")
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("memory", overflow="fold", ratio=1)
     for candidate in shown:
-        _add(table, candidate, id_digits=32 if all_of_them else 8)
-    console.print(table)
+        _print_candidate(console, candidate, id_digits=32 if all_of_them else 8)
     left = len(explanation.candidates) - len(shown)
     if left:
         console.print(f"and {left} more; --full shows them all")
@@ -94,23 +85,33 @@ def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
     return Text(printable(f"explained   {'; '.join(parts)}"))
 
 
-def _add(table: Table, candidate: recall_pb2.Candidate, *, id_digits: int) -> None:
-    own = {hit.channel: hit for hit in candidate.hits if not hit.query}
+def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, id_digits: int) -> None:
+    """What it is and what became of it; below, what made its score. Lines break between values only."""
+    style = "" if candidate.packed else "dim"
     excerpt = one_line(candidate.excerpt, characters=EXCERPT_CHARACTERS)
-    others = [hit for hit in candidate.hits if hit.query or hit.channel not in ("dense", "lexical")]
-    table.add_row(
-        str(candidate.place or "-"),
-        _hit(own.get("dense")),
-        _hit(own.get("lexical")),
-        plain(fate(candidate)),
-        plain("; ".join(f"{hit.query or hit.channel} {_hit(hit)}" for hit in others)),
-        "assigned" if candidate.fusion.assigned else f"{candidate.fusion.score:.4f}",
-        " ".join(_signals(candidate)),
-        plain(" ".join(_factors(candidate))),
-        f"{candidate.score:.4f}",
-        plain(f"{candidate.memory_id[:id_digits]} {excerpt}"),
-        style="" if candidate.packed else "dim",
-    )
+    head = f"{candidate.place or '-':>4}  {candidate.score:.4f}  {fate(candidate)}"
+    text = plain(f"{head}  {candidate.memory_id[:id_digits]} {excerpt}")
+    console.print(text, style=style, no_wrap=True, overflow="ellipsis")
+    values = [
+        *(f"{hit.query or hit.channel} {_hit(hit)}" for hit in candidate.hits),
+        "fused assigned" if candidate.fusion.assigned else f"fused {candidate.fusion.score:.4f}",
+        *_signals(candidate),
+        *_factors(candidate),
+    ]
+    for line in _lines(values, width=console.width - len(INDENT)):
+        console.print(Text(INDENT + line), style=style)
+
+
+def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
+    """Values side by side, as many in a line as fit; none is broken."""
+    line = ""
+    for value in map(printable, values):
+        if line and len(line) + len(GAP) + len(value) > width:
+            yield line
+            line = ""
+        line = f"{line}{GAP}{value}" if line else value
+    if line:
+        yield line
 
 
 def fate(candidate: recall_pb2.Candidate) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import json
 import sys
 import time
@@ -25,7 +24,7 @@ from helix_cli.broker import connected_client, require_events_stream
 from helix_cli.bulk import send_in_bulk
 from helix_cli.failure import EXIT_CODES, FAILED_EXIT, run_async
 from helix_cli.located import Located, Refusal, from_json
-from helix_cli.reading import read_events
+from helix_cli.reading import derived_event_id, read_events
 from helix_cli.recall_client import RecallClient
 from helix_cli.sending import Tally
 from helix_cli.terminal import note, progress
@@ -149,7 +148,9 @@ def one_event(given: dict[str, Any], *, tenant: str, kind: str, role: str, now: 
     if kind == "message":
         fields["role"] = role
     fields |= dict(_assigned(pair) for pair in given.get("set") or [])
-    fields.setdefault("event_id", _id_of(fields))
+    said = {name: value for name, value in fields.items() if name != "occurred_at"}
+    # The same command line gives the same id, whenever it is typed.
+    fields.setdefault("event_id", derived_event_id(said))
     item = from_json("options", json.dumps(fields).encode())
     if isinstance(item, Refusal):
         raise InvalidInputError(item.field, item.reason)
@@ -193,6 +194,8 @@ def publish_items(
                     in_flight=in_flight,
                     answered=answered,
                 )
+                # Blank lines were counted ahead, but are no events.
+                bar.update(task, total=bar.tasks[task].completed)
 
     try:
         run_async(work())
@@ -279,12 +282,6 @@ def _all_or_none(items: Iterable[Located | Refusal]) -> list[Located | Refusal]:
         note(f"published nothing: {len(refusals)} of {len(read)} lines are refused (--strict)")
         raise typer.Exit(FAILED_EXIT)
     return read
-
-
-def _id_of(fields: dict[str, Any]) -> str:
-    """Event id of a command line: the same line gives the same id, whenever it is typed."""
-    said = {name: value for name, value in fields.items() if name != "occurred_at"}
-    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _assigned(pair: str) -> tuple[str, Any]:

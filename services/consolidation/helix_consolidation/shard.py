@@ -83,7 +83,8 @@ class Shard:
             InvalidInputError: its vectors are in a form that cannot become `form`.
         """
         loaded = load(root, form=form)
-        _log.info("loaded", memories=loaded.known.ledger.memories, applied=loaded.known.applied.floor)
+        ledger = loaded.known.ledger
+        _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.known.applied.floor)
         return cls(root, loaded.known, loaded.live, loaded.manifest, maintain_every=maintain_every, form=form)
 
     @property

@@ -236,7 +236,7 @@ class Writer:
         _log.info(
             "published",
             generation=manifest.generation,
-            memories=manifest.counts.memories,
+            memories=manifest.counts.recallable,
             applied=manifest.applied_sequence,
             derived=manifest.derived_sequence,
         )

@@ -94,7 +94,7 @@ def status_response(
         published_at=manifest.published_at,
         model=manifest.model.name,
         model_checksum=manifest.model.checksum,
-        memories=manifest.counts.memories - manifest.counts.hidden,
+        memories=manifest.counts.recallable,
         entities=manifest.counts.entities,
         edges=manifest.counts.edges,
         uptime_seconds=uptime_seconds,

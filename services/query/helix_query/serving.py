@@ -220,7 +220,8 @@ class Serving:
         if served is not None:
             self._refused.clear()
             GENERATION.labels(SERVICE).set(served.number)
-            _log.info("generation_served", generation=served.number, memories=served.memories)
+            recallable = served.generation.manifest.counts.recallable
+            _log.info("generation_served", generation=served.number, memories=recallable)
             # After the swap: who is woken leases the new one.
             self.progress.advance(served.generation.manifest.applied_sequence)
             if old is None:

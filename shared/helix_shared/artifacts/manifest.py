@@ -64,6 +64,11 @@ class Counts(_Frozen):
     entities: int = Field(default=0, ge=0)
     edges: int = Field(default=0, ge=0, description="directed edges; each link is stored in both directions")
 
+    @property
+    def recallable(self) -> int:
+        """Memories that are not hidden: what logs, GetStatus and `helix status` call memories."""
+        return self.memories - self.hidden
+
 
 class ModelIdentity(_Frozen):
     """The encoder all vectors of the generation come from."""

@@ -103,7 +103,7 @@ def printed(explanation: recall_pb2.Explanation, *, all_of_them: bool = False) -
 def test_a_row_holds_lists_signals_and_factors_that_count() -> None:
     """What is neutral, or counts nothing, is left out; nothing of a memory is markup or an escape."""
     text = printed(explanation_of(2))
-    for part in ("#3 0.612", "other words #1 12", "0.6250", "sim 0.75 rec 0.50", "window x1.2"):
+    for part in ("dense #3 0.612", "other words #1 12", "fused 0.6250", "sim 0.75 · rec 0.50", "window x1.2"):
         assert part in text
     assert "latest_statement +2.5" in text
     assert "dense 0.25, lexical 0.75" in text
@@ -113,6 +113,22 @@ def test_a_row_holds_lists_signals_and_factors_that_count() -> None:
     assert "pinned" not in text
     assert "graph 0.90" not in text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_an_explanation_fits_the_terminal_and_breaks_between_values(columns: int) -> None:
+    """A candidate takes a head line and few more, and no word is cut."""
+    explanation = explanation_of(1)
+    explanation.candidates[0].hits.add(
+        channel="lexical", query="a much longer rephrasing", rank=40, score=3.25
+    )
+    stream = io.StringIO()
+    print_explanation(Console(file=stream, width=columns), explanation)
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= columns
+    assert len(lines) <= 6
+    for value in ("a much longer rephrasing #40 3.25", "latest_statement +2.5", "window x1.2", "sim 0.75"):
+        assert any(value in line for line in lines), lines
 
 
 def test_more_candidates_than_fit_are_counted() -> None:

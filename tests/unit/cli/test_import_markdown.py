@@ -1,9 +1,12 @@
 import os
 from pathlib import Path
 
+from typer.testing import CliRunner
+
 from helix import events, limits
+from helix_cli.__main__ import app
 from helix_cli.located import Located, Refusal
-from helix_cli.sources.discover import discover
+from helix_cli.sources.discover import discover, left_out
 from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.markdown import contents, markdown_items, sections, title_of
 from helix_cli.sources.read import read_source
@@ -122,3 +125,13 @@ def test_a_folder_gives_its_files_in_order_and_leaves_hidden_ones_alone(tmp_path
     for name in ("b.md", "a/z.markdown", "a/.git/x.md", "c.txt", ".hidden.md"):
         file(tmp_path, name, "text")
     assert [s.name.partition("/")[2] for s in discover([tmp_path])] == ["b.md", "a/z.markdown"]
+
+
+def test_files_that_are_left_out_of_a_folder_are_counted_by_their_ending(tmp_path: Path) -> None:
+    """A folder of HTML must not look as if it had been imported."""
+    for name in ("a.md", "b.html", "c.html", "Makefile", ".hidden.html"):
+        (tmp_path / name).write_text("text")
+    assert left_out([tmp_path]) == {".html": 2, "no ending": 1}
+    result = CliRunner().invoke(app, ["import", str(tmp_path), "--tenant", "acme", "--dry-run"])
+    assert result.exit_code == 0
+    assert "left out by their ending: 2 .html, 1 no ending; only .md and .jsonl are read" in result.stderr

@@ -60,7 +60,7 @@ def test_a_default_tenant_fills_in_and_never_overrides() -> None:
         (MESSAGE | {"txt": "typo"}, "txt"),
         (MESSAGE | {"text": "  "}, "text"),
         (MESSAGE | {"tenant_id": "a.b"}, "tenant_id"),
-        (MESSAGE | {"kind": "chat"}, "event"),
+        (MESSAGE | {"kind": "chat"}, "kind"),
         (MESSAGE | {"text": "x" * (limits.TEXT_CHARACTERS + 1)}, "text"),
     ],
 )

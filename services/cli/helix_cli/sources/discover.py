@@ -7,6 +7,7 @@ are left alone, unless named themselves. What a JSONL file is, its first lines s
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -60,6 +61,13 @@ def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> l
             if file not in found and (_is_known(file) or not whole.is_dir()):
                 found[file] = Source(file, name, source_format or detected(file))
     return list(found.values())
+
+
+def left_out(paths: Sequence[Path]) -> Counter[str]:
+    """How many files of the folders `discover` leaves out because of their ending, by ending."""
+    folders = [path.expanduser().absolute() for path in paths if path.is_dir()]
+    files = {file for folder in folders for file in _files(folder) if not _is_known(file)}
+    return Counter(file.suffix.lower() or "no ending" for file in files)
 
 
 def detected(path: Path) -> Format | None:

@@ -82,6 +82,8 @@ _LAUGHTER = r"lo+l|(?:ha){2,8}h?|(?:he){2,6}|rofl|lmao|xd|:\)|:-\)|:d|;\)|<3"
 _LAUGHS: Final = re.compile(_LAUGHTER)
 _TALK: Final = re.compile(f"{_GREETING}|{_WELLBEING}|{_THANKS}|{_PRAISE}|{_ASSENT}|{_FAREWELL}|{_LAUGHTER}")
 
+_CONTRACTED: Final = re.compile(r"\b(that|this|it|what|how|here|there|i|you|we)(?: i| a| wi|)(s|m|re|ll)\b")
+"""Spelt out or without the apostrophe: "that is", "thats", "i am", "you are", "i will"."""
 _ABOUT_YOU: Final = re.compile(
     r"(?:so |and |but )?(?:"
     r"are you (?:there|here|ok|okay|real|alive|awake|listening|busy|ready|sure|human|conscious|sentient|"
@@ -186,6 +188,10 @@ def is_small_talk(folded: str) -> bool:
 
 
 def _is_talk(clause: str) -> bool:
+    return _is_closed(clause) or _is_closed(_CONTRACTED.sub(r"\1'\2", clause))
+
+
+def _is_closed(clause: str) -> bool:
     if _TALK.fullmatch(clause) or _ABOUT_YOU.fullmatch(clause):
         return True
     return any(
