@@ -6,6 +6,7 @@
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
+| none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id holds the tenant because the window spans the whole stream: without it
 one tenant's id would swallow another tenant's event. An event outside any session uses the
@@ -36,6 +37,7 @@ REASON_HEADER: Final = "Helix-Reason"
 SUBJECT_HEADER: Final = "Helix-Subject"
 SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
+MODEL_HEADER: Final = "Helix-Model"
 
 EDGES: Final = ("memories", "expansions", "links")
 
@@ -100,6 +102,11 @@ def derived_subject(edge: str, tenant_id: str) -> str:
 def derived_edge(edge: str) -> str:
     """Filter for one edge across all tenants."""
     return f"{ROOT}.derived.{edge}.*"
+
+
+def ask_subject(edge: str) -> str:
+    """Subject of requests to derive a message of an edge once more."""
+    return f"{ROOT}.ask.{edge}"
 
 
 def dlq_subject(service: str, tenant_id: str) -> str:

@@ -9,6 +9,10 @@
 A message is one Arrow IPC stream with one record batch; zero rows are a valid answer (the event
 was read and nothing follows from it). `Origin` travels in the schema's metadata, so that even an
 empty batch says which event it answers. Consolidation appends the rows as they are.
+
+Another `EDGE_VERSION`, another schema, or a field of `Origin` that is not known here means a worker of
+another release: `IncompatibleError`, the message is held. A new value in a known column needs a new
+`EDGE_VERSION`; without one it is a broken message.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from helix.subjects import EDGES
-from helix_shared.errors import PermanentError
+from helix_shared.errors import IncompatibleError, PermanentError
 
 EDGE_VERSION: Final = "1"
 LARGEST_SEQUENCE: Final = 2**63
@@ -156,20 +160,54 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
     """The origin and the rows of a message.
 
     Raises:
-        PermanentError: the body is no batch of a known version.
+        IncompatibleError: a worker of another release made it.
+        PermanentError: the body is no derived message of any release.
     """
     try:
         with pa.ipc.open_stream(body) as reader:
             batches = list(reader)
             header = json.loads((reader.schema.metadata or {})[b"helix"])
-            if header.pop("version") != EDGE_VERSION or len(batches) != 1:
-                raise PermanentError(
-                    "derived message has another version or several batches; upgrade the reader"
-                )
+            _check_release(header)
+            if len(batches) != 1:
+                raise PermanentError(f"derived message holds {len(batches)} batches; it is one")
             header["keeps"] = tuple(header.get("keeps", ()))
             return _checked(Origin(**header)), batches[0]
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
         raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
+
+
+def _check_release(header: Any) -> None:
+    """Take the version out of a header of this release, and refuse that of any other."""
+    if not isinstance(header, dict):
+        raise PermanentError("header of a derived message is no object")
+    version = header.pop("version")
+    if not isinstance(version, str):
+        raise PermanentError("derived message states no edge version")
+    if version != EDGE_VERSION:
+        raise IncompatibleError(
+            f"derived message has edge version {version[:20]}, this process reads {EDGE_VERSION}; "
+            "run one release everywhere"
+        )
+    if unknown := sorted(header.keys() - set(_ORIGIN)):
+        raise IncompatibleError(
+            f"origin of a derived message has unknown fields ({', '.join(unknown)[:80]}); "
+            "run one release everywhere"
+        )
+
+
+def check_schema(origin: Origin, found: pa.Schema, expected: pa.Schema) -> None:
+    """Compare the columns of a message with those of its edge.
+
+    Raises:
+        IncompatibleError: they differ; the message names the first columns that do.
+    """
+    if found.remove_metadata() != expected:
+        names = [field.name for field in expected if field not in list(found)]
+        names += [field.name for field in found if field.name not in expected.names]
+        raise IncompatibleError(
+            f"{origin.edge} message has another schema than edge version {EDGE_VERSION} "
+            f"({', '.join(names)[:120] or 'order of columns'}); run one release everywhere"
+        )
 
 
 def _checked(origin: Origin) -> Origin:

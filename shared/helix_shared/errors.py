@@ -6,7 +6,8 @@
     |  |- NotFoundError          what was asked for does not exist (or is not visible to the caller)
     |  `- CorruptArtifactError   a file is not what its manifest says; never serve it
     `- TemporaryError            try again after `delay_seconds`
-       `- OverloadedError        a bounded queue is full; the caller backs off
+       |- OverloadedError        a bounded queue is full; the caller backs off
+       `- IncompatibleError      this process and the message's worker differ in version or model
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
 The mapping to a gRPC status stands in `helix_query.status`, the mapping to ack, nak or
@@ -54,3 +55,10 @@ class TemporaryError(HelixError):
 
 class OverloadedError(TemporaryError):
     """A bounded resource is full; back off."""
+
+
+class IncompatibleError(TemporaryError):
+    """The message is sound, but not for this process: its worker has another release or another model.
+
+    It is held, however long, until one of the two is changed; it is never a dead letter.
+    """

@@ -14,7 +14,7 @@ from helix_shared.broker import log, streams, verdict
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
-from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
+from helix_shared.errors import IncompatibleError, InvalidInputError, PermanentError, TemporaryError
 
 pytestmark = pytest.mark.integration
 
@@ -119,6 +119,12 @@ async def test_last_before_reads_the_sessions_own_past(nats_client: Client) -> N
     assert abs(found[-1].stored_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
+async def answer(message: Msg, handle: verdict.Handler, publisher: Publisher) -> None:
+    """Answer one message as ingest would its first."""
+    failures = verdict.Failures()
+    await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+
+
 async def test_permanent_error_files_the_message_with_its_reason(nats_client: Client) -> None:
     """Dead letters hold the body, the reason and the place; the message does not come again."""
     publisher = Publisher(nats_client.jetstream())
@@ -127,7 +133,13 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
     async def refuse(_: Msg) -> None:
         raise PermanentError("text:\ttoo \u201cbad\u201d\nfor words")
 
-    await verdict.answer(await fetch_one(nats_client), refuse, service="ingest", publisher=publisher)
+    await verdict.answer(
+        await fetch_one(nats_client),
+        refuse,
+        service="ingest",
+        publisher=publisher,
+        failures=verdict.Failures(),
+    )
     letter = await nats_client.jetstream().get_last_msg(subjects.DLQ_STREAM, "helix.v1.dlq.ingest.acme")
     assert letter.headers is not None
     assert letter.headers[subjects.REASON_HEADER] == "text: too \\u201cbad\\u201d for words"
@@ -146,7 +158,9 @@ async def test_temporary_error_brings_the_message_back_after_its_delay(nats_clie
         raise TemporaryError("busy", delay_seconds=0.5)
 
     started = asyncio.get_running_loop().time()
-    await verdict.answer(await fetch_one(nats_client), busy, service="ingest", publisher=publisher)
+    await verdict.answer(
+        await fetch_one(nats_client), busy, service="ingest", publisher=publisher, failures=verdict.Failures()
+    )
     again = await fetch_one(nats_client)
     assert again.metadata.num_delivered == 2
     assert asyncio.get_running_loop().time() - started >= 0.35
@@ -164,11 +178,38 @@ async def test_one_bad_message_spoils_no_other(nats_client: Client) -> None:
         if message.metadata.sequence.stream == 2:
             raise PermanentError("not this one")
 
-    await asyncio.gather(*(verdict.answer(m, picky, service="ingest", publisher=publisher) for m in batch))
+    await asyncio.gather(*(answer(m, picky, publisher) for m in batch))
     await asyncio.sleep(0.1)  # a term is not confirmed
     state = await deliveries(nats_client)
     assert (state.num_ack_pending, state.num_pending) == (0, 0)
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1
+
+
+async def test_a_message_of_another_release_is_held_and_burns_no_attempt(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held more often than a message may fail, it is still only postponed when it then fails once."""
+    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures()
+    await publisher.publish_event(turn(1))
+    monkeypatch.setattr(verdict, "ATTEMPTS", 2)
+    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+
+    async def unreadable(_: Msg) -> None:
+        raise IncompatibleError("edge version 2")
+
+    async def busy(_: Msg) -> None:
+        raise TemporaryError("busy", delay_seconds=0.05)
+
+    async def fine(_: Msg) -> None:
+        pass
+
+    for handle in (unreadable, unreadable, unreadable, busy, fine):
+        message = await fetch_one(nats_client)
+        await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+    assert message.metadata.num_delivered == 5
+    assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 0
+    assert (await deliveries(nats_client)).num_ack_pending == 0
 
 
 async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
@@ -186,9 +227,15 @@ async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
     async def bury(message: Msg) -> None:
         buried.append(message.metadata.sequence.stream)
 
+    failures = verdict.Failures()
     for _ in range(2):
         await verdict.answer(
-            await fetch_one(nats_client), buggy, service="ingest", publisher=publisher, bury=bury
+            await fetch_one(nats_client),
+            buggy,
+            service="ingest",
+            publisher=publisher,
+            failures=failures,
+            bury=bury,
         )
     assert buried == [1]
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1

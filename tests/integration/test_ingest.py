@@ -19,11 +19,13 @@ from helix import subjects
 from helix.events import DocumentEvent, ForgetEvent, MessageEvent, SessionEvent
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.ask import ask
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
+from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
 
@@ -140,6 +142,27 @@ async def test_two_copies_and_a_kill_answer_every_event_once(
     assert sorted(origin.event_sequence for origin, _ in found) == list(range(1, total + 1))
     assert state.last_seq == total, "a repeated answer is dropped by its id"
     assert len({row["memory_id"] for row in primary(found)}) == total
+
+
+async def test_an_event_can_be_asked_for_again(
+    nats_server: NatsServer, nats_client: Client, models_dir: Path
+) -> None:
+    """As it was answered, with the turns before it; another model is refused by name."""
+    publisher = Publisher(nats_client.jetstream())
+    await publisher.publish_event(said(1, "When are you going to Lisbon?"))
+    await publisher.publish_event(said(2, "Next April, with my sister."))
+    await nats_client.jetstream().publish("helix.v1.events.acme.s.message", b"{}")
+    with worker(nats_server, models_dir):
+        answered = {origin.event_sequence: (origin, rows) for origin, rows in await derived(nats_client, 3)}
+        for sequence, (origin, rows) in answered.items():
+            again, found = edges.decode(
+                await ask(nats_client, "memories", sequence=sequence, model=origin.model)
+            )
+            assert (again, found.to_pylist()) == (origin, rows.to_pylist())
+        with pytest.raises(TemporaryError, match="ingest has model"):
+            await ask(nats_client, "memories", sequence=1, model="another@1")
+        with pytest.raises(TemporaryError, match="not in the log"):
+            await ask(nats_client, "memories", sequence=99)
 
 
 async def test_lifecycle_events_are_left_to_the_writer(

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from nats.js import api
 from helix import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.ask import ask
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
 
@@ -233,6 +236,45 @@ async def test_poison_is_dead_lettered_and_spoils_no_other(
     assert {letter.data for letter in letters} == {b"1", b"{", b"\xff\xfe\xff\xff", b"", foreign}
     assert all(letter.headers and letter.headers[subjects.REASON_HEADER] for letter in letters)
     await until_idle(nats_client, service)
+    assert process.poll() is None
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_a_message_of_another_release_is_held_and_spoils_no_other(
+    nats_client: Client, workers: Workers, service: str
+) -> None:
+    """It is no dead letter and has no empty answer; others are answered meanwhile."""
+    jetstream = nats_client.jetstream()
+    origin = edges.Origin("memories", "acme", "e9", "message", 9)
+    lacking = edges.memories_schema(4).remove(edges.memories_schema(4).get_field_index("text"))
+    newer = edges.encode(origin, [], edges.memories_schema(4)).replace(b'"version": "1"', b'"version": "2"')
+    for body in (newer, edges.encode(origin, [], lacking)):
+        await jetstream.publish(subjects.derived_subject("memories", "acme"), body)
+    await publish(nats_client, 1, [memory(1)])
+    process = workers.start(service)
+    (answered,) = await collect(nats_client, SERVICES[service], wanted=1)
+    assert answered[0].event_sequence == 1
+    assert (await jetstream.consumer_info(subjects.DERIVED_STREAM, service)).num_ack_pending == 2
+    assert (await jetstream.stream_info(subjects.DLQ_STREAM)).state.messages == 0
+    assert workers.log(process, service).count("run one release everywhere") >= 2
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_what_was_derived_can_be_asked_for_again(
+    nats_client: Client, workers: Workers, service: str
+) -> None:
+    """The reply is what was published, and nothing more is published."""
+    process = workers.start(service)
+    await publish(nats_client, 1, [memory(1)])
+    ((origin, rows),) = await collect(nats_client, SERVICES[service], wanted=1)
+    body = edges.encode(replace(origin, edge="memories"), [memory(1)], edges.memories_schema(4))
+    before = (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq
+    again, batch = edges.decode(await ask(nats_client, SERVICES[service], sequence=1, body=body))
+    assert (again, batch.to_pylist()) == (origin, rows)
+    newer = body.replace(b'"version": "1"', b'"version": "2"')
+    with pytest.raises(TemporaryError, match="run one release everywhere"):
+        await ask(nats_client, SERVICES[service], sequence=1, body=newer)
+    assert (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq == before
     assert process.poll() is None
 
 

@@ -1,4 +1,4 @@
-"""When a stack is ready: the newest generation is served and somebody fetches from every consumer."""
+"""When a stack is ready: the newest generation is served, every consumer is read, the writer writes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from helix_cli.broker import connected
 from helix_cli.failure import run_async
 from helix_cli.options import Server
 from helix_cli.recall_client import RecallClient
+from helix_cli.writer_state import look_at_writer
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError, TemporaryError
 
@@ -52,11 +53,11 @@ def missing(
 ) -> str:
     """What is not ready yet, for people; empty when everything is."""
     try:
+        if reason := run_async(_unattended(nats_url, consumers)):
+            return reason
         with RecallClient(query_address, call_seconds=CALL_SECONDS) as client:
             served = client.status().generation
-        if served < _published(data):
-            return f"query serves generation {served}"
-        return run_async(_unattended(nats_url, consumers))
+        return f"query serves generation {served}" if served < _published(data) else ""
     except HelixError as error:
         return str(error)
 
@@ -70,8 +71,10 @@ def _published(data: Path) -> int:
 
 
 async def _unattended(nats_url: str, consumers: Sequence[streams.DurableConsumer]) -> str:
-    """Consumers from which nobody fetches; empty when all are attended."""
+    """What holds the log up: a writer that stands still, or consumers that nobody reads."""
     async with connected(nats_url) as jetstream:
+        if problem := (await look_at_writer(jetstream)).problem:
+            return f"the writer stands still: {problem}"
         idle = [c.name for c in consumers if not await _attended(jetstream, c)]
     return f"nobody fetches for {', '.join(idle)}" if idle else ""
 

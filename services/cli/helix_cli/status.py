@@ -19,6 +19,7 @@ from helix_cli.broker import connected
 from helix_cli.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import plain, size, stdout
+from helix_cli.writer_state import WriterPart, look_at_writer
 from helix_query.channel_recall import ChannelRecall, channel_recall, largest_tenant
 from helix_shared.artifacts.dense_recall import DenseRecall, dense_recall
 from helix_shared.artifacts.generation import Generation
@@ -44,7 +45,7 @@ how much of exact search the dense channel finds for the largest tenant, and
 how much the vector index does of everything; seconds for a million.
 
 lag is how many events are published but not yet recallable. The command
-ends with 3 when a part is down, and names it.
+ends with 3 when a part is down or the writer stands still, and names it.
 
 {EXIT_CODES}
 """
@@ -80,6 +81,7 @@ class NatsPart:
     problem: str = ""
     streams: list[StreamRow] = field(default_factory=list)
     consumers: list[ConsumerRow] = field(default_factory=list)
+    writer: WriterPart = field(default_factory=WriterPart)
 
     def stream(self, name: str) -> StreamRow | None:
         """The row of one stream."""
@@ -136,7 +138,7 @@ def status_command(
         _print(broker, service)
         if measured is not None:
             stdout().print(plain(_dense(measured)))
-    if broker.problem or service.problem:
+    if broker.problem or service.problem or broker.writer.problem:
         raise typer.Exit(UNREACHABLE_EXIT)
 
 
@@ -165,10 +167,11 @@ async def look_at_nats(server: options.Server) -> NatsPart:
         async with connected(url, instance=server.instance) as jetstream:
             rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
+            writer = await look_at_writer(jetstream)
     except HelixError as error:
         return NatsPart(url, problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
-    return NatsPart(url, missing, [row for row in rows if row], [row for row in consumers if row])
+    return NatsPart(url, missing, [row for row in rows if row], [row for row in consumers if row], writer)
 
 
 def look_at_query(server: options.Server, *, now: datetime) -> QueryPart:
@@ -243,6 +246,8 @@ def _print(broker: NatsPart, service: QueryPart) -> None:
         console.print(_streams_table(broker.streams))
     if broker.consumers:
         console.print(_consumers_table(broker.consumers))
+    if not broker.problem:
+        console.print(plain(f"writer {broker.writer}"))
     console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
     if not service.problem:
         console.print(plain(_served(service)))

@@ -20,7 +20,7 @@ from helix_consolidation.standing import NEVER
 from helix_consolidation.tombstones import scope_code
 from helix_shared.artifacts.signals import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
-from helix_shared.edges import Origin, memories_schema
+from helix_shared.edges import Origin, check_schema, memories_schema
 from helix_shared.errors import PermanentError
 from helix_shared.identity import MEMORY_ID_PATTERN, joined
 
@@ -63,6 +63,11 @@ class Model:
     checksum: str
     dimensions: int
 
+    @property
+    def id(self) -> str:
+        """As workers state it, `name@checksum`."""
+        return f"{self.name}@{self.checksum}" if self.name else self.checksum
+
     def __str__(self) -> str:
         """As error messages name it."""
         return f"model {self.name}@{self.checksum} ({self.dimensions} dimensions)"
@@ -82,11 +87,10 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
     """Refuse a message that could not be appended as it is.
 
     Raises:
-        PermanentError: another schema, another tenant, a malformed id, or a vector with NaN.
+        IncompatibleError: another schema.
+        PermanentError: another tenant, a malformed id, or a vector with NaN.
     """
-    expected = memories_schema(dimensions_of(rows))
-    if rows.schema.remove_metadata() != expected:
-        raise PermanentError("memories message has another schema than edge version 1; upgrade its worker")
+    check_schema(origin, rows.schema, memories_schema(dimensions_of(rows)))
     if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
         raise PermanentError(f"memories message of tenant {origin.tenant_id} holds rows of another tenant")
     if not all(MEMORY_ID_PATTERN.match(memory_id) for memory_id in rows["memory_id"].to_pylist()):

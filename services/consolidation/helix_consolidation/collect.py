@@ -63,6 +63,7 @@ def decode(message: Msg) -> Item:
     """The item in a message of either stream.
 
     Raises:
+        IncompatibleError: a worker of another release made it.
         PermanentError: it is none, or it speaks for another tenant than its subject.
     """
     position = message.metadata
@@ -108,8 +109,7 @@ def decode_derived(subject: str, body: bytes, *, sequence: int) -> Derived:
 
 
 def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
-    if rows.schema.remove_metadata() != _ENRICHMENT[origin.edge]:
-        raise PermanentError(f"{origin.edge} message has another schema than the edge; upgrade its worker")
+    edges.check_schema(origin, rows.schema, _ENRICHMENT[origin.edge])
     if origin.edge == "links":
         unknown = set(rows["edge"].unique().to_pylist()) - set(EDGE_KINDS)
         if unknown:
@@ -131,14 +131,29 @@ def within(item: Item, log_end: int) -> Item:
     return item
 
 
+def edge_of(message: Msg) -> str:
+    """The edge that a message of HELIX_DERIVED came on."""
+    return message.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
+
+
+def stated_sequence(message: Msg) -> int:
+    """The event a derived message says it follows from, in its header; 0 where it says nothing."""
+    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
+    return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0
+
+
+def place_of(message: Msg) -> tuple[int, int]:
+    """Where a derived message that cannot be decoded stands among the others; the begin of `order`."""
+    edge = edge_of(message)
+    return stated_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
+
+
 def event_sequence_of(message: Msg) -> int | None:
     """The event a message answers, even when its body cannot be decoded; None: it answers none."""
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:
         return position.sequence.stream
-    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
-    is_answer = message.subject.startswith(f"{subjects.ROOT}.derived.memories.")
-    return int(stated) if is_answer and stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else None
+    return (stated_sequence(message) or None) if edge_of(message) == "memories" else None
 
 
 _ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

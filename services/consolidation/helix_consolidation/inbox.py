@@ -47,11 +47,13 @@ class Inbox:
         self._waiting: deque[Msg] = deque()
         self._held: dict[int, Msg] = {}
         self._is_open = True
+        self.is_paused = False
+        """While set, nothing is fetched or taken; what is held is kept alive."""
 
     @property
     def waiting(self) -> int:
-        """Messages fetched and not yet taken."""
-        return len(self._waiting)
+        """Messages that may be taken."""
+        return 0 if self.is_paused else len(self._waiting)
 
     @property
     def events_waiting(self) -> int:
@@ -69,7 +71,7 @@ class Inbox:
         Ends by `shut`: nats-py's fetch now and then swallows the cancellation of its task.
         """
         while self._is_open:
-            if self.is_full or self.waiting >= 2 * self._batch_messages:
+            if self.is_paused or self.is_full or self.waiting >= 2 * self._batch_messages:
                 await asyncio.sleep(FULL_SECONDS)
                 continue
             room = min(self._batch_messages, self._held_messages - len(self._held))
@@ -78,7 +80,7 @@ class Inbox:
 
     def take(self, most: int) -> list[Msg]:
         """At most `most` waiting messages, in order of delivery; they stay held."""
-        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        return [self._waiting.popleft() for _ in range(min(most, self.waiting))]
 
     def put_back(self, messages: Sequence[Msg]) -> None:
         """These were taken and not worked on; they are the next to be taken."""

@@ -20,19 +20,21 @@ import os
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
+from helix_shared.broker import streams
 from helix_shared.broker.connection import UNANSWERED
-from helix_shared.broker.streams import LEASE_TTL_SECONDS
 from helix_shared.errors import HelixError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.js.kv import KeyValue
 
-KEY: Final = "consolidation.0"
+KEY: Final = streams.WRITER_KEY
+HOLDER: Final = "holder"
+PROBLEM: Final = streams.WRITER_PROBLEM
 LOCK_NAME: Final = "live.lock"
 SAFETY: Final = 0.8
 """Share of the time to live after which an unrenewed lease no longer counts as held."""
@@ -83,9 +85,9 @@ class FolderLock:
 class Lease:
     """The right to publish; `epoch` is larger for every later holder."""
 
-    def __init__(self, bucket: KeyValue, value: bytes, revision: int, *, ttl_seconds: float) -> None:
+    def __init__(self, bucket: KeyValue, claim: dict[str, str], revision: int, *, ttl_seconds: float) -> None:
         self._bucket = bucket
-        self._value = value
+        self._claim = claim
         self._revision = revision
         self._ttl_seconds = ttl_seconds
         self._renewed = time.monotonic()
@@ -100,8 +102,9 @@ class Lease:
         The caller holds the folder lock that `lock_identity` names. The time to live is the
         bucket's own.
         """
-        ttl_seconds = (await bucket.status()).ttl or LEASE_TTL_SECONDS
-        value = json.dumps({"holder": uuid.uuid4().hex, "lock": lock_identity}).encode()
+        ttl_seconds = (await bucket.status()).ttl or streams.LEASE_TTL_SECONDS
+        claim = {HOLDER: uuid.uuid4().hex, "lock": lock_identity, PROBLEM: ""}
+        value = _encoded(claim)
         asked = time.monotonic()
         try:
             revision = await bucket.create(KEY, value)
@@ -110,7 +113,7 @@ class Lease:
             if taken is None:
                 return None
             revision = taken
-        lease = cls(bucket, value, revision, ttl_seconds=ttl_seconds)
+        lease = cls(bucket, claim, revision, ttl_seconds=ttl_seconds)
         lease._renewed = asked
         return lease
 
@@ -164,26 +167,47 @@ class Lease:
             except UNANSWERED as error:
                 _log.warning("lease not released", reason=str(error) or type(error).__name__)
 
+    async def tell(self, problem: str) -> None:
+        """State in the lease why the writer stands still, for whoever reads it; empty: it does not.
+
+        Raises: as `renew`.
+        """
+        self._claim[PROBLEM] = problem
+        await self.renew()
+
     async def _extended(self) -> int:
+        value = _encoded(self._claim)
         try:
-            return await self._bucket.update(KEY, self._value, last=self._revision)
+            return await self._bucket.update(KEY, value, last=self._revision)
         except KeyWrongLastSequenceError:
             # a renewal of our own whose answer was lost moved the revision too
             try:
                 entry = await self._bucket.get(KEY)
             except KeyNotFoundError:
                 raise KeyWrongLastSequenceError from None
-            if entry.value != self._value:
+            if _decoded(entry.value).get(HOLDER) != self._claim[HOLDER]:
                 raise
-            return await self._bucket.update(KEY, self._value, last=entry.revision)
+            return await self._bucket.update(KEY, value, last=entry.revision)
 
 
 async def _take_over(bucket: KeyValue, value: bytes, lock_identity: str) -> int | None:
     try:
         entry = await bucket.get(KEY)
-        holder = json.loads(entry.value or b"{}")
-        if holder.get("lock") != lock_identity or entry.revision is None:
+        if _decoded(entry.value).get("lock") != lock_identity or entry.revision is None:
             return None
         return await bucket.update(KEY, value, last=entry.revision)
-    except (KeyNotFoundError, KeyWrongLastSequenceError, ValueError, AttributeError):
+    except (KeyNotFoundError, KeyWrongLastSequenceError):
         return None
+
+
+def _encoded(claim: dict[str, str]) -> bytes:
+    return json.dumps(claim).encode()
+
+
+def _decoded(value: bytes | None) -> dict[str, Any]:
+    """The claim in an entry; empty when it is none of ours."""
+    try:
+        claim = json.loads(value or b"{}")
+    except ValueError:
+        return {}
+    return claim if isinstance(claim, dict) else {}

@@ -13,7 +13,7 @@ from helix_consolidation.arrivals import Arrival, model_of, read_arrivals
 from helix_consolidation.changes import Relation
 from helix_consolidation.corrections import completed
 from helix_consolidation.tombstones import Correction, scope_code
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,8 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> Non
     """Fold one checked message.
 
     Raises:
-        PermanentError: its vectors come from another model than the generation's, or it corrects a
-            memory that is not there or that others may see.
+        IncompatibleError: its vectors come from another model than the generation's.
+        PermanentError: it corrects a memory that is not there or that others may see.
         TemporaryError: it corrects a memory, and an earlier event is not answered yet.
     """
     rows = completed(folding, origin, rows)
@@ -81,8 +81,11 @@ def _accept_model(known: Known, origin: Origin, rows: pa.RecordBatch) -> None:
         return
     if known.model is None:
         known.model = model
-    elif known.model != model:
-        raise PermanentError(f"vectors of {model} do not fit the generation's {known.model}; rebuild")
+    elif known.model != model and rows.num_rows:
+        raise IncompatibleError(
+            f"vectors of {model} do not fit the generation's {known.model}; "
+            "give ingest that model again, or rebuild with the other"
+        )
 
 
 def _is_published_again(known: Known, origin: Origin, arrivals: list[Arrival]) -> bool:

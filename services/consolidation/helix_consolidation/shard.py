@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from helix.subjects import DERIVED_STREAM
 from helix_consolidation.apply import write_changes
 from helix_consolidation.changes import Changes
-from helix_consolidation.collect import decode, event_sequence_of, within
+from helix_consolidation.collect import Derived, decode, event_sequence_of, place_of, within
 from helix_consolidation.fold import fold, sweep
 from helix_consolidation.folding import Folding
 from helix_consolidation.load import LIVE, load
@@ -22,7 +22,7 @@ from helix_shared.artifacts import generation
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.vector_storage import DEFAULT_FORM, VectorForm
 from helix_shared.broker.verdict import ATTEMPTS
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from helix_consolidation.collect import Derived, Lifecycle
+    from helix_consolidation.collect import Lifecycle
     from helix_consolidation.folding import Known
     from helix_consolidation.publish import Circumstances
     from helix_shared.artifacts.manifest import Manifest
@@ -47,6 +47,10 @@ class Outcome:
     """What became of a batch; `done` and `dead` are answered once their generation is out."""
 
     done: list[Msg] = field(default_factory=list)
+    unfit: list[tuple[Msg, IncompatibleError]] = field(default_factory=list)
+    """Not applied, because this writer cannot read them or has another model."""
+    waiting: list[Msg] = field(default_factory=list)
+    """Not applied, because they come after one that does not fit."""
     postponed: list[tuple[Msg, TemporaryError]] = field(default_factory=list)
     dead: list[tuple[Msg, PermanentError]] = field(default_factory=list)
 
@@ -104,19 +108,16 @@ class Shard:
         for message in messages:
             try:
                 decoded.append((within(decode(message), log_end), message))
+            except IncompatibleError as error:
+                self._stop_before(message, error, outcome)
             except PermanentError as error:
                 self._bury(message, error, outcome, log_end)
         for item, message in sorted(decoded, key=lambda pair: pair[0].order):
-            try:
-                fold(folding, item)
-                outcome.done.append(message)
-            except TemporaryError as error:
-                if self._is_early(item) or message.metadata.num_delivered < ATTEMPTS:
-                    outcome.postponed.append((message, error))
-                else:
-                    self._bury(message, PermanentError(str(error)), outcome, log_end)
-            except PermanentError as error:
-                self._bury(message, error, outcome, log_end)
+            self._fold_one(folding, item, message, outcome, log_end)
+        unfit, outcome.unfit = outcome.unfit, []
+        for message, misfit in unfit:
+            # another message of this batch may have answered its event
+            self._stop_before(message, misfit, outcome)
         self._write(folding.changes)
         return outcome
 
@@ -177,6 +178,25 @@ class Shard:
         rows: list[dict[str, Any]] = self._live.vectors.take([ordinal]).select(list(columns)).to_pylist()
         return rows[0] if rows else {}
 
+    def _fold_one(
+        self, folding: Folding, item: Derived | Lifecycle, message: Msg, outcome: Outcome, log_end: int
+    ) -> None:
+        if isinstance(item, Derived) and any(item.order[:2] > place_of(m) for m, _ in outcome.unfit):
+            outcome.waiting.append(message)
+            return
+        try:
+            fold(folding, item)
+            outcome.done.append(message)
+        except IncompatibleError as error:
+            self._stop_before(message, error, outcome)
+        except TemporaryError as error:
+            if self._is_early(item) or message.metadata.num_delivered < ATTEMPTS:
+                outcome.postponed.append((message, error))
+            else:
+                self._bury(message, PermanentError(str(error)), outcome, log_end)
+        except PermanentError as error:
+            self._bury(message, error, outcome, log_end)
+
     def _bury(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
         """A dead letter is an answer too: nothing more will come of its event."""
         sequence = event_sequence_of(message)
@@ -188,6 +208,15 @@ class Shard:
     def _is_early(self, item: Derived | Lifecycle) -> bool:
         """Whether an event before it is not answered: then it waits, however long, and is not to blame."""
         return self.known.applied.floor < item.order[0] - 1
+
+    def _stop_before(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
+        """Nothing that comes after this message is applied, unless its event has an answer already."""
+        sequence = event_sequence_of(message)
+        if sequence is not None and sequence in self.known.applied:
+            self._answer_derived(message)
+            outcome.done.append(message)
+        else:
+            outcome.unfit.append((message, error))
 
     def _answer_derived(self, message: Msg) -> None:
         position = message.metadata

@@ -22,6 +22,7 @@ from helix_consolidation.pace import pace_of
 from helix_consolidation.prune import prune_derived
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
+from helix_consolidation.standstill import Standstill
 from helix_consolidation.stream_state import event_stream, skip_gap
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
@@ -93,6 +94,7 @@ class Writer:
         self._is_dirty = False
         self._is_urgent = False
         self._events_to_come = 0
+        self._standstill = Standstill(client, service=SERVICE)
         self._answering: asyncio.Task[None] | None = None
         self._applying = Due(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
         # the first generation is due at once, also in a backlog
@@ -107,7 +109,7 @@ class Writer:
         while not stop.is_set():
             # asked every time round: a cancellation may get lost in a wait, a lost lease must not
             self._lease.demand()
-            await self._apply(await self._next_batch())
+            await self._apply([*self._retried(), *await self._next_batch()])
             await self._housekeep()
             if self._is_publication_due():
                 await self._publish()
@@ -116,6 +118,7 @@ class Writer:
 
     async def settle(self) -> None:
         """Finish answering, and hand back what is held; the stores stay open."""
+        self._standstill.close()
         if self._answering is not None:
             await self._answering
         for inbox in self._inboxes:
@@ -137,6 +140,11 @@ class Writer:
             await asyncio.sleep(TICK_SECONDS)
             return []
         return [m for inbox in self._inboxes for m in inbox.take(self._settings.batch_messages)]
+
+    def _retried(self) -> list[Msg]:
+        """What stood still and may fit now."""
+        model = self._shard.known.model
+        return self._standstill.take(model=model.id if model else "") if self._standstill.is_on else []
 
     def _is_application_due(self) -> bool:
         """Not at once for every message: a batch of a few costs the stores as much as one of a hundred."""
@@ -167,6 +175,17 @@ class Writer:
         self._applying.last = time.monotonic()
         self._release([message for message, _ in outcome.postponed])
         await postpone(outcome.postponed)
+        if outcome.unfit or any(m.metadata.stream == DERIVED_STREAM for m in messages):
+            await self._stand(outcome)
+
+    async def _stand(self, outcome: Outcome) -> None:
+        """Take no derived messages while one does not fit, and say so."""
+        changed = self._standstill.note(outcome)
+        for inbox in self._inboxes:
+            if inbox.stream == DERIVED_STREAM:
+                inbox.is_paused = self._standstill.is_on
+        if changed:
+            await self._lease.tell(self._standstill.reason)
 
     def _keep_pace(self) -> None:
         """Go slower in a backlog, but not when something is to be hidden or erased."""
@@ -257,6 +276,8 @@ class Writer:
 
     def _put_back(self, messages: list[Msg]) -> None:
         for inbox in self._inboxes:
+            if inbox.is_paused:
+                continue  # what was taken of it is the standstill's, and stays there
             inbox.put_back([m for m in messages if m.metadata.stream == inbox.stream])
 
     def _release(self, messages: list[Msg]) -> None:

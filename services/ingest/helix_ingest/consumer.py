@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from faststream.nats import NatsBroker
@@ -16,13 +17,15 @@ from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from helix import events, subjects
-from helix_ingest.answers import Answers
+from helix_ingest.answers import EDGE, Answers
 from helix_ingest.draft import Logged
 from helix_ingest.settings import IngestSettings
 from helix_ingest.turns import Turns
-from helix_shared.broker import streams
+from helix_shared.broker import log, streams
+from helix_shared.broker.ask import asked_sequence
+from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, subscribe
-from helix_shared.errors import InvalidInputError, PermanentError
+from helix_shared.errors import IncompatibleError, InvalidInputError, PermanentError, TemporaryError
 
 SERVICE: Final = "ingest"
 
@@ -52,15 +55,40 @@ class Ingest:
         answer = await loop.run_in_executor(self.lanes, self.answers.of, logged, before)
         await answer.publish(connected.publisher)
 
+    async def asked(self, request: Msg, connected: Connected) -> bytes:
+        """Answer an event of the log once more, as it would be answered now.
+
+        Raises:
+            IncompatibleError: the answer is wanted of another model than this one.
+            TemporaryError: NATS does not answer.
+        """
+        wanted, model = (request.headers or {}).get(subjects.MODEL_HEADER, ""), self.answers.encoder.card.id
+        if wanted and wanted != model:
+            raise IncompatibleError(f"ingest has model {model}")
+        sequence = asked_sequence(request)
+        found = await log.message_at(connected.client, subjects.EVENTS_STREAM, sequence)
+        if found is None:
+            raise TemporaryError(f"event {sequence} is not in the log any more")
+        try:
+            logged = _checked(found.subject, found.body, sequence, found.stored_at)
+            before = await self.turns.before(logged, connected.client)
+            loop = asyncio.get_running_loop()
+            return (await loop.run_in_executor(self.lanes, self.answers.of, logged, before)).body
+        except PermanentError:
+            return self._empty(found.subject, sequence).body
+
     async def bury(self, message: Msg, connected: Connected) -> None:
         """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
         address = subjects.parse_event_subject(message.subject)
         if address is not None and address.kind in events.LIFECYCLE_KINDS:
             return
-        sequence = message.metadata.sequence.stream
+        await self._empty(message.subject, message.metadata.sequence.stream).publish(connected.publisher)
+
+    def _empty(self, subject: str, sequence: int) -> DerivedMessage:
+        address = subjects.parse_event_subject(subject)
         tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
         kind = address.kind if address else "unknown"
-        await self.answers.empty(tenant, kind, sequence).publish(connected.publisher)
+        return self.answers.empty(tenant, kind, sequence)
 
 
 def read_event(message: Msg) -> Logged:
@@ -69,7 +97,12 @@ def read_event(message: Msg) -> Logged:
     Raises:
         InvalidInputError: malformed subject or body, or the two disagree.
     """
-    address = subjects.parse_event_subject(message.subject)
+    position = message.metadata
+    return _checked(message.subject, message.data, position.sequence.stream, position.timestamp)
+
+
+def _checked(subject: str, body: bytes, sequence: int, stored_at: datetime) -> Logged:
+    address = subjects.parse_event_subject(subject)
     if address is None:
         raise InvalidInputError(
             "subject",
@@ -80,7 +113,7 @@ def read_event(message: Msg) -> Logged:
             "kind", f"unknown kind {address.kind}; known: {', '.join(events.EVENT_MODELS)}"
         )
     try:
-        event = events.parse_event(message.data)
+        event = events.parse_event(body)
     except ValidationError as error:
         raise PermanentError(events.explain(error)) from error
     for field, said in (
@@ -92,7 +125,7 @@ def read_event(message: Msg) -> Logged:
             raise InvalidInputError(
                 field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
             )
-    return Logged(event, message.metadata.sequence.stream, message.metadata.timestamp)
+    return Logged(event, sequence, stored_at)
 
 
 def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:
@@ -105,6 +138,8 @@ def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durabl
         service=SERVICE,
         handle=ingest.handle,
         bury=ingest.bury,
+        edge=EDGE,
+        asked=ingest.asked,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,
         batch_messages=settings.batch_size,

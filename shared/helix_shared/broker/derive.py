@@ -16,7 +16,7 @@ from helix import subjects
 from helix_shared import edges
 from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.worker import Connected, Durable, Worker, create_broker, create_worker, subscribe
-from helix_shared.errors import PermanentError
+from helix_shared.errors import IncompatibleError, PermanentError
 from helix_shared.telemetry import configure_logging, logger
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Derivation:
 
         Raises:
             PermanentError: the body is no memories message of the subject's tenant.
+            IncompatibleError: a worker of another release made it.
             TemporaryError: the stream does not acknowledge.
         """
         await self.answer(message.subject, message.data).publish(connected.publisher)
@@ -66,6 +67,15 @@ class Derivation:
         """
         origin, rows = read_memories(subject, body, self.columns)
         return self._message(origin, [derived for row in rows for derived in self.derive(row)])
+
+    async def asked(self, request: Msg, connected: Connected) -> bytes:  # noqa: ARG002  as `Asked`
+        """Derive again from the memories message that a request holds; no rows where that fails for good."""
+        origin, _ = edges.decode(request.data)
+        try:
+            return self.answer(subjects.derived_subject(MEMORIES, origin.tenant_id), request.data).body
+        except PermanentError as error:
+            _log.warning("nothing derived again", edge=self.edge, reason=str(error))
+            return self._message(origin, []).body
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
@@ -90,6 +100,8 @@ def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *
         service=service,
         handle=derivation.handle,
         bury=derivation.bury,
+        edge=derivation.edge,
+        asked=derivation.asked,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,
     )
@@ -107,7 +119,8 @@ def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[ed
     """The origin, and `columns` of the rows whose text is new with this message.
 
     Raises:
-        PermanentError: no memories message, of another tenant than its subject, or columns missing.
+        IncompatibleError: a worker of another release made it.
+        PermanentError: no memories message, or of another tenant than its subject.
     """
     origin, batch = edges.decode(body)
     if origin.edge != MEMORIES or subject != subjects.derived_subject(MEMORIES, origin.tenant_id):
@@ -116,8 +129,12 @@ def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[ed
     try:
         wanted = batch.select([*dict.fromkeys((*columns, *_SEQUENCES))])
         if any(wanted.schema.field(name).type != expected.field(name).type for name in wanted.schema.names):
-            raise PermanentError("memories message has other column types; upgrade the reader")
+            raise IncompatibleError("memories message has other column types; run one release everywhere")
+    except KeyError as error:
+        reason = f"memories message lacks a column ({error}); run one release everywhere"
+        raise IncompatibleError(reason) from error
+    try:
         rows: list[Row] = wanted.to_pylist()
-    except (KeyError, ValueError) as error:
-        raise PermanentError("memories message lacks a column or holds broken text") from error
+    except ValueError as error:
+        raise PermanentError("memories message holds broken text") from error
     return origin, [row for row in rows if row["revision_sequence"] == row["stream_sequence"]]

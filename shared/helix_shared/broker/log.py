@@ -8,9 +8,10 @@ always the same way, so a rebuild from the log sees the same context.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -33,6 +34,15 @@ class LoggedMessage:
     body: bytes
 
 
+async def message_at(client: Client, stream: str, sequence: int) -> LoggedMessage | None:
+    """The message of one sequence, or None when it is gone.
+
+    Raises:
+        TemporaryError: the server does not answer.
+    """
+    return await _direct(client, stream, {"seq": sequence})
+
+
 async def last_before(client: Client, stream: str, subject: str, sequence: int) -> LoggedMessage | None:
     """The last message on `subject` with a sequence below `sequence`, or None.
 
@@ -41,9 +51,13 @@ async def last_before(client: Client, stream: str, subject: str, sequence: int) 
     """
     if sequence <= 1:
         return None
-    request = json.dumps({"multi_last": [subject], "up_to_seq": sequence - 1}).encode()
+    # the stream ends its answer with a second message, which the client drops
+    return await _direct(client, stream, {"multi_last": [subject], "up_to_seq": sequence - 1})
+
+
+async def _direct(client: Client, stream: str, question: Mapping[str, Any]) -> LoggedMessage | None:
+    request = json.dumps(question).encode()
     try:
-        # the stream ends its answer with a second message, which the client drops
         reply = await client.request(f"$JS.API.DIRECT.GET.{stream}", request, timeout=READ_SECONDS)
     except (NatsError, TimeoutError) as error:
         raise TemporaryError(f"stream {stream} does not answer a direct get") from error

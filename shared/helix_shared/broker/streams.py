@@ -27,6 +27,10 @@ LEASES: Final = "HELIX_LEASES"
 LEASE_STREAM: Final = f"KV_{LEASES}"
 """The stream behind the bucket."""
 LEASE_TTL_SECONDS: Final = 10.0
+WRITER_KEY: Final = "consolidation.0"
+"""Key of the writer's lease."""
+WRITER_PROBLEM: Final = "problem"
+"""Field of the lease's JSON: why the writer takes no derived messages; empty while it does."""
 
 INGEST: Final = "ingest"
 DOC2QUERY: Final = "doc2query"

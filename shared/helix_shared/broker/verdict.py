@@ -1,8 +1,10 @@
 """What becomes of a delivered message: acknowledged, asked for again later, or dead-lettered.
 
 `answer` runs one handler for one message and always ends in exactly one of the three; an error
-of our own tree says which. A dead letter is published (and acknowledged) before the message is
-terminated, so a refused message is never only gone.
+of our own tree says which. What is wrong with this process and not with the message
+(`IncompatibleError`) is asked for again without end, and counts for no attempt. A dead letter is
+published (and acknowledged) before the message is terminated, so a refused message is never only
+gone.
 """
 
 from __future__ import annotations
@@ -16,38 +18,70 @@ from nats.errors import Error as NatsError
 
 from helix import subjects
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import HelixError, PermanentError, TemporaryError
+from helix_shared.errors import HelixError, IncompatibleError, PermanentError, TemporaryError
 from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8
 LONGEST_DELAY_SECONDS: Final = 60.0
 REASON_CHARACTERS: Final = 1_000
+FAILING_MESSAGES: Final = 10_000
+"""Messages whose failures are counted; beyond it the count of the oldest begins anew."""
+HOLD_SECONDS: Final = 15.0
+"""Delay of a message that this process cannot read."""
 
 _log = logger(__name__)
 
 Handler = Callable[[Msg], Awaitable[None]]
 
 
+class Failures:
+    """How often this process failed at each message: a delivery that was held is no failure."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+
+    def add(self, message: Msg) -> int:
+        """Count one more; returns how many there were."""
+        sequence = message.metadata.sequence.stream
+        self._counts[sequence] = count = self._counts.pop(sequence, 0) + 1
+        if len(self._counts) > FAILING_MESSAGES:
+            del self._counts[next(iter(self._counts))]
+        return count
+
+    def forget(self, message: Msg) -> None:
+        """It is answered for good."""
+        self._counts.pop(message.metadata.sequence.stream, None)
+
+
 async def answer(
-    message: Msg, handle: Handler, *, service: str, publisher: Publisher, bury: Handler | None = None
+    message: Msg,
+    handle: Handler,
+    *,
+    service: str,
+    publisher: Publisher,
+    failures: Failures,
+    bury: Handler | None = None,
 ) -> None:
     """Run `handle` and answer the message by what it raised.
 
-    A `PermanentError`, or the eighth failure of any kind, dead-letters: first `bury` (what the
-    worker owes others even then), then the dead letter, then term. Everything else naks with an
-    exponential delay.
+    A `PermanentError`, or the eighth failure of any kind in this process, dead-letters: first `bury`
+    (what the worker owes others even then), then the dead letter, then term. An `IncompatibleError`
+    naks with a constant delay, everything else with an exponential one.
     """
     try:
         await handle(message)
         await acknowledge(message)
+        failures.forget(message)
         MESSAGES.labels(service, "done").inc()
     except Exception as error:  # noqa: BLE001  whatever failed, the message must be answered
-        attempt = message.metadata.num_delivered
         try:
-            if isinstance(error, PermanentError) or attempt >= ATTEMPTS:
+            if isinstance(error, IncompatibleError):
+                await hold(message, error, service=service)
+            elif isinstance(error, PermanentError) or failures.add(message) >= ATTEMPTS:
                 if bury is not None:
                     await bury(message)
                 await dead_letter(message, error, service=service, publisher=publisher)
+                failures.forget(message)
             else:
                 await postpone(message, error, service=service)
         except (HelixError, NatsError, TimeoutError, OSError) as second:
@@ -65,6 +99,13 @@ async def acknowledge(message: Msg) -> None:
     confirmation costs client and server as much as the acknowledgement.
     """
     await message.ack()
+
+
+async def hold(message: Msg, error: IncompatibleError, *, service: str) -> None:
+    """Ask for the message again after a while, in which one release or model may have been changed."""
+    _log.warning("held", sequence=message.metadata.sequence.stream, reason=str(error))
+    await message.nak(delay=HOLD_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311  jitter, not a secret
+    MESSAGES.labels(service, "held").inc()
 
 
 async def postpone(message: Msg, error: Exception, *, service: str) -> None:

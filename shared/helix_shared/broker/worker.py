@@ -26,6 +26,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from helix_shared.broker import connection, verdict
+from helix_shared.broker.ask import answering
 from helix_shared.broker.outbox import Outbox
 from helix_shared.broker.publisher import Publisher, Publishes
 from helix_shared.broker.pull import pull
@@ -77,6 +78,10 @@ class Handle(Protocol):
         """Return when the message is done with."""
 
 
+Asked = Callable[[Msg, Connected], Awaitable[bytes]]
+"""Derives one message again; the request names the event, or holds what to derive from."""
+
+
 class Worker(FastStream):
     """A FastStream application that knows why it ended."""
 
@@ -104,6 +109,8 @@ def subscribe(
     service: str,
     handle: Handle,
     bury: Handle | None = None,
+    edge: str = "",
+    asked: Asked | None = None,
     ack_wait_seconds: float = 60.0,
     publish_timeout_seconds: float = 5.0,
     batch_messages: int = BATCH_MESSAGES,
@@ -112,8 +119,9 @@ def subscribe(
     """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
 
     Handlers start in the order of delivery. Every message is answered by `verdict`: acknowledged,
-    postponed or dead-lettered (after `bury`, what the worker owes others even then). Nothing is read
-    before the application made of the returned consumer runs.
+    postponed or dead-lettered (after `bury`, what the worker owes others even then). Meanwhile `asked`
+    answers requests to derive a message of `edge` again. Nothing is read before the application made
+    of the returned consumer runs.
     """
 
     async def read(stop: asyncio.Event) -> None:
@@ -121,6 +129,7 @@ def subscribe(
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
         connected = Connected(client, outbox)
+        failures = verdict.Failures()
 
         async def work(message: Msg) -> None:
             with outbox.expecting():
@@ -133,19 +142,23 @@ def subscribe(
                     work,
                     service=service,
                     publisher=publisher,
+                    failures=failures,
                     bury=None if bury is None else functools.partial(bury, connected=connected),
                 )
 
-        await pull(
-            client,
-            answer,
-            stop,
-            stream=stream,
-            durable=durable,
-            most_in_work=batch_messages,
-            collect_seconds=collect_seconds,
-            ack_wait_seconds=ack_wait_seconds,
-        )
+        async with contextlib.AsyncExitStack() as beside:
+            if asked is not None:
+                await beside.enter_async_context(answering(client, edge, lambda m: asked(m, connected)))
+            await pull(
+                client,
+                answer,
+                stop,
+                stream=stream,
+                durable=durable,
+                most_in_work=batch_messages,
+                collect_seconds=collect_seconds,
+                ack_wait_seconds=ack_wait_seconds,
+            )
 
     return Durable(stream, durable, subject, read)
 

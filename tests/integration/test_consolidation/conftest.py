@@ -137,7 +137,7 @@ class Stack:
         """Publish the memories message of an event."""
         origin = edges.Origin("memories", "acme", event, "memory", sequence, document)
         body = edges.encode(origin, rows, edges.memories_schema(DIMENSIONS))
-        await self._publish("memories", sequence, body, version)
+        await self.publish("memories", sequence, body, version)
 
     async def enrich(self, event: str, sequence: int) -> None:
         """Publish one expansion and one link of an event's first memory."""
@@ -156,7 +156,7 @@ class Stack:
             ("links", [link], edges.links_schema()),
         ):
             origin = edges.Origin(edge, "acme", event, "memory", sequence)
-            await self._publish(edge, sequence, edges.encode(origin, rows, schema), "1")
+            await self.publish(edge, sequence, edges.encode(origin, rows, schema), "1")
 
     async def log_events(self, count: int) -> None:
         """Fill HELIX_EVENTS, so that sequences of derived messages stand for real events."""
@@ -208,7 +208,8 @@ class Stack:
             assert time.monotonic() < deadline, "messages stay unanswered"
             await asyncio.sleep(0.05)
 
-    async def _publish(self, edge: str, sequence: int, body: bytes, version: str) -> None:
+    async def publish(self, edge: str, sequence: int, body: bytes, version: str) -> None:
+        """Publish a derived message as a worker would."""
         await Publisher(self.client.jetstream()).publish(
             subjects.derived_subject(edge, "acme"),
             body,

@@ -82,7 +82,8 @@ async def test_a_released_lease_is_free_at_once(bucket: KeyValue) -> None:
 async def test_a_renewal_whose_answer_was_lost_is_no_loss(bucket: KeyValue) -> None:
     """The revision moved by our own hand: go on from there."""
     lease = await acquired(bucket, "here")
-    await bucket.update("consolidation.0", lease._value, last=lease._revision)
+    entry = await bucket.get("consolidation.0")
+    await bucket.update("consolidation.0", entry.value or b"", last=entry.revision)
     await lease.renew()
     assert lease.is_held
 

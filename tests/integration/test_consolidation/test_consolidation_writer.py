@@ -226,24 +226,6 @@ async def test_an_event_that_is_only_late_is_waited_for(stack: Stack) -> None:
     await stack.until(lambda m: m.applied_sequence == 3)
 
 
-async def test_a_foreign_model_ends_in_the_dead_letters(stack: Stack) -> None:
-    """The dead letter names both models; the generation keeps its own."""
-    await stack.log_events(2)
-    stack.start()
-    await stack.derive("e0", 1, [row("e0", 1, "one")])
-    await stack.until(lambda m: m.applied_sequence == 1)
-    await stack.derive("e1", 2, [row("e1", 2, "two", model="model-b")])
-    manifest = await stack.until(lambda m: m.applied_sequence == 2)
-    await stack.until_answered()
-    assert (manifest.model.checksum, manifest.counts.memories) == ("model-a", 1)
-    letter = await stack.client.jetstream().get_last_msg(
-        subjects.DLQ_STREAM, "helix.v1.dlq.consolidation.acme"
-    )
-    reason = (letter.headers or {})[subjects.REASON_HEADER]
-    assert "model-a" in reason
-    assert "model-b" in reason
-
-
 async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Stack, tmp_path: Path) -> None:
     """What was acknowledged to another data folder would be missing here without a word."""
     await stack.log_events(1)

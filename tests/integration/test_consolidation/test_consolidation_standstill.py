@@ -1,0 +1,160 @@
+"""Derived messages of another model or release: the writer stops before them, says so, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import urllib.request
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from nats.aio.msg import Msg
+
+from helix import subjects
+from helix.events import EraseEvent
+from helix_cli.options import Server
+from helix_cli.readiness import missing
+from helix_cli.status import look_at_nats
+from helix_shared import edges
+from helix_shared.artifacts import generation
+from helix_shared.artifacts.manifest import Manifest
+from helix_shared.broker import streams
+from helix_shared.broker.ask import answering, asked_sequence
+from helix_shared.broker.server import free_port
+from helix_shared.errors import IncompatibleError
+
+from .conftest import DIMENSIONS, PATIENCE_SECONDS, Stack, row
+
+pytestmark = pytest.mark.integration
+
+MODEL = "model-a"
+
+
+def body(number: int, **fields: Any) -> bytes:
+    """The memories message of event `number`, which has sequence `number + 1`."""
+    event, sequence = f"e{number}", number + 1
+    rows = [row(event, sequence, f"text {number}", **fields)]
+    origin = edges.Origin("memories", "acme", event, "memory", sequence)
+    return edges.encode(origin, rows, edges.memories_schema(DIMENSIONS))
+
+
+@contextlib.asynccontextmanager
+async def ingest_of(stack: Stack, model: str) -> AsyncIterator[list[int]]:
+    """Play an ingest that has `model`; yields the sequences it derived again."""
+    derived: list[int] = []
+
+    async def again(request: Msg) -> bytes:
+        assert request.headers is not None
+        if request.headers[subjects.MODEL_HEADER] != model:
+            raise IncompatibleError(f"ingest has model {model}")
+        derived.append(asked_sequence(request))
+        return body(derived[-1] - 1, model=model)
+
+    async with answering(stack.client, "memories", again):
+        yield derived
+
+
+async def problem_of(stack: Stack) -> str:
+    """What `helix status` says of the writer."""
+    return (await look_at_nats(Server(stack.url))).writer.problem
+
+
+async def until_problem(stack: Stack, text: str) -> None:
+    """Wait until `helix status` says `text` of the writer; empty: nothing."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while text not in (found := await problem_of(stack)) or bool(found) != bool(text):
+        assert time.monotonic() < deadline, f"{found!r}: {stack.log(stack.processes[-1])}"
+        await asyncio.sleep(0.1)
+
+
+async def dead_letters(stack: Stack) -> int:
+    """Messages in the dead-letter stream."""
+    return (await stack.client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages
+
+
+def served(stack: Stack) -> Manifest:
+    """The manifest of the current generation."""
+    number = generation.current(stack.data)
+    assert number is not None
+    return Manifest.read(generation.folder_of(stack.data, number))
+
+
+async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_again(stack: Stack) -> None:
+    """Five events of model b between others of model a: nothing is lost, dead-lettered or out of order."""
+    port = free_port()
+    await stack.log_events(20)
+    stack.start(metrics_port=str(port))
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await stack.until(lambda m: m.applied_sequence == 1)
+    for number in range(1, 20):
+        model = "model-b" if number in {5, 6, 7, 12, 13} else MODEL
+        await stack.publish("memories", number + 1, body(number, model=model), "1")
+    await until_problem(stack, "model-b")
+    await stack.until(lambda m: m.applied_sequence == 5)
+    assert MODEL in await problem_of(stack)
+    assert 'helix_standstill{service="consolidation"} 1.0' in await asyncio.to_thread(metrics, port)
+    assert "stands still" in await asyncio.to_thread(not_ready, stack)
+    async with ingest_of(stack, "model-b"):
+        await stack.until_logged(stack.processes[-1], "ingest has model model-b")
+    erased = await stack.tell(EraseEvent(event_id="x", tenant_id="acme", of_session="nobody"))
+    await asyncio.sleep(1)
+    assert (served(stack).applied_sequence, served(stack).counts.memories) == (5, 5)
+    assert await dead_letters(stack) == 0
+    async with ingest_of(stack, MODEL) as derived:
+        manifest = await stack.until(lambda m: m.applied_sequence == erased)
+    assert set(derived) == {6, 7, 8, 13, 14}
+    assert (manifest.counts.memories, manifest.model.checksum) == (20, MODEL)
+    await stack.until_answered()
+    await until_problem(stack, "")
+    assert 'helix_standstill{service="consolidation"} 0.0' in await asyncio.to_thread(metrics, port)
+    assert await dead_letters(stack) == 0
+
+
+def metrics(port: int) -> str:
+    """What Prometheus reads."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+        return str(reply.read(), "utf-8")
+
+
+def not_ready(stack: Stack) -> str:
+    """What `helix up` would wait for, with no query service to ask."""
+    return missing(query_address="", nats_url=stack.url, data=stack.data, consumers=streams.CONSUMERS)
+
+
+async def test_a_folder_of_another_model_waits_across_restarts(stack: Stack) -> None:
+    """More starts than a message may fail: what did not fit is applied all the same in the end."""
+    await stack.log_events(3)
+    process = stack.start()
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await stack.until(lambda m: m.applied_sequence == 1)
+    await stack.derive("e1", 2, [row("e1", 2, "text 1", model="model-b")])
+    await stack.enrich("e1", 2)
+    await stack.derive("e2", 3, [row("e2", 3, "text 2")])
+    await stack.until_logged(process, "standing still")
+    await stack.stopped()
+    process = stack.start()
+    await stack.until_logged(process, "standing still")
+    assert await stack.unanswered() == 4
+    async with ingest_of(stack, MODEL):
+        manifest = await stack.until(lambda m: m.applied_sequence == 3)
+    assert (manifest.counts.memories, manifest.counts.entities) == (3, 1)
+    await stack.until_answered()
+    assert await dead_letters(stack) == 0
+
+
+async def test_a_worker_of_another_release_stops_the_writer(stack: Stack) -> None:
+    """A newer schema: held, named, and applied as soon as a worker of this release derives it again."""
+    await stack.log_events(2)
+    process = stack.start()
+    await stack.derive("e0", 1, [row("e0", 1, "text 0")])
+    await stack.until(lambda m: m.applied_sequence == 1)
+    newer = body(1).replace(b'"version": "1"', b'"version": "2"')
+    await stack.publish("memories", 2, newer, "2")
+    await stack.until_logged(process, "run one release everywhere")
+    assert served(stack).applied_sequence == 1
+    async with ingest_of(stack, MODEL):
+        await stack.until(lambda m: m.applied_sequence == 2)
+    await stack.until_answered()
+    assert await dead_letters(stack) == 0
