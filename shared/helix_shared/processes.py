@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 
 def is_running(process: int) -> bool:
@@ -14,3 +15,14 @@ def is_running(process: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def allow_open_files() -> int:
+    """Let this process open as many files as its hard limit says; returns how many.
+
+    A shell's soft limit is often 1,024. A generation of 10^6 memories has up to 600 files, and during a
+    swap two or three generations are open.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard

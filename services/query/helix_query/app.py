@@ -16,6 +16,7 @@ from helix_query.scratch import scratch_folder
 from helix_query.server import RecallServer
 from helix_query.serving import SERVICE, Serving
 from helix_query.settings import QuerySettings
+from helix_shared.processes import allow_open_files
 from helix_shared.telemetry import configure_logging, logger, serve_metrics
 
 _log = logger(__name__)
@@ -30,6 +31,7 @@ class App:
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
+        allow_open_files()
         with scratch_folder() as scratch:
             await self._serve(scratch)
 

@@ -1,6 +1,6 @@
-"""Where the links are made that engines want: a folder of this process, in memory where that is safe.
+"""Where the links to held files (`HeldFolder`) are made: a folder of this process, in memory if that is safe.
 
-A swap makes a hundred links, each .2 ms on a disk. The folders of processes that were killed are removed
+A swap makes hundreds of links, each .2 ms on a disk. The folders of processes that were killed are removed
 by the next one. `app` opens it, `serving` uses it.
 """
 

@@ -67,8 +67,9 @@ class Generation:
     ) -> Generation:
         """Open a generation; `verify` it first. What it shares with `previous` is not read again.
 
-        `manifest` is the one that `verify` read, `scratch` a writable folder for links that engines
-        want; without it the lexicon's are in a temporary one, and vectors have none.
+        `manifest` is the one that `verify` read, `scratch` a local writable folder. With it every file
+        stays readable until `close`, also when the folder of the generation is removed; without it the
+        vector table is read in place.
 
         Raises:
             CorruptArtifactError: an artifact cannot be read, or is not the one of the manifest.
@@ -95,7 +96,7 @@ class Generation:
         return cls(manifest, vectors, lexicon, graph, signals)
 
     def close(self) -> None:
-        """Remove the engines' links; mapped files go with the last reference."""
+        """Let go of the engines' files; mapped files go with the last reference."""
         self.lexicon.close()
         self.vectors.close()
 

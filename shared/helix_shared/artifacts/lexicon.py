@@ -6,7 +6,6 @@ scope they stand in (`lexicon_writer`).
 
 from __future__ import annotations
 
-import shutil
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +14,8 @@ from tantivy import Query, Schema
 
 from helix_shared.artifacts.analysis import rarity, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
-from helix_shared.artifacts.lexicon_files import document_count, symlink_farm
+from helix_shared.artifacts.held_folder import HeldFolder
+from helix_shared.artifacts.lexicon_files import META, document_count
 from helix_shared.artifacts.lexicon_index import memories_of, open_index
 from helix_shared.artifacts.lexicon_query import (
     WORD_FIELDS,
@@ -73,8 +73,8 @@ def exact_words_of(query: str) -> tuple[str, ...]:
 class LexiconReader:
     """Reads the index of a published generation; safe to use from several threads.
 
-    tantivy wants to put a lock beside the files, so it sees them through links in a scratch folder;
-    the index itself may be read-only.
+    tantivy puts a lock beside the files, so it sees them through links in a scratch folder (`HeldFolder`);
+    the index itself may be read-only, and be removed while this reader is open.
     """
 
     def __init__(self, folder: Path, *, scratch: Path | None = None) -> None:
@@ -83,9 +83,11 @@ class LexiconReader:
         Raises:
             CorruptArtifactError: there is no index that can be read.
         """
-        self._farm = symlink_farm(folder, scratch)
+        if not (folder / META).is_file():
+            raise CorruptArtifactError(f"folder has no lexicon: {folder}")
+        self._held = HeldFolder(folder, scratch)
         try:
-            self._index = open_index(self._farm)
+            self._index = open_index(self._held.path)
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
@@ -199,8 +201,8 @@ class LexiconReader:
         self.search("warm", Selection(tenant_id="warm"), limit=1)
 
     def close(self) -> None:
-        """Remove the links; running searches finish."""
-        shutil.rmtree(self._farm, ignore_errors=True)
+        """Let go of the files; running searches finish."""
+        self._held.close()
 
 
 def _check_fields(schema: Schema, folder: Path) -> None:

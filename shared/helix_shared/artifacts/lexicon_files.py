@@ -1,4 +1,4 @@
-"""A tantivy index as files: a consistent copy by hard links, and a writable door to a read-only one.
+"""A tantivy index as files: a consistent copy of a commit by hard links, and its counts.
 
 Segment files are immutable; `meta.json` names the segments of a commit and is replaced whole.
 """
@@ -6,13 +6,13 @@ Segment files are immutable; `meta.json` names the segments of a commit and is r
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_shared.errors import CorruptArtifactError, TemporaryError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 META: Final = "meta.json"
 MANAGED: Final = ".managed.json"
@@ -76,24 +76,6 @@ def _counted(folder: Path) -> tuple[int, int]:
         return sum(int(segment["max_doc"]) for segment in segments), deleted
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
-
-
-def symlink_farm(source: Path, scratch: Path | None) -> Path:
-    """A new folder with a symbolic link to every file of `source`; tantivy puts its lock there.
-
-    Raises:
-        CorruptArtifactError: `source` holds no index.
-    """
-    if not (source / META).is_file():
-        raise CorruptArtifactError(f"folder has no lexicon: {source}")
-    if scratch is not None:
-        scratch.mkdir(parents=True, exist_ok=True)
-    farm = tempfile.mkdtemp(prefix="lexicon-", dir=scratch)
-    with os.scandir(source.absolute()) as entries:
-        for entry in entries:
-            if not entry.name.endswith(".lock"):
-                os.symlink(entry.path, f"{farm}/{entry.name}")  # noqa: PTH211 - fifty of them in every swap
-    return Path(farm)
 
 
 def _segment_files(folder: Path, meta: Any) -> list[str]:

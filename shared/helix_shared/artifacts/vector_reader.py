@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+import lancedb
 import numpy as np
 
+from helix_shared.artifacts.held_folder import HeldFolder
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.vector_files import newest_manifest
+from helix_shared.artifacts.vector_files import TABLE_FOLDER
 from helix_shared.artifacts.vector_filter import filter_sql
 from helix_shared.artifacts.vector_index import (
     VectorIndex,
@@ -22,7 +24,6 @@ from helix_shared.artifacts.vector_index import (
     vector_index,
 )
 from helix_shared.artifacts.vector_loop import answer_of
-from helix_shared.artifacts.vector_mirror import VectorMirror
 from helix_shared.artifacts.vector_scan import (
     SCAN_COLUMN,
     SHORT_CANDIDATES,
@@ -33,6 +34,7 @@ from helix_shared.artifacts.vector_scan import (
 )
 from helix_shared.artifacts.vector_table import (
     RowMap,
+    demand_table,
     open_for_search,
     open_table,
     rows_of_ids,
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from lancedb import AsyncTable
     from numpy.typing import NDArray
 
 
+INDEX_CACHE_BYTES: Final = 256 << 20
+"""What a reader keeps of indices: all of one over 10^6 memories is 76 MB."""
+METADATA_CACHE_BYTES: Final = 64 << 20
 MAX_LIMIT: Final = 10_000
 TAIL_MOST: Final = 30_000
 """Rows outside the index that a caller is told of; more are for the engine to scan."""
@@ -87,14 +91,15 @@ class VectorReader:
     ) -> None:
         """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
 
-        With `latest` it knows its `tail`. With `scratch`, a local writable folder, the reader that comes
-        after knows what the engine has read.
+        With `latest` it knows its `tail`. With `scratch`, a local writable folder, it holds the files of
+        the table open, so that `folder` may be removed while it is in use.
 
         Raises:
             CorruptArtifactError: there is no table that can be read.
+            OSError: the files cannot be held.
         """
-        self._mirror = None if scratch is None else _mirror(folder, scratch, previous)
-        self._shown: tuple[str, ...] = ()
+        demand_table(folder)
+        self._held = None if scratch is None else HeldFolder(folder / TABLE_FOLDER, scratch)
         self._cosines = cosines
         self._row_map: RowMap | None = None
         self._known_map = None if previous is None else previous.known_rows
@@ -102,7 +107,10 @@ class VectorReader:
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
         try:
-            self._table, self._searched = self._opened(folder)
+            place = folder if self._held is None else self._held.root
+            session = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
+            self._table = open_table(place, session=session)
+            self._searched = answer_of(open_for_search(place, session=session))
             self._schema: pa.Schema = self._table.schema
             # Without the whole vectors at hand, short ones would be all there is to order by.
             self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
@@ -110,19 +118,9 @@ class VectorReader:
             self._index = vector_index(self._table) if scanned else None
             self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
             """Rows outside the index, for who compares them himself; None: the engine should scan them."""
-            if self._mirror is not None:
-                self._mirror.rest_on(folder, self._shown)
         except BaseException:
             self.close()
             raise
-
-    def _opened(self, folder: Path) -> tuple[Any, AsyncTable]:
-        """The table, for what is asked at once and for searches that are coroutines."""
-        if self._mirror is None:
-            return open_table(folder), answer_of(open_for_search(folder))
-        self._shown = self._mirror.show(folder)
-        seen, session = self._mirror.folder, self._mirror.session
-        return open_table(seen, session=session), answer_of(open_for_search(seen, session=session))
 
     @property
     def columns(self) -> list[str]:
@@ -271,10 +269,9 @@ class VectorReader:
         self.search(probe, Selection(tenant_id="warm"), limit=1)
 
     def close(self) -> None:
-        """Let go of what it shares with the readers before and after it; it cannot search any more."""
-        if self._mirror is not None:
-            shown, self._shown = self._shown, ()
-            self._mirror.hide(shown)
+        """Let go of the files; it cannot search any more."""
+        if self._held is not None:
+            self._held.close()
 
     def _where(self, condition: str, columns: Sequence[str]) -> pa.Table:
         found = self._table.search().where(condition).select(list(columns)).limit(max(self.count, 1))
@@ -288,13 +285,6 @@ class VectorReader:
                 goes_on = known is not None and known.fits(self._table)
                 self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
             return self._row_map
-
-
-def _mirror(folder: Path, scratch: Path, previous: VectorReader | None) -> VectorMirror:
-    """The mirror of the reader before, unless what it shows has another history."""
-    newest_manifest(folder)  # nothing is begun for a folder without a table
-    known = None if previous is None else previous._mirror  # noqa: SLF001 - one class goes on with its own
-    return known if known is not None and known.goes_on(folder) else VectorMirror(scratch)
 
 
 def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:

@@ -37,14 +37,23 @@ def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
     return database.create_table(TABLE, schema=schema)
 
 
+def demand_table(folder: Path) -> None:
+    """Check that there is a table in `folder`.
+
+    Raises:
+        CorruptArtifactError: there is none.
+    """
+    if not (folder / TABLE_FOLDER).is_dir():
+        raise CorruptArtifactError(f"folder has no vector table: {folder}")
+
+
 def open_table(folder: Path, *, session: Any = None) -> Any:
     """Open the newest version, and stay with it; what is read is kept in the `session`, if there is one.
 
     Raises:
         CorruptArtifactError: there is no table that can be read.
     """
-    if not (folder / TABLE_FOLDER).is_dir():
-        raise CorruptArtifactError(f"folder has no vector table: {folder}")
+    demand_table(folder)
     try:
         return lancedb.connect(str(folder), session=session).open_table(TABLE)
     except (ValueError, RuntimeError, OSError) as error:

@@ -208,8 +208,10 @@ def serving(service: Service) -> bool:
     return service.health() == "SERVING"
 
 
-def start_service(root: Path, models: Path, log: Path, **settings: str) -> Service:
-    """The service as a process, on a free port."""
+def start_service(
+    root: Path, models: Path, log: Path, *, wrapper: Sequence[str] = (), **settings: str
+) -> Service:
+    """The service as a process, on a free port; `wrapper` is a command that becomes the one after it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -225,7 +227,8 @@ def start_service(root: Path, models: Path, log: Path, **settings: str) -> Servi
         "HELIX_QUERY_DEADLINE_SECONDS": "10",
     } | settings
     with log.open("wb") as stream:
-        process = subprocess.Popen([sys.executable, "-m", "helix_query"], env=environment, stderr=stream)
+        command = [*wrapper, sys.executable, "-m", "helix_query"]
+        process = subprocess.Popen(command, env=environment, stderr=stream)
     return Service(process, address, log)
 
 
@@ -267,9 +270,9 @@ def start(tmp_path: Path, models_dir: Path) -> Iterator[Start]:
     """Starts services; all of them are stopped afterwards."""
     started: list[Service] = []
 
-    def begin(root: Path, **settings: str) -> Service:
+    def begin(root: Path, *, wrapper: Sequence[str] = (), **settings: str) -> Service:
         log = tmp_path / f"query-{len(started)}.log"
-        started.append(start_service(root, models_dir, log, **settings))
+        started.append(start_service(root, models_dir, log, wrapper=wrapper, **settings))
         return started[-1]
 
     yield begin

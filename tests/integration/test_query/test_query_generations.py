@@ -191,7 +191,7 @@ def test_a_leased_generation_lives_until_its_last_request_ends(
             assert (old.number, new.number) == (1, 2)
         assert len(list(scratch.glob("lexicon-*"))) == 2
         assert len(old.generation.lexicon.search("marker", Selection("acme"), limit=5)) == 1
-    assert sorted(path.name.partition("-")[0] for path in scratch.iterdir()) == ["lexicon", "vectors"]
+    assert sorted(path.name.partition("-")[0] for path in scratch.iterdir()) == ["lexicon", "memories.lance"]
     serving.close()
     assert list(scratch.iterdir()) == []
 

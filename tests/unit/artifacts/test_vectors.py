@@ -270,71 +270,52 @@ def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, record
     assert VectorReader(tmp_path / "2", previous=first).take([2])["ordinal"].to_pylist() == [2]
 
 
-def _mirrors(scratch: Path) -> list[Path]:
-    return sorted(scratch.glob("vectors-*"))
-
-
-def test_generations_share_what_the_engine_has_read_and_go_one_by_one(
+def test_a_reader_that_holds_its_files_answers_when_the_folder_is_gone(
     tmp_path: Path, records: Records
 ) -> None:
-    """Two readers over one mirror answer each from its own version, also when the older folder is gone."""
+    """With an index, deletions and versions: what the engine opens late is still there, and then let go."""
     writer = VectorWriter.create(tmp_path / "live", 8)
-    writer.upsert(records([{} for _ in range(20)]))
-    writer.link_into(tmp_path / "1")
-    scratch = tmp_path / "scratch"
-    first = VectorReader(tmp_path / "1", scratch=scratch)
+    superseded = {"hidden": True, "is_latest": False, "text": "old"}
+    writer.upsert(records([superseded, *({"text": "same"} for _ in range(vector_index.INDEX_ROWS + 100))]))
+    writer.maintain()
     writer.delete([3])
-    writer.upsert(records([{"ordinal": 20, "text": "later"}]))
-    writer.link_into(tmp_path / "2")
-    second = VectorReader(tmp_path / "2", previous=first, scratch=scratch)
-    [mirror] = _mirrors(scratch)
-    query = np.ones(8, np.float32)
-    assert sorted(first.search(query, ACME, limit=100).ordinals) == list(range(20))
-    assert sorted(second.search(query, ACME, limit=100).ordinals) == [*range(3), *range(4, 21)]
-    first.close()
+    writer.upsert(records([{"ordinal": 5_000, "corrects": f"{0:032x}", "text": "new"}]))
+    writer.link_into(tmp_path / "1")
+    reader = VectorReader(tmp_path / "1", scratch=tmp_path / "scratch")
+    assert reader.index is not None
     shutil.rmtree(tmp_path / "1")
-    assert second.take([20], columns=["text"])["text"].to_pylist() == ["later"]
-    links = [path for path in mirror.rglob("*") if path.is_symlink()]
-    assert links
-    assert all(path.exists() for path in links)
-    second.close()
-    second.close()
-    assert _mirrors(scratch) == []
+    shutil.rmtree(tmp_path / "live")
+    hits = reader.search(np.ones(8, np.float32), ACME, limit=50)
+    assert len(hits) == 50
+    assert reader.take([5_000, 3, 4], columns=["text"])["text"].to_pylist() == ["new", "same"]
+    assert reader.find([f"{5_000:032x}"], ["ordinal"])["ordinal"].to_pylist() == [5_000]
+    assert reader.versions.ordinals.tolist() == [0]
+    assert sum(len(ordinals) for ordinals, _ in reader.whole()) == reader.count
+    reader.warm(whole=True)
+    reader.close()
+    reader.close()
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_a_mirror_does_not_take_another_store_for_a_later_version(tmp_path: Path, records: Records) -> None:
-    """A store made anew, or set back to an earlier state, gets a mirror of its own, whatever its version."""
+def test_readers_of_one_scratch_folder_do_not_touch_each_other(tmp_path: Path, records: Records) -> None:
+    """A later version, another store, one set back: each reads its own, in whatever order they end."""
     scratch, readers = tmp_path / "scratch", []
     for name, writes in (("old", 3), ("anew", 3), ("behind", 1)):
         writer = VectorWriter.create(tmp_path / f"live-{name}", 8)
         for _ in range(writes):
             writer.upsert(records([{"text": name}]))
         writer.link_into(tmp_path / name)
-        previous = readers[0] if readers else None
-        readers.append(VectorReader(tmp_path / name, previous=previous, scratch=scratch))
-    assert len(_mirrors(scratch)) == 3
+        readers.append(VectorReader(tmp_path / name, previous=(readers or [None])[-1], scratch=scratch))
+        shutil.rmtree(tmp_path / name)
+    readers.pop(1).close()
     texts = [reader.take([0], columns=["text"])["text"].to_pylist() for reader in readers]
-    assert texts == [["old"], ["anew"], ["behind"]]
-
-
-def test_a_version_of_a_retired_generation_is_known_again(tmp_path: Path, records: Records) -> None:
-    """Generations without new vectors share a version: the later one is opened although the first is gone."""
-    writer = VectorWriter.create(tmp_path / "live", 8)
-    writer.upsert(records([{"text": "same"}]))
-    writer.link_into(tmp_path / "1")
-    writer.link_into(tmp_path / "2")
-    first = VectorReader(tmp_path / "1", scratch=tmp_path / "scratch")
-    shutil.rmtree(tmp_path / "1")
-    second = VectorReader(tmp_path / "2", previous=first, scratch=tmp_path / "scratch")
-    first.close()
-    assert second.take([0], columns=["text"])["text"].to_pylist() == ["same"]
-    assert len(_mirrors(tmp_path / "scratch")) == 1
+    assert texts == [["old"], ["behind"]]
 
 
 def test_a_reader_that_fails_leaves_no_link(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a refused generation showed is hidden again, and the one that serves goes on."""
+    """What a refused generation held is let go, and the one that serves goes on."""
     scratch = tmp_path / "scratch"
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{"text": "good"}]))
@@ -352,21 +333,6 @@ def test_a_reader_that_fails_leaves_no_link(
     with pytest.raises(CorruptArtifactError, match="has no vector table"):
         VectorReader(tmp_path / "nowhere", previous=first, scratch=scratch)
     assert sorted(path for path in scratch.rglob("*")) == before
-
-
-def test_a_mirror_does_not_grow_with_what_was(tmp_path: Path, records: Records) -> None:
-    """Files and folders of versions that nobody reads are gone, however many there were."""
-    writer, reader, sizes = VectorWriter.create(tmp_path / "live", 8), None, []
-    for step in range(8):
-        writer.upsert(records([{"ordinal": step}]))
-        writer.maintain(force=True)
-        writer.link_into(tmp_path / str(step))
-        following = VectorReader(tmp_path / str(step), previous=reader, scratch=tmp_path / "scratch")
-        if reader is not None:
-            reader.close()
-        reader = following
-        sizes.append(sum(1 for _ in (tmp_path / "scratch").rglob("*")))
-    assert max(sizes[4:]) <= max(sizes[:4])
 
 
 def _broken(_table: Any) -> None:

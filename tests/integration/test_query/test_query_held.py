@@ -1,0 +1,172 @@
+"""What is served stays readable until it is let go, whatever retention or a refused generation does."""
+
+import contextlib
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix.recall.v1 import recall_pb2
+from helix_shared.artifacts import generation as generations
+from helix_shared.artifacts.generation import folder_of
+from helix_shared.artifacts.manifest import MANIFEST_NAME, Manifest
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+OLD = "The archive key hangs behind the door."
+NEW = "The archive key hangs beside the window now."
+OTHER = "The archive has two rooms."
+
+
+def fill(corpus: Any) -> dict[str, str]:
+    """A memory, its correction and another one, as generation 1; their ids by text."""
+    [old] = corpus.add([{"name": "old", "text": OLD, "created_at": NOW - 20 * DAY}])
+    correction = {"name": "new", "text": NEW, "corrects": old, "created_at": NOW - DAY}
+    superseded = {"hidden": True, "is_latest": False, "created_at": NOW - 20 * DAY}
+    _, new, other = corpus.add(
+        [{"name": "old", "text": OLD, **superseded}, correction, {"name": "other", "text": OTHER}]
+    )
+    corpus.publish()
+    return {OLD: old, NEW: new, OTHER: other}
+
+
+def assert_answers(service: Any, ids: dict[str, str]) -> None:
+    """Every call that reads from generation 1 gives its whole answer."""
+    stub, scope = service.stub(), recall_pb2.Scope(tenant_id="acme")
+    query = "where does the archive key hang"
+    reply = service.recall(query)
+    assert reply.generation == 1
+    assert not reply.degraded
+    assert {found.memory.text for found in reply.memories} == {NEW, OTHER}
+    again = service.recall(query, already_served=[ids[NEW]])
+    assert [found.memory.text for found in again.memories] == [OTHER]
+    past = service.recall(query, as_of=NOW - 5 * DAY)
+    assert not past.degraded
+    assert {found.memory.text for found in past.memories} == {OLD, OTHER}
+    for text in (NEW, OTHER):
+        got = stub.GetMemory(recall_pb2.GetMemoryRequest(memory_id=ids[text], scope=scope), timeout=10)
+        assert got.memory.text == text
+    then = recall_pb2.GetMemoryRequest(memory_id=ids[OLD], scope=scope, as_of=NOW - 5 * DAY)
+    assert stub.GetMemory(then, timeout=10).memory.text == OLD
+
+
+def held_files(process: int, root: Path) -> list[str]:
+    """Removed files of generations that a process still has open or mapped."""
+    folder, found = Path("/proc") / str(process), []
+    for path in (folder / "fd").iterdir():
+        # a descriptor may be closed while they are listed
+        with contextlib.suppress(FileNotFoundError):
+            found.append(str(path.readlink()))
+    found += [line.split(maxsplit=5)[-1] for line in (folder / "maps").read_text().splitlines()]
+    return [path for path in found if str(root) in path and path.endswith("(deleted)")]
+
+
+def refuse_and_retire(corpus: Any, service: Any) -> None:
+    """Publish generations the service cannot serve until retention has removed the one it serves."""
+    for number in range(2, 5):
+        corpus.add([{"name": f"newer {number}", "text": f"Something newer, number {number}."}])
+        corpus.publish(checksum="f" * 64)
+    service.wait_for(lambda at: "generation_refused" in at.log.read_text())
+    assert generations.retire(corpus.root, now=datetime.now(UTC), keep=3, min_age_seconds=0) == [1]
+    assert not folder_of(corpus.root, 1).exists()
+
+
+def test_a_generation_outlives_its_folder_and_is_let_go_with_the_swap(corpus: Any, start: Any) -> None:
+    """Retention removes what is served: every call still answers, and the disk is freed by the next swap."""
+    ids = fill(corpus)
+    service = start(corpus.root)
+    service.wait_for(lambda at: at.status().generation == 1)
+    refuse_and_retire(corpus, service)
+    assert_answers(service, ids)
+    assert held_files(service.process.pid, corpus.root)
+    corpus.publish()
+    service.wait_for(lambda at: at.status().generation == 5)
+    service.wait_for(lambda at: not held_files(at.process.pid, corpus.root))
+
+
+def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: Any, tmp_path: Path) -> None:
+    """The reader sees the data folder through a mount it cannot write to, as another container would."""
+    mount = tmp_path / "mounted"
+    mount.mkdir()
+    mounting = f"mount --bind {corpus.root} {mount} && mount -o remount,bind,ro {mount}"
+    inside = ("unshare", "--map-root-user", "--mount", "sh", "-c")
+    tried = subprocess.run([*inside, f"{mounting} && ! touch {mount}/x"], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip("this machine allows no mount in a namespace of its own")
+    ids = fill(corpus)
+    wrapper = (*inside, f'{mounting} && exec "$@"', "sh")
+    service = start(mount, wrapper=wrapper, HELIX_QUERY_CACHE_DIR=str(tmp_path / "cache"))
+    service.wait_for(lambda at: at.status().generation == 1)
+    refuse_and_retire(corpus, service)
+    assert_answers(service, ids)
+
+
+def replaced(path: Path, body: bytes) -> None:
+    """Other content under a name; the hard links of other generations stay as they were."""
+    path.unlink()
+    path.write_bytes(body)
+
+
+def vouch(folder: Path) -> None:
+    """Let the manifest of a generation name the files as they are now."""
+    manifest = Manifest.read(folder)
+    files = tuple(
+        entry.model_copy(
+            update={
+                "size": (folder / entry.path).stat().st_size,
+                "sha256": hashlib.sha256((folder / entry.path).read_bytes()).hexdigest(),
+            }
+        )
+        for entry in manifest.files
+    )
+    replaced(folder / MANIFEST_NAME, manifest.model_copy(update={"files": files}).model_dump_json().encode())
+
+
+def fails_verification(folder: Path) -> None:
+    """All files of the vector table are cut short; their checksums tell."""
+    for path in (folder / "memories.lance").rglob("*.lance"):
+        replaced(path, path.read_bytes()[:-7])
+
+
+def fails_to_open(folder: Path) -> None:
+    """The checksums are right, but the lexicon cannot be opened, after the vector table was."""
+    replaced(folder / "lexicon" / "meta.json", b"{}")
+    vouch(folder)
+
+
+def fails_when_asked(folder: Path) -> None:
+    """The checksums are right and everything opens, but rows of the vector table cannot be read."""
+    for path in (folder / "memories.lance" / "data").glob("*.lance"):
+        body = path.read_bytes()
+        replaced(path, bytes(len(body) // 2) + body[len(body) // 2 :])
+    vouch(folder)
+
+
+@pytest.mark.parametrize("broken", [fails_verification, fails_to_open, fails_when_asked])
+def test_a_refused_generation_does_not_touch_the_one_that_is_served(
+    corpus: Any, start: Any, tmp_path: Path, broken: Callable[[Path], None]
+) -> None:
+    """Whenever it is refused, and also when its folder is removed afterwards."""
+    ids = fill(corpus)
+    # a root of its own, so that the second generation is announced once it is broken
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "generations").symlink_to(corpus.root / "generations")
+    (served / "CURRENT").write_text("1\n")
+    service = start(served)
+    service.wait_for(lambda at: at.status().generation == 1)
+    corpus.add([{"name": "newer", "text": "Something newer."}])
+    corpus.publish()
+    broken(folder_of(corpus.root, 2))
+    (served / "CURRENT").write_text("2\n")
+    service.wait_for(lambda at: "generation_refused" in at.log.read_text())
+    assert_answers(service, ids)
+    shutil.rmtree(folder_of(corpus.root, 2))
+    assert_answers(service, ids)

@@ -1,0 +1,94 @@
+"""Files held open: readable whatever becomes of their folder, and nothing left when they are let go."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_shared.artifacts.held_folder import HeldFolder
+from helix_shared.errors import CorruptArtifactError
+
+
+def _folder(path: Path) -> Path:
+    (path / "below" / "deep").mkdir(parents=True)
+    (path / "empty").mkdir()
+    (path / "one").write_text("first")
+    (path / "below" / "deep" / "two").write_text("second")
+    (path / "writer.lock").write_text("")
+    return path
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
+
+
+def test_files_are_read_through_it_after_they_are_removed_or_replaced(tmp_path: Path) -> None:
+    """Folders too are there, lock files are not."""
+    source = _folder(tmp_path / "source")
+    held = HeldFolder(source, tmp_path / "scratch")
+    source.rename(tmp_path / "moved")
+    (tmp_path / "moved" / "one").unlink()
+    _folder(source)
+    (source / "one").write_text("another")
+    assert held.path == held.root / "source"
+    assert (held.path / "one").read_text() == "first"
+    assert (held.path / "below" / "deep" / "two").read_text() == "second"
+    assert sorted(path.name for path in held.path.iterdir()) == ["below", "empty", "one"]
+
+
+def test_closing_or_forgetting_it_gives_everything_back(tmp_path: Path) -> None:
+    """Links and descriptors, once."""
+    source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
+    before = _open_files()
+    held = HeldFolder(source, scratch)
+    assert _open_files() == before + 2
+    held.close()
+    held.close()
+    forgotten = HeldFolder(source, scratch)
+    assert _open_files() == before + 2
+    del forgotten
+    gc.collect()
+    assert _open_files() == before
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_held_leaves_nothing(tmp_path: Path) -> None:
+    """Something that is no plain file, or no folder at all."""
+    source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
+    before = _open_files()
+    os.mkfifo(source / "pipe")
+    with pytest.raises(CorruptArtifactError, match="no plain file"):
+        HeldFolder(source, scratch)
+    with pytest.raises(FileNotFoundError):
+        HeldFolder(tmp_path / "nowhere", scratch)
+    assert _open_files() == before
+    assert not scratch.exists()
+
+
+TOO_MANY = """
+import os, resource, sys
+from pathlib import Path
+from helix_shared.artifacts.held_folder import HeldFolder
+before = len(os.listdir("/proc/self/fd"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+try:
+    HeldFolder(Path(sys.argv[1]), Path(sys.argv[2]))
+except OSError as error:
+    print(error.strerror, len(os.listdir("/proc/self/fd")) - before)
+"""
+
+
+def test_too_few_descriptors_leave_nothing(tmp_path: Path) -> None:
+    """The files that were opened are closed, and their links are gone."""
+    source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
+    for number in range(100):
+        (source / f"more-{number}").touch()
+    command = [sys.executable, "-c", TOO_MANY, str(source), str(scratch)]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "Too many open files 0"
+    assert list(scratch.iterdir()) == []
