@@ -7,7 +7,7 @@ questions need: that is made when the first of them comes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,18 +45,18 @@ class Served:
     centroids: Centroids
     chronology: Lazy[Chronology] = field(init=False)
     """What was known when; for `as_of`."""
-    reading_order: Lazy[ReadingOrder] = field(init=False)
+    known_order: InitVar[ReadingOrder | None] = None
+    """The reading order of the generation before."""
+    reading_order: ReadingOrder = field(init=False)
     """What stands beside what; for packing surroundings."""
     sights: dict[Selection, Sight] = field(default_factory=dict)
     """How callers stand to their tenants, for as many as were here lately."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known_order: ReadingOrder | None) -> None:
         signals = self.generation.signals
-        for name, make in (
-            ("chronology", lambda: Chronology.of(signals.created_at)),
-            ("reading_order", lambda: ReadingOrder.of(signals)),
-        ):
-            object.__setattr__(self, name, Lazy(make))
+        object.__setattr__(self, "chronology", Lazy(lambda: Chronology.of(signals.created_at)))
+        order = ReadingOrder.of(signals, known=known_order)
+        object.__setattr__(self, "reading_order", order)
 
     @property
     def number(self) -> int:

@@ -174,7 +174,12 @@ class Serving:
             same = previous is not None and previous.encoder is encoder
             centroids = previous.centroids if previous is not None and same else None
             return warm(
-                generation, encoder, profile=self._profile, now=datetime.now(UTC), centroids=centroids
+                generation,
+                encoder,
+                profile=self._profile,
+                now=datetime.now(UTC),
+                centroids=centroids,
+                known_order=None if previous is None else previous.reading_order,
             )
         except BaseException:
             generation.close()

@@ -91,8 +91,8 @@ def _stretches(rows: Sequence[Mapping[str, Any]], view: View, served: Served, *,
 
     What the caller may not see must not even take room.
     """
-    order = served.reading_order.value
-    stretches = [order.around(row["ordinal"], reach=reach) for row in rows]
+    order, signals = served.reading_order, served.generation.signals
+    stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NONE]))
     seen = everyone[view.of_all_types().sees(everyone)]
     found = []

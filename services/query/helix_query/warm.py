@@ -23,6 +23,7 @@ from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
     from helix_query.profile import RankingProfile
+    from helix_query.reading_order import ReadingOrder
     from helix_shared.artifacts.generation import Generation
     from helix_shared.encoders.encoder import Encoder
 
@@ -43,13 +44,17 @@ def warm(
     profile: RankingProfile,
     now: datetime,
     centroids: Centroids | None = None,
+    known_order: ReadingOrder | None = None,
 ) -> Served:
     """The generation, warmed; `centroids` are those of the same encoder if there are some.
+
+    `known_order` is the reading order of the generation before.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
-    served = Served(generation, encoder, centroids or load_centroids(encoder.embed_query))
+    centroids_there = centroids or load_centroids(encoder.embed_query)
+    served = Served(generation, encoder, centroids_there, known_order)
     # a swap must not take a core from those who ask
     at_start = centroids is None
     generation.vectors.warm(whole=at_start)

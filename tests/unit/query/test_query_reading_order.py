@@ -1,60 +1,156 @@
-from types import SimpleNamespace
+"""What stands beside what, from real segments: as sorting all rows tells, at the cost of what is asked."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_query.reading_order import ReadingOrder
-from helix_shared.artifacts.signals import code
+from helix_query.reading_order import ReadingOrder, Stretch
+from helix_shared.artifacts.segments import write_segment
+from helix_shared.artifacts.signal_columns import LINE, MATRICES, SCALARS, blank
+from helix_shared.artifacts.signals import Signals, code
+
+Row = tuple[str, str, int]
+"""Tenant, session and sequence."""
 
 
-def order_of(rows: list[tuple[str, str, int]]) -> ReadingOrder:
-    """Rows of tenant, session and sequence, by ordinal."""
-    tenants, sessions, sequences = (list(column) for column in zip(*rows, strict=True))
-    columns: Any = SimpleNamespace(
-        tenant_code=np.array([code(tenant) for tenant in tenants], np.int64),
-        session_code=np.array([code(session) for session in sessions], np.int64),
-        stream_sequence=np.array(sequences, np.int64),
-    )
-    return ReadingOrder.of(columns)
+def blank_columns(count: int) -> dict[str, Any]:
+    """Columns of a segment with nothing in them."""
+    columns: dict[str, Any] = {name: blank(name, (count,)) for name in SCALARS}
+    columns |= {name: np.zeros((count, 1), dtype) for name, dtype in MATRICES.items()}
+    return columns | {LINE: np.full(count, b"{}", object)}
 
 
-def test_a_session_stands_in_the_order_of_its_events() -> None:
+def append(folder: Path, ordinals: Sequence[int], rows: Sequence[Row]) -> None:
+    """Write rows as the next segment."""
+    tenants, sessions, sequences = zip(*rows, strict=True)
+    columns = blank_columns(len(rows))
+    columns["tenant_code"] = np.array([code(tenant) for tenant in tenants])
+    columns["session_code"] = np.array([code(session) for session in sessions])
+    columns["stream_sequence"] = np.array(sequences)
+    number = len(list(folder.glob("seg-*"))) + 1
+    write_segment(folder / f"seg-{number:08d}", np.array(ordinals), columns, storage="float32")
+
+
+class Order:
+    """Rows by ordinal in segments, and their order."""
+
+    def __init__(self, folder: Path, *segments: Sequence[tuple[int, Row]]) -> None:
+        for segment in segments:
+            append(folder, [ordinal for ordinal, _ in segment], [row for _, row in segment])
+        self.signals = Signals.open(folder)
+        self.order = ReadingOrder.of(self.signals)
+
+    def around(self, ordinal: int, reach: int) -> Stretch:
+        """The stretch around a memory."""
+        return self.order.around(ordinal, self.signals, reach=reach)
+
+
+def test_a_session_stands_in_the_order_of_its_events(tmp_path: Path) -> None:
     """Events overtook each other on their way: sequence decides, then ordinal."""
-    order = order_of([("t", "s", 5), ("t", "other", 1), ("t", "s", 2), ("t", "s", 7), ("t", "s", 5)])
-    stretch = order.around(0, reach=9)
+    rows = [("t", "s", 5), ("t", "other", 1), ("t", "s", 2), ("t", "s", 7), ("t", "s", 5)]
+    stretch = Order(tmp_path, list(enumerate(rows))).around(0, reach=9)
     assert (stretch.ordinals.tolist(), stretch.place, stretch.is_whole) == ([2, 0, 4, 3], 1, True)
 
 
-def test_a_long_session_is_cut_around_the_memory() -> None:
+def test_a_long_session_is_cut_around_the_memory(tmp_path: Path) -> None:
     """Only so far is looked, whatever its length."""
-    stretch = order_of([("t", "s", n) for n in range(50)]).around(20, reach=3)
+    order = Order(tmp_path, [(n, ("t", "s", n)) for n in range(50)])
+    stretch = order.around(20, reach=3)
     assert (stretch.ordinals.tolist(), stretch.place) == ([17, 18, 19, 20, 21, 22, 23], 3)
     assert not stretch.is_whole
+    assert not order.around(2, reach=3).is_whole
+    assert order.around(0, reach=0).ordinals.tolist() == [0]
 
 
-def test_without_a_session_the_pieces_of_one_event_stand_together() -> None:
+def test_without_a_session_the_pieces_of_one_event_stand_together(tmp_path: Path) -> None:
     """A document of three pieces, and another one."""
-    order = order_of([("t", "", 4), ("t", "", 4), ("t", "", 9), ("t", "", 4)])
+    order = Order(tmp_path, list(enumerate([("t", "", 4), ("t", "", 4), ("t", "", 9), ("t", "", 4)])))
     assert order.around(1, reach=9).ordinals.tolist() == [0, 1, 3]
     assert order.around(2, reach=9).ordinals.tolist() == [2]
 
 
+def test_rows_that_were_written_again_are_passed_over(tmp_path: Path) -> None:
+    """However many: a stretch reaches as far as asked, beyond all of them."""
+    moved = [(n, ("t", "elsewhere", 100 + n)) for n in range(11, 31)]
+    order = Order(tmp_path, [(n, ("t", "s", n)) for n in range(50)], moved)
+    assert order.around(10, reach=2).ordinals.tolist() == [8, 9, 10, 31, 32]
+    assert order.around(31, reach=2).ordinals.tolist() == [9, 10, 31, 32, 33]
+    assert order.around(12, reach=2).ordinals.tolist() == [11, 12, 13, 14]
+
+
 rows = st.tuples(st.sampled_from("ab"), st.sampled_from(["", "s", "u", "v"]), st.integers(0, 12))
+segments = st.lists(
+    st.dictionaries(st.integers(0, 20), rows, min_size=1, max_size=15), min_size=1, max_size=4
+)
 
 
-@given(given_rows=st.lists(rows, min_size=1, max_size=30))
-def test_a_stretch_is_the_session_of_one_tenant_in_order(given_rows: list[tuple[str, str, int]]) -> None:
-    """As worked out from the rows by sorting them."""
-    order = order_of(given_rows)
-    for ordinal, (tenant, session, sequence) in enumerate(given_rows):
-        together = [
+@settings(max_examples=60, deadline=None)
+@given(written=segments, reach=st.integers(0, 6))
+def test_a_stretch_is_the_session_of_one_tenant_in_order(written: list[dict[int, Row]], reach: int) -> None:
+    """As worked out by sorting the rows; of an ordinal in several segments the last row counts."""
+    last = {ordinal: row for segment in written for ordinal, row in segment.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        order = Order(Path(folder), *(sorted(segment.items()) for segment in written))
+    for ordinal, (tenant, session, sequence) in last.items():
+        together = sorted(
             (row[2], other)
-            for other, row in enumerate(given_rows)
+            for other, row in last.items()
             if row[:2] == (tenant, session) and (session or row[2] == sequence)
-        ]
-        stretch = order.around(ordinal, reach=100)
-        assert stretch.ordinals.tolist() == [other for _, other in sorted(together)]
-        assert stretch.ordinals[stretch.place] == ordinal
-        assert stretch.is_whole
+        )
+        place = together.index((sequence, ordinal))
+        first, end = max(0, place - reach), place + reach + 1
+        stretch = order.around(ordinal, reach=reach)
+        assert stretch.ordinals.tolist() == [other for _, other in together[first:end]]
+        assert stretch.place == place - first
+        assert stretch.is_whole == (first == 0 and end >= len(together))
+
+
+def test_a_segment_is_sorted_once_in_its_life(tmp_path: Path) -> None:
+    """The next generation takes over what it shares with the one before, and nothing else."""
+    append(tmp_path, range(5), [("t", "s", n) for n in range(5)])
+    first = Signals.open(tmp_path)
+    known = ReadingOrder.of(first)
+    append(tmp_path, [5], [("t", "s", 5)])
+    second = Signals.open(tmp_path, previous=first)
+    order = ReadingOrder.of(second, known=known)
+    assert order.pieces[0] is known.pieces[0]
+    assert order.around(5, second, reach=2).ordinals.tolist() == [3, 4, 5]
+    other = Signals.open(tmp_path)
+    assert ReadingOrder.of(other, known=known).pieces[0] is not known.pieces[0]
+
+
+def _median_seconds(work: Callable[[], object], *, times: int) -> float:
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+@pytest.mark.parametrize("session_of", [lambda n: n // 40, lambda _n: 1], ids=["short", "one for ever"])
+def test_looking_up_and_swapping_cost_what_is_asked(tmp_path: Path, session_of: Callable[[int], int]) -> None:
+    """Of 200,000 memories: far less than sorting all of them, also where one session holds them all."""
+    count = 200_000
+    columns, rng = blank_columns(count), np.random.default_rng(0)
+    columns["session_code"] = np.array([session_of(n) for n in rng.permutation(count).tolist()]) + 1
+    columns["stream_sequence"] = rng.permutation(count)
+    write_segment(tmp_path / "seg-00000001", np.arange(count), columns, storage="float32")
+    first = Signals.open(tmp_path)
+    known = ReadingOrder.of(first)
+    append(tmp_path, [count], [("t", "s", count)])
+    second = Signals.open(tmp_path, previous=first)
+    whole = _median_seconds(lambda: ReadingOrder.of(second), times=3)
+    swap = _median_seconds(lambda: ReadingOrder.of(second, known=known), times=9)
+    order = ReadingOrder.of(second, known=known)
+    look_up = _median_seconds(lambda: order.around(count // 2, second, reach=8), times=99)
+    assert swap < whole / 20
+    assert look_up < whole / 20
