@@ -20,9 +20,13 @@ from helix_query.explain import Explanation, Loss
 from helix_query.profile import RankingProfile
 from helix_query.recall import recall
 from helix_query.request import question_of
+from helix_query.stages.embed import embed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from helix_query.question import Question, Recalled
     from helix_query.served import Served
@@ -86,6 +90,8 @@ class Attempts:
     clock: datetime
     until: float
     asked: int = field(default=0, init=False)
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False)
+    """By question: embedded once for all attempts, and forgotten with them."""
 
     @property
     def exhausted(self) -> bool:
@@ -109,9 +115,12 @@ class Attempts:
         question = question_of(asking, profiles=self.profiles, clock=self.clock)
         profile = with_constants(self.profiles[question.profile], constants)
         self.asked += 1
+        if question.query not in self._vectors:
+            self._vectors[question.query] = embed(question.query, encoder=self.served.encoder)
         answer = recall(
             question,
             self.served,
+            vector=self._vectors[question.query],
             profile=profile,
             lanes=self.lanes,
             channel_deadline_seconds=self.channel_deadline_seconds,

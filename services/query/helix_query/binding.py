@@ -25,7 +25,7 @@ from helix_query.stages.surround import surround
 from helix_query.stored import entry_of, stored_rows
 from helix_query.surroundings import surroundings
 from helix_shared.artifacts.analysis import rarity
-from helix_shared.artifacts.signals import code
+from helix_shared.artifacts.signal_columns import code, hashed
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Binding(Finding):
             constants=self.profile.rank,
             type_names=self.served.type_names,
             project_code=code(project) if project else None,
-            seed=code(self.question.query),
+            seed=hashed(self.question.query),
         )
 
     def rerank(self, ranked: Ranked) -> Ranked:

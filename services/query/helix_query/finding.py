@@ -16,6 +16,7 @@ import numpy as np
 from helix_query.lazy import Lazy
 from helix_query.pool import DENSE, LEXICAL, Pool, Retrieved, Route
 from helix_query.probe import probe
+from helix_query.routing.rules import intents_by_rule
 from helix_query.searches import ByWords, Searches
 from helix_query.stages.bridge import bridges
 from helix_query.stages.embed import embed
@@ -51,6 +52,8 @@ class Finding:
     profile: RankingProfile
     already: Lazy[NDArray[np.int64]] = field(init=False)
     """Ordinals of what the caller has."""
+    by_rule: Lazy[tuple[str, ...]] = field(init=False)
+    """Intents by the question's wording; read once, though two stages ask."""
     view: View = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +63,7 @@ class Finding:
         object.__setattr__(
             self, "already", Lazy(lambda: self.served.ordinals_of(self.question.already_served))
         )
+        object.__setattr__(self, "by_rule", Lazy(lambda: intents_by_rule(self.question.query)))
 
     def begin(self, lanes: Mapping[str, Executor]) -> Future[Hits] | None:
         """Start what needs no vector, the lexical search, so that it runs while the question is embedded.
@@ -70,7 +74,7 @@ class Finding:
         wanted = question.mode != "dense" and LEXICAL in self.profile.retrieve.channels
         if not wanted or question.selection.as_of is not None:
             return None
-        by_words = ByWords(question, self.served, self.profile, self.view, self.already)
+        by_words = ByWords(question, self.served, self.profile, self.view, self.already, self.by_rule)
         return lanes[LEXICAL].submit(by_words.ahead)
 
     def embed(self) -> NDArray[np.float32]:
@@ -89,6 +93,7 @@ class Finding:
             may_skip=not self.question.never_skip,
             centroid_margin=self.profile.route.centroid_margin,
             probe=self._probe if self.profile.route.anchors else None,
+            intents_of=lambda _: self.by_rule.value,
         )
 
     def _probe(self, phrase: str) -> Probed:
@@ -130,7 +135,17 @@ class Finding:
         self, vector: NDArray[np.float32], way: Route, begun: Future[Hits] | None = None
     ) -> Searches:
         """What stage 3 may look for."""
-        return Searches(self.question, self.served, self.profile, self.view, self.already, vector, way, begun)
+        return Searches(
+            self.question,
+            self.served,
+            self.profile,
+            self.view,
+            self.already,
+            self.by_rule,
+            vector,
+            way,
+            begun,
+        )
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:
         """Stage 4, with exact cosines."""

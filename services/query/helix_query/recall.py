@@ -20,6 +20,8 @@ from helix_shared.telemetry import RECALL_SECONDS
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import numpy as np
+    from numpy.typing import NDArray
     from prometheus_client import Histogram
 
     from helix_query.profile import RankingProfile
@@ -62,10 +64,12 @@ def recall(
     profile: RankingProfile,
     lanes: Mapping[str, Executor],
     channel_deadline_seconds: float,
+    vector: NDArray[np.float32] | None = None,
 ) -> Recalled:
     """Answer `question` from one generation.
 
-    `lanes` has one executor per channel, so that a stuck channel never keeps another one waiting.
+    `lanes` has one executor per channel, so that a stuck channel never keeps another one waiting. `vector` is
+    that of the question, for a caller who asks the same one several times.
 
     Raises:
         TemporaryError: no channel answered.
@@ -76,7 +80,7 @@ def recall(
     way = None
     try:
         with stage("embed"):
-            vector = stages.embed()
+            vector = stages.embed() if vector is None else vector
         with stage("route"):
             way = stages.route(vector)
     finally:

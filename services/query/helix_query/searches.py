@@ -20,7 +20,6 @@ from helix_query.channels.quoted import quoted
 from helix_query.lazy import Lazy
 from helix_query.pool import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, QUOTED, Route
 from helix_query.routing.quotation import is_quotation
-from helix_query.routing.rules import intents_by_rule
 from helix_query.routing.wording import without_times
 from helix_query.stages.rephrase import STATED, own_statements, rephrase, topic
 from helix_query.stages.retrieve import Begun, Further
@@ -55,6 +54,8 @@ class ByWords:
     view: View
     already: Lazy[NDArray[np.int64]]
     """Memories the caller has; they take no place of others."""
+    by_rule: Lazy[tuple[str, ...]]
+    """Intents by the question's wording."""
 
     def limit_of(self, channel: str) -> int:
         """Candidates asked of a channel."""
@@ -84,11 +85,11 @@ class ByWords:
 
     def ahead(self) -> Hits:
         """The question's own words, weighed as its wording alone says: what `Searches` most often asks."""
-        return self.search(self.question.query, intents_by_rule(self.question.query))
+        return self.search(self.question.query, self.by_rule.value)
 
     def foresees(self, intents: Sequence[str]) -> bool:
         """Whether `ahead` weighs the fields as a question of these intents does."""
-        return self.fields(intents) == self.fields(intents_by_rule(self.question.query))
+        return self.fields(intents) == self.fields(self.by_rule.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,10 @@ class Serving:
         for folder in model_folders(self._models):
             try:
                 if read_card(folder).checksum == wanted.checksum:
-                    return Encoder.load(folder, lanes=1, threads_per_lane=self._encoder_threads)
+                    # callers share the encoder, so it keeps nothing that one of them asked
+                    return Encoder.load(
+                        folder, lanes=1, threads_per_lane=self._encoder_threads, remembers=False
+                    )
             except PermanentError as error:
                 _log.warning("model_unreadable", folder=str(folder), error=str(error))
         raise NotFoundError(

@@ -40,13 +40,11 @@ MOST_WORDS: Final = 48
 MOST_EXACT: Final = 16
 """Together 64 terms: what one query may cost."""
 
-TERMS: Final = 4_096
-"""Terms whose frequency a reader knows: several searches of a recall ask for the same, and its abstention."""
+TERMS: Final = 512
+"""Terms whose frequency a reader remembers for one caller: several searches of a recall ask for the same."""
 MAX_LIMIT: Final = 10_000
 LEAST_HELD: Final = 3
 """Different words that make a text rare enough to look for who holds all of them."""
-REMEMBERED: Final = 256
-"""Queries that are not analysed again: a recall asks for their words in several places."""
 QUERY_CHARACTERS: Final = 20_000
 """Of a longer query only the beginning is analysed; the recall API refuses it long before."""
 
@@ -58,13 +56,11 @@ SELECTIONS: Final = 256
 """Callers whose open scopes a reader knows; a recall asks for them several times."""
 
 
-@lru_cache(REMEMBERED)
 def words_of(query: str) -> tuple[str, ...]:
     """The analysed words of a query in order of appearance."""
     return tuple(stems(query))
 
 
-@lru_cache(REMEMBERED)
 def exact_words_of(query: str) -> tuple[str, ...]:
     """The exact tokens of a query."""
     return tuple(exact_tokens(storable(query)))
@@ -91,9 +87,12 @@ class LexiconReader:
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
-            documents, frequency = document_count(folder), lru_cache(TERMS)(self._searcher.doc_freq)
+            documents, frequency = document_count(folder), self._searcher.doc_freq
+            # Each caller has a memory of its own: what one asked makes no other one's answer quicker.
             self._scopes = lru_cache(SELECTIONS)(
-                lambda selection: OpenScopes.of(selection, documents=documents, frequency=frequency)
+                lambda selection: OpenScopes.of(
+                    selection, documents=documents, frequency=lru_cache(TERMS)(frequency)
+                )
             )
             self.count = memories_of(self._searcher, self._schema)
             """Memories."""

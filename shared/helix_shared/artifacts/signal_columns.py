@@ -74,7 +74,12 @@ COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 
 @lru_cache(CODED)
 def code(text: str) -> int:
-    """63-bit hash of a text, the value of the `*_code` columns; the empty text is 0."""
+    """63-bit hash of a name, the value of the `*_code` columns; the empty name is 0. Names are remembered."""
+    return hashed(text)
+
+
+def hashed(text: str) -> int:
+    """63-bit hash of a text, 0 of the empty one; nothing is remembered of it."""
     return _hashed(text.encode("utf-8", "surrogatepass")) if text else 0
 
 

@@ -36,9 +36,17 @@ class Encoder:
     """A loaded sentence encoder; safe to use from several threads, closed by its owner."""
 
     def __init__(
-        self, card: ModelCard, tokens: TextTokens, session: GraphSession, *, lanes: int, cache: Cache
+        self,
+        card: ModelCard,
+        tokens: TextTokens,
+        session: GraphSession,
+        *,
+        lanes: int,
+        cache: Cache,
+        remembers: bool = True,
     ) -> None:
         self.card = card
+        self._remembers = remembers
         self._tokens = tokens
         self._session = session
         self._cache = cache
@@ -47,22 +55,30 @@ class Encoder:
 
     @classmethod
     def load(
-        cls, folder: Path, *, lanes: int = 2, threads_per_lane: int = 1, cache: Cache | None = None
+        cls,
+        folder: Path,
+        *,
+        lanes: int = 2,
+        threads_per_lane: int = 1,
+        cache: Cache | None = None,
+        remembers: bool = True,
     ) -> Self:
         """Check the files of `folder` against its card and open the model.
 
         `lanes` is how many texts `embed_many` has in work at once, `threads_per_lane` how many threads one
         text may use: one for throughput, two for the latency of a single query. `cache` keeps vectors of
-        this model by text; by default `CACHE_BYTES` of them.
+        this model by text; by default `CACHE_BYTES` of them. Without `remembers` nothing is kept of a text
+        and no run is shared: how long a call takes tells nothing of the texts of other calls.
 
         Raises:
             NotFoundError: there is no such folder.
             CorruptArtifactError: a file is missing, changed, or cannot be run.
         """
         card = load_card(folder)
-        tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens)
+        tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens, remembers=remembers)
         session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
-        return cls(card, tokens, session, lanes=lanes, cache=cache or VectorCache(CACHE_BYTES))
+        cache = cache or VectorCache(CACHE_BYTES)
+        return cls(card, tokens, session, lanes=lanes, cache=cache, remembers=remembers)
 
     def embed(self, text: str) -> np.ndarray:
         """Embed a text that is stored; float32 [dimensions], length one, read-only.
@@ -124,7 +140,7 @@ class Encoder:
         return self._made(text) if known is None else known
 
     def _known(self, text: str) -> np.ndarray | None:
-        vector = self._cache.get(text)
+        vector = self._cache.get(text) if self._remembers else None
         if vector is not None:
             EMBEDDINGS.labels("cache").inc()
         return vector
@@ -147,15 +163,15 @@ class Encoder:
 
     def _made(self, text: str) -> np.ndarray:
         """The vector of a text that is not kept; two threads that need the same one make it once."""
+        if not self._remembers:
+            return self._run(text)
         promised: Future[np.ndarray] = Future()
         under_way = self._under_way.setdefault(text, promised)
         if under_way is not promised:
             EMBEDDINGS.labels("cache").inc()
             return under_way.result()
         try:
-            vector = self._session.vector(self._tokens.ids(text))
-            # Callers share the cached array, so none of them may write into it.
-            vector.setflags(write=False)
+            vector = self._run(text)
             self._cache.put(text, vector)
             promised.set_result(vector)
         except BaseException as error:
@@ -163,6 +179,13 @@ class Encoder:
             raise
         finally:
             del self._under_way[text]
+        return vector
+
+    def _run(self, text: str) -> np.ndarray:
+        """One run of the model."""
+        vector = self._session.vector(self._tokens.ids(text))
+        # Callers share a kept array, so none of them may write into it.
+        vector.setflags(write=False)
         EMBEDDINGS.labels("model").inc()
         return vector
 

@@ -39,15 +39,19 @@ def clean_text(text: str) -> str:
 class TextTokens:
     """The tokenizer of one model; safe to use from several threads."""
 
-    def __init__(self, cutting: Tokenizer, counting: Tokenizer) -> None:
+    def __init__(self, cutting: Tokenizer, counting: Tokenizer, *, remembers: bool = True) -> None:
         self._cutting = cutting
         self._counting = counting
-        self._count_short = lru_cache(COUNTED)(self._counted)
-        self._tokenised_lately = lru_cache(KEPT)(self._tokenise)
+        self._count_short = lru_cache(COUNTED if remembers else 0)(self._counted)
+        self._tokenised_lately = lru_cache(KEPT if remembers else 0)(self._tokenise)
 
     @classmethod
-    def load(cls, path: Path, *, max_tokens: int) -> Self:
-        """Read a tokenizer.json; CorruptArtifactError when it is none."""
+    def load(cls, path: Path, *, max_tokens: int, remembers: bool = True) -> Self:
+        """Read a tokenizer.json; with `remembers` recent texts are kept, so that they are tokenised once.
+
+        Raises:
+            CorruptArtifactError: it is none.
+        """
         # Truncation is a state of the tokenizer, not of a call, so there are two: one cuts, one counts.
         try:
             cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
@@ -57,7 +61,7 @@ class TextTokens:
             tokenizer.no_padding()
         cutting.enable_truncation(max_length=max_tokens)
         counting.no_truncation()
-        return cls(cutting, counting)
+        return cls(cutting, counting, remembers=remembers)
 
     def ids(self, text: str) -> np.ndarray:
         """Return int64 [1, n] with the special tokens, n at most the model's `max_tokens`."""

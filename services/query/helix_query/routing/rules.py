@@ -7,7 +7,6 @@ every pattern is bounded, so hostile input costs no more than other input.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from helix_query.routing.exact import looks_up_exactly
@@ -18,8 +17,6 @@ DOUBTFUL_HOPS: Final = -2.0
 """Log odds below which the words say that a question needs no second hop."""
 LOOKED_AT: Final = 600
 """Characters; a question that is longer carries its kind in its beginning."""
-REMEMBERED: Final = 256
-"""Questions whose intents are not read again: a recall asks for them in several places."""
 
 # Matched on the folded query, each as whole words.
 _PHRASES: Final = {
@@ -131,12 +128,11 @@ def may_add(intent: str, query: str) -> bool:
 
 
 def intents_by_rule(query: str) -> tuple[str, ...]:
-    """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters."""
-    return _intents(_read(query))
+    """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters.
 
-
-@lru_cache(REMEMBERED)
-def _intents(text: str) -> tuple[str, ...]:
+    Half a millisecond: a recall asks once. Nothing is remembered from one recall to the next.
+    """
+    text = _read(query)
     folded, asks = text.lower(), is_question(text)
     found = [
         intent

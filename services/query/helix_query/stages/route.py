@@ -16,6 +16,7 @@ from helix_shared.naming import find_names, title_candidates
 from helix_shared.timex import find_time_expressions, resolve_window
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     import numpy as np
@@ -39,16 +40,17 @@ def route(
     may_skip: bool = True,
     centroid_margin: float = 0.1,
     probe: Probe | None = None,
+    intents_of: Callable[[str], tuple[str, ...]] = intents_by_rule,
 ) -> Route:
     """Read the query; `now` is the moment it is asked, for "last week".
 
     `probe` looks up an event the query dates itself by ("before the migration"); without one such words
-    make no window.
+    make no window. `intents_of` gives the intents that rules find.
     """
     reason = _skip(query, now) if may_skip else ""
     if reason:
         return Route(skip=True, reason=reason)
-    by_rule = intents_by_rule(query)
+    by_rule = intents_of(query)
     by_example = tuple(
         intent
         for intent in centroids.near(vector, margin=centroid_margin)

@@ -1,0 +1,122 @@
+"""What one caller asks makes no other caller's answer quicker: no work on a question is kept or shared."""
+
+import gc
+import socket
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix.recall.v1 import recall_pb2
+from helix_query.pool import SEARCHED
+from helix_query.profile_files import load_profiles
+from helix_query.question import Question
+from helix_query.recall import recall
+from helix_query.serving import Serving
+from helix_shared.artifacts.selection import Selection
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+QUERY = "which colour has the heron of the harbour"
+CALLERS = (("acme", "ann"), ("globex", "ann"), ("acme", "bob"), ("acme", "ann"))
+
+
+@pytest.fixture(scope="module")
+def metrics() -> str:
+    """Address of the metrics of `measured`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/metrics"
+
+
+@pytest.fixture
+def measured(corpus: Any, start: Any, metrics: str) -> Iterator[Any]:
+    """A service with a metrics port, on memories of two tenants."""
+    corpus.add(
+        [
+            {"text": f"The heron of the harbour is grey, as note {number} says.", "tenant_id": tenant}
+            for tenant in ("acme", "globex")
+            for number in range(5)
+        ]
+    )
+    corpus.publish()
+    service = start(corpus.root, HELIX_QUERY_METRICS_PORT=metrics.rpartition(":")[2].partition("/")[0])
+    service.wait_for(lambda at: at.health() == "SERVING")
+    return service
+
+
+def embeddings(address: str) -> dict[str, int]:
+    """How many vectors came from where, as the service counts them."""
+    with urllib.request.urlopen(address, timeout=10) as page:  # noqa: S310 - an address of this machine
+        lines = page.read().decode().splitlines()
+    found = [line for line in lines if line.startswith("helix_embeddings_total{")]
+    return {line.partition('"')[2].partition('"')[0]: int(float(line.split()[-1])) for line in found}
+
+
+def test_every_caller_pays_for_the_embedding_of_its_own_question(measured: Any, metrics: str) -> None:
+    """Asked by another tenant, another user or again, one by one, at once or in a batch: the model runs."""
+    before = embeddings(metrics)
+    for count, (tenant, user) in enumerate(CALLERS, start=1):
+        reply = measured.recall(QUERY, tenant=tenant, user=user)
+        assert reply.memories
+        assert embeddings(metrics)["model"] == before["model"] + count
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda caller: measured.recall(QUERY, tenant=caller[0], user=caller[1]), CALLERS * 2))
+    asked = [recall_pb2.RecallRequest(query=QUERY) for _ in range(3)]
+    batch = recall_pb2.BatchRecallRequest(scope=recall_pb2.Scope(tenant_id="globex"), requests=asked)
+    measured.stub().BatchRecall(batch, timeout=10)
+    after = embeddings(metrics)
+    assert after["model"] == before["model"] + len(CALLERS) * 3 + len(asked)
+    assert after.get("cache", 0) == before.get("cache", 0) == 0
+
+
+def test_why_not_embeds_its_question_once(measured: Any, metrics: str) -> None:
+    """It asks the same question up to fifty times; that is one caller's work."""
+    [memory] = measured.recall("note 4 of the heron", top_k=1).memories
+    before = embeddings(metrics)["model"]
+    request = recall_pb2.RecallRequest(
+        scope=recall_pb2.Scope(tenant_id="acme"), query=QUERY, top_k=1, now=NOW, never_skip=True
+    )
+    missed = recall_pb2.WhyNotRequest(recall=request, memory_id=memory.memory.memory_id)
+    measured.stub().WhyNot(missed, timeout=10)
+    assert embeddings(metrics)["model"] == before + 1
+
+
+def holders(text: str) -> list[str]:
+    """Types of the objects of this process that hold a string with `text` in it."""
+    gc.collect()
+    return [
+        type(holder).__name__
+        for holder in gc.get_objects()
+        for held in gc.get_referents(holder)
+        if isinstance(held, str) and held is not text and text in held
+    ]
+
+
+def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
+    """No cache, whatever its key, holds a text that was asked: the next generation of caches included."""
+    corpus.add([{"text": f"The heron of the harbour is grey, as note {number} says."} for number in range(5)])
+    corpus.publish()
+    profiles = load_profiles()
+    serving = Serving(corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"])
+    assert serving.refresh()
+    words = ("who", "saw", "the", "heron", "of", "the", "harbour", "before", "the", "flood", "last", "week")
+
+    def ask(profile: str) -> int:
+        question = Question(" ".join(words), Selection("acme"), NOW, profile=profile, never_skip=True)
+        with serving.lease() as served:
+            lanes = dict.fromkeys(SEARCHED, pool)
+            answer = recall(
+                question, served, profile=profiles[profile], lanes=lanes, channel_deadline_seconds=30
+            )
+        return len(answer.rows)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(ask(profile) for profile in profiles)
+    assert holders(" ".join(words)) == []
+    serving.close()
