@@ -57,13 +57,12 @@ class Finding:
     view: View = field(init=False)
 
     def __post_init__(self) -> None:
-        question = self.question
-        view = View.of(self.served.generation, question.selection, question.now)
+        # None of these refers to `self`: a cycle would keep the generation after its swap.
+        question, served = self.question, self.served
+        view = View.of(served.generation, question.selection, question.now)
         object.__setattr__(self, "view", view)
-        object.__setattr__(
-            self, "already", Lazy(lambda: self.served.ordinals_of(self.question.already_served))
-        )
-        object.__setattr__(self, "by_rule", Lazy(lambda: intents_by_rule(self.question.query)))
+        object.__setattr__(self, "already", Lazy(partial(served.ordinals_of, question.already_served)))
+        object.__setattr__(self, "by_rule", Lazy(partial(intents_by_rule, question.query)))
 
     def begin(self, lanes: Mapping[str, Executor]) -> Future[Hits] | None:
         """Start what needs no vector, the lexical search, so that it runs while the question is embedded.

@@ -145,7 +145,9 @@ class Turns:
             del self._waiting[call.tenant]
 
     def _leave(self, call: _Call, future: Future[Any]) -> None:
-        """Free the place of a call that was given up before its turn."""
+        """Free the place of a call that was given up before its turn, and let go of what it worked on."""
+        # call and future refer to each other: without this they would keep a generation after its swap
+        call.work = _nothing
         if not future.cancelled():
             return
         with self._lock:
@@ -190,6 +192,10 @@ class Turns:
                 return call
             if not due:
                 _fail(call, TimeoutError())
+
+
+def _nothing() -> None:
+    """What is left to do for a call that is done."""
 
 
 def _fail(call: _Call, error: BaseException) -> None:

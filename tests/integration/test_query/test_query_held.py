@@ -1,10 +1,14 @@
 """What is served stays readable until it is let go, whatever retention or a refused generation does."""
 
 import contextlib
+import gc
 import hashlib
 import shutil
 import subprocess
+import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,9 +16,15 @@ from typing import Any
 import pytest
 
 from helix.recall.v1 import recall_pb2
+from helix_query.pool import SEARCHED
+from helix_query.profile_files import load_profiles
+from helix_query.question import Question
+from helix_query.recall import recall
+from helix_query.serving import Serving
 from helix_shared.artifacts import generation as generations
 from helix_shared.artifacts.generation import folder_of
 from helix_shared.artifacts.manifest import MANIFEST_NAME, Manifest
+from helix_shared.artifacts.selection import Selection
 
 pytestmark = pytest.mark.integration
 
@@ -58,14 +68,18 @@ def assert_answers(service: Any, ids: dict[str, str]) -> None:
 
 
 def held_files(process: int, root: Path) -> list[str]:
-    """Removed files of generations that a process still has open or mapped."""
+    """Files of generations that a process has open or mapped and that stand in no folder any more."""
     folder, found = Path("/proc") / str(process), []
     for path in (folder / "fd").iterdir():
         # a descriptor may be closed while they are listed
         with contextlib.suppress(FileNotFoundError):
-            found.append(str(path.readlink()))
-    found += [line.split(maxsplit=5)[-1] for line in (folder / "maps").read_text().splitlines()]
-    return [path for path in found if str(root) in path and path.endswith("(deleted)")]
+            found.append((str(path.readlink()), path.stat().st_ino))
+    for line in (folder / "maps").read_text().splitlines():
+        _, _, _, _, inode, *name = line.split(maxsplit=5)
+        found.append(("".join(name), int(inode)))
+    # generations share files by hard links, so a removed name may stand for a file that is still there
+    there = {path.stat().st_ino for path in root.rglob("*")}
+    return [name for name, inode in found if str(root) in name and "(deleted)" in name and inode not in there]
 
 
 def refuse_and_retire(corpus: Any, service: Any) -> None:
@@ -89,6 +103,32 @@ def test_a_generation_outlives_its_folder_and_is_let_go_with_the_swap(corpus: An
     corpus.publish()
     service.wait_for(lambda at: at.status().generation == 5)
     service.wait_for(lambda at: not held_files(at.process.pid, corpus.root))
+
+
+def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
+    """Nothing that a recall leaves behind keeps it: an idle process collects no cycles for hours."""
+    fill(corpus)
+    profiles = load_profiles()
+    serving = Serving(corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"])
+    assert serving.refresh()
+    gc.collect()
+    gc.disable()
+    try:
+        with ThreadPoolExecutor(8) as pool, serving.lease() as served:
+            for name, profile in profiles.items():
+                for as_of in (None, NOW - 5 * DAY):
+                    asked = Question("who keeps the archive key", Selection("acme", as_of=as_of), NOW, name)
+                    asked = replace(asked, never_skip=True, explain=True, expand_context="session")
+                    lanes = dict.fromkeys(SEARCHED, pool)
+                    recall(asked, served, profile=profile, lanes=lanes, channel_deadline_seconds=30)
+            kept = [weakref.ref(served.generation.vectors), weakref.ref(served.generation.lexicon)]
+            del served
+        corpus.publish()
+        assert serving.refresh()
+        assert [one() for one in kept] == [None, None]
+    finally:
+        gc.enable()
+        serving.close()
 
 
 def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: Any, tmp_path: Path) -> None:
