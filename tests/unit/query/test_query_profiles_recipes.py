@@ -287,7 +287,7 @@ WEIGHTS = "\n".join(
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ('[rerank]\nform = "cross_encoder"', "rerank.form: Value error, no reranker 'cross_encoder' here"),
+        ('[rerank]\nform = "cross_encoder"', "rerank.form: no reranker 'cross_encoder' here"),
         ("[rerank]\ncandidates = 31", "rerank.candidates"),
         ('[retrieve]\nchannels = ["dense", "graph"]', "retrieve.channels"),
         ("[retrieve]\nper_top_k = { entities = 3.0 }", "retrieve.per_top_k"),
