@@ -28,7 +28,7 @@ import pyarrow as pa
 from helix.subjects import EDGES
 from helix_shared.errors import IncompatibleError, PermanentError
 
-EDGE_VERSION: Final = "1"
+EDGE_VERSION: Final = "2"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
@@ -102,6 +102,8 @@ def memories_schema(dimensions: int) -> pa.Schema:
             pa.field("expires_at", _TIME),
             pa.field("event_start", _TIME),
             pa.field("event_end", _TIME),
+            # the event times follow from a default ("Dentist on 2 April"), not from the words
+            _required("event_guessed", pa.bool_()),
             _required("salience", pa.float32()),
             _required("confidence", pa.float32()),
             _required("pinned", pa.bool_()),

@@ -81,6 +81,33 @@ def test_what_is_published_is_recalled(stack: Stack) -> None:
     assert "Postgres" in run(home, "recall", "which database did we choose?", "--packed")[1]
 
 
+def test_dates_ahead_are_recalled_as_such_and_guesses_are_marked(stack: Stack, tmp_path: Path) -> None:
+    """Said on 18 November 2025: a verb puts the audit into January, only a default the dentist into April."""
+    home, file = stack.home.root, tmp_path / "said.jsonl"
+    said = ["The audit is on 15 January.", "Dentist on 2 April at 9:30.", "I booked the ferry on Friday."]
+    fields = {"kind": "message", "tenant_id": "acme", "session_id": "dates", "role": "user"}
+    events = [
+        {**fields, "event_id": f"d{n}", "occurred_at": "2025-11-18T15:00:00Z", "text": text}
+        for n, text in enumerate(said)
+    ]
+    file.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    code, _, err = run(home, "publish", str(file), "--wait")
+    assert code == 0, err
+
+    code, out, err = run(home, "recall", "audit, dentist, ferry", "--session", "dates", "--json")
+    assert code == 0, err
+    found = {entry["memory"]["text"]: entry["memory"] for entry in json.loads(out)["memories"]}
+    audit, dentist, ferry = (found[text] for text in said)
+    assert (audit["event_start"], audit.get("event_guessed", False)) == ("2026-01-15T00:00:00Z", False)
+    assert (dentist["event_start"], dentist["event_guessed"]) == ("2026-04-02T00:00:00Z", True)
+    assert "event_start" not in ferry
+
+    shown = run(home, "recall", "audit, dentist, ferry", "--session", "dates")[1]
+    assert "2026-04-02?" in shown
+    assert "2026-01-15?" not in shown
+    assert "dates with ? are guesses" in shown
+
+
 def test_a_recall_waits_for_what_was_just_published_and_knows_what_was_before(stack: Stack) -> None:
     """Nobody waits in between; the corrected memory is what was known before its correction."""
     home = stack.home.root

@@ -103,6 +103,7 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "occurred_at": NOW,
         "salience": 0.5,
         "confidence": 0.5,
+        "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
         "trust": "user",

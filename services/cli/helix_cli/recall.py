@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # likewise
 
 SHOWN_CHARACTERS: Final = 280
+GUESSED: Final = "?"
+"""Stands behind a date that the text of its memory leaves to a default."""
 
 Option = typer.Option
 HELP: Final = f"""Recall the memories that answer a question.
@@ -44,7 +46,10 @@ Up to 16 questions are asked at once and answered from one generation.
 --min-seq takes the sequence that `helix publish` printed: the answer waits
 for that event as long as it may, and says so if it came too early.
 
-A date without a time zone is UTC. Finding nothing is an answer, too, and ends with 0.
+A date without a time zone is UTC. A date with "?" behind it is a guess:
+the text of that memory does not say which one it means.
+
+Finding nothing is an answer, too, and ends with 0.
 
 {EXIT_CODES}
 """
@@ -119,6 +124,10 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
     console, characters = stdout(), 0 if full else SHOWN_CHARACTERS
     if reply.memories:
         console.print(_table(reply, characters=characters))
+        if any(found.memory.event_guessed for found in reply.memories):
+            console.print(
+                plain(f"dates with {GUESSED} are guesses: the text does not say which one it means")
+            )
     else:
         console.print("nothing found")
     if reply.HasField("explanation"):
@@ -151,7 +160,8 @@ def _table(reply: recall_pb2.RecallResponse, *, characters: int) -> Table:
         memory = found.memory
         text = one_line(memory.text, characters=characters) if characters else memory.text
         happened = memory.event_start if memory.HasField("event_start") else memory.occurred_at
-        table.add_row(str(found.rank), f"{found.score:.3f}", plain(memory.type), _day(happened), plain(text))
+        when = _day(happened) + (GUESSED if memory.event_guessed else "")
+        table.add_row(str(found.rank), f"{found.score:.3f}", plain(memory.type), when, plain(text))
     return table
 
 

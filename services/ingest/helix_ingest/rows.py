@@ -29,7 +29,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
     event, logged = draft.logged.event, draft.logged
     memory_type = classify(event, draft.text)
     given_salience = getattr(event, "salience", None)
-    start, end = event_times(event, draft.text, logged.occurred_at)
+    times = event_times(event, draft.text, logged.occurred_at)
     pinned, priority = getattr(event, "pinned", None), getattr(event, "priority", None)
     return {
         "memory_id": memory_id(event.tenant_id, event.event_id, draft.piece),
@@ -63,8 +63,9 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "valid_from": getattr(event, "valid_from", None),
         "valid_to": getattr(event, "valid_to", None),
         "expires_at": getattr(event, "expires_at", None),
-        "event_start": start,
-        "event_end": end,
+        "event_start": times.start,
+        "event_end": times.end,
+        "event_guessed": times.guessed,
         "salience": salience(draft.text, memory_type) if given_salience is None else given_salience,
         "confidence": confidence(event, draft.text),
         "pinned": bool(pinned),

@@ -6,8 +6,8 @@ import functools
 import itertools
 import re
 import zlib
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 import numpy as np
 from datasketch import MinHash
@@ -86,24 +86,34 @@ def trust(event: Event) -> str:
     return "agent"
 
 
-def event_times(event: Event, text: str, occurred_at: datetime) -> tuple[datetime | None, datetime | None]:
-    """When the thing spoken of happens: as given, else the first time the text names.
+class EventTimes(NamedTuple):
+    """When the thing spoken of begins and ends, UTC; None where nobody says so."""
+
+    start: datetime | None
+    end: datetime | None
+    guessed: bool = False
+    """A default decided which day is meant, not the words."""
+
+
+def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
+    """When the thing spoken of happens: as given, else the first time the text tells.
 
     "Next April" is resolved against `occurred_at`: a memory about next April is not a memory
-    made next April.
+    made next April. A date whose year or week a reader could not tell gives no time.
     """
     start: datetime | None = getattr(event, "event_start", None)
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
-        return start, end
-    return _first_time_told(text[:4_000], occurred_at)
+        return EventTimes(start, end)
+    return _first_time_told(text[:4_000], occurred_at, occurred_at.utcoffset())
 
 
 @functools.lru_cache(_SCORED_TEXTS)
-def _first_time_told(text: str, occurred_at: datetime) -> tuple[datetime | None, datetime | None]:
+def _first_time_told(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
+    """The first time of a text; the offset is part of the key, since equal moments may have other days."""
     found = find_time_expressions(text, occurred_at)
     told = next((time for time in found if time.certainty != "open"), None)
-    return (told.start, told.end) if told else (None, None)
+    return EventTimes(told.start, told.end, told.certainty == "guessed") if told else EventTimes(None, None)
 
 
 @functools.lru_cache(_SCORED_TEXTS)

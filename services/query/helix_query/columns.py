@@ -25,6 +25,7 @@ LAST_MOMENT: Final = microseconds(datetime.max.replace(tzinfo=UTC))
 SIGNAL_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 SIGNAL_VALUES: Final = (
     "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
+    "event_guessed",
 )  # fmt: skip
 NONE: Final = np.empty(0, np.int64)
 

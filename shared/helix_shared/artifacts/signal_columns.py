@@ -60,6 +60,7 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "confidence": np.float32,
     "priority": np.float32,
     "pinned": np.bool_,
+    "event_guessed": np.bool_,
     "access_count": np.int32,
     "token_count": np.int32,
     **dict.fromkeys(CODES, np.int64),

@@ -73,6 +73,7 @@ class Signals:
     confidence: NDArray[np.float32]
     priority: NDArray[np.float32]
     pinned: NDArray[np.bool_]
+    event_guessed: NDArray[np.bool_]
     access_count: NDArray[np.int32]
     token_count: NDArray[np.int32]
     session_code: NDArray[np.int64]

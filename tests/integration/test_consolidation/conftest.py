@@ -67,6 +67,7 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
         **dict.fromkeys(("valid_from", "valid_to", "expires_at", "event_start", "event_end")),
         "salience": 0.5,
         "confidence": 0.5,
+        "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
         "trust": "user",

@@ -83,6 +83,7 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
         "event_end": None,
         "salience": 0.5,
         "confidence": 0.5,
+        "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
         "trust": "user",

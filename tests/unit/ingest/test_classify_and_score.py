@@ -1,6 +1,6 @@
 """Types and scores by rule."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -80,14 +80,31 @@ def test_trust_is_the_origin_class() -> None:
 
 def test_relative_date_becomes_event_time() -> None:
     """Yesterday of 7 September 2026 is the 6th."""
-    start, end = event_times(said("I saw it yesterday"), "I saw it yesterday", MONDAY)
-    assert (start, end) == (datetime(2026, 9, 6, tzinfo=UTC), datetime(2026, 9, 7, tzinfo=UTC))
+    found = event_times(said("I saw it yesterday"), "I saw it yesterday", MONDAY)
+    assert found == (datetime(2026, 9, 6, tzinfo=UTC), datetime(2026, 9, 7, tzinfo=UTC), False)
+
+
+def test_a_date_that_cannot_be_told_gives_way_to_one_that_can() -> None:
+    """Of "Friday" without a verb a reader knows no date; the later one is in the past tense."""
+    text = "Friday, maybe. The boiler broke on Saturday."
+    found = event_times(said(text), text, MONDAY)
+    assert found == (datetime(2026, 9, 5, tzinfo=UTC), datetime(2026, 9, 6, tzinfo=UTC), False)
+    assert event_times(said("Friday."), "Friday.", MONDAY) == (None, None, False)
+
+
+def test_the_same_moment_told_in_two_zones_has_two_days() -> None:
+    """At 23:30 in New York it is the next day in UTC; neither answer may stand for the other."""
+    text = "The pump broke today."
+    here = datetime(2026, 9, 7, 23, 30, tzinfo=timezone(timedelta(hours=-4)))
+    there = here.astimezone(UTC)
+    days = [event_times(said(text), text, moment).start for moment in (here, there, here)]
+    assert days == [datetime(2026, 9, 7, 4, tzinfo=UTC), datetime(2026, 9, 8, tzinfo=UTC), days[0]]
 
 
 def test_given_event_time_wins() -> None:
     """The publisher knows best."""
     event = MemoryEvent(event_id="e", tenant_id="t", text="seen yesterday", event_start=MONDAY)
-    assert event_times(event, event.text, MONDAY) == (MONDAY, None)
+    assert event_times(event, event.text, MONDAY) == (MONDAY, None, False)
 
 
 def test_minhash_estimates_jaccard() -> None:

@@ -36,7 +36,7 @@ def _holds(said: str, sentence: str, start: str, end: str) -> bool:
     """Tell whether the event time of a sentence is the expected one."""
     reference = _said(said)
     message = MessageEvent(event_id="e", tenant_id="t", session_id="s", role="user", text=sentence)
-    found_start, found_end = event_times(message, sentence, reference)[:2]
+    found_start, found_end, _ = event_times(message, sentence, reference)
     if start == "none":
         return find_time_expressions(sentence, reference) == []
     if start == "open":
