@@ -16,6 +16,7 @@ _SUBJECT_REACH: Final = 3
 _SHORTEST_ED: Final = 4
 _PLANNING_CUES = frozenset(["for", "to", "until"])
 _ARTICLES = frozenset(["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "its"])
+_OBJECTS = _ARTICLES - {"this", "that"} | {"me", "us", "him", "them"}
 _COUNTING = _ARTICLES | {"of", "some", "two", "three", "these", "those"}
 _BRIEF = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would"}
 _OVERRULED = ("base", "helper")
@@ -126,8 +127,10 @@ def _full_verb(words: list[str], at: int, cue: str) -> Evidence | None:
         found = _progressive(words, at)
     elif word in verbs.SCHEDULED:
         found = _scheduled(words, at)
+    elif word in verbs.SUBJECTS:
+        found = _subject(words, at)
     else:
-        found = _subject(words, at) if word in verbs.SUBJECTS else None
+        found = Evidence("present", sure=False) if _takes_object(words, at) else None
     return found
 
 
@@ -252,6 +255,13 @@ def _scheduled(words: list[str], at: int) -> Evidence | None:
     if before == "to" or before in _COUNTING:
         return None
     return Evidence("present", kind="verb" if words[at].endswith("s") else "base")
+
+
+def _takes_object(words: list[str], at: int) -> bool:
+    """Tell whether a word looks like a verb of the third person and its object ("gets his results")."""
+    word, before = words[at], words[at - 1] if at else "the"
+    is_form = len(word) >= _SHORTEST_ED and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return is_form and words[at + 1 : at + 2] != [] and words[at + 1] in _OBJECTS and before not in _COUNTING
 
 
 def _subject(words: list[str], at: int) -> Evidence | None:

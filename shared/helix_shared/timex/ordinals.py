@@ -33,7 +33,8 @@ def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
         return None
     span = match.start(), match.end("ordinal")
     which, certainty = implied(passage, span)
-    day = monthly(passage.frame, number, which)
+    # "I'm away from the 20th", said on the 4th, is as near behind as ahead, but it is not over
+    day = monthly(passage.frame, number, "past" if which == "past" else "future")
     return Reading(one_day(passage.frame, day), span, "day", cycle="month", certainty=certainty)
 
 

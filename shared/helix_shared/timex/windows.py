@@ -170,18 +170,15 @@ def weekday(day: date, number: int, which: Which) -> date:
     return day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)
 
 
-def monthly(frame: Frame, day: int, which: Which) -> date:
+def monthly(frame: Frame, day: int, which: Literal["past", "future"]) -> date:
     """Return the date of a day of the month: the latest one up to today, or the first one from today on.
 
-    "near" is the closer of the two. Months without that day are passed over.
+    Months without that day are passed over.
 
     Raises:
         ValueError: No month has that day.
     """
-    if which == "near":
-        behind, ahead = monthly(frame, day, "past"), monthly(frame, day, "future")
-        return behind if frame.today - behind < ahead - frame.today else ahead
-    step = -1 if which in ("last", "past") else 1
+    step = -1 if which == "past" else 1
     first = begin(frame.today, "month")
     for _ in range(_MONTHS_WITH_ANY_DAY):
         if day <= monthrange(first.year, first.month)[1]:
