@@ -39,6 +39,8 @@ LAST_YEAR: Final = 2_999
 """Every time of an event lies in these years: time arithmetic around it must never overflow."""
 
 QUERY_CHARACTERS: Final = 4_096
+TIME_ZONE_CHARACTERS: Final = 64
+"""Name of a time zone in the IANA database."""
 TOP_K: Final = 200
 TOKEN_BUDGET: Final = 100_000
 ALREADY_SERVED: Final = 1_000

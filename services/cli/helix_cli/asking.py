@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from helix.recall.v1 import recall_pb2
 from helix_cli import options
+from helix_cli.zone import machine_zone
 from helix_shared.errors import InvalidInputError
 
 
@@ -53,6 +54,13 @@ AsOf = Annotated[str, Option("--as-of", help="As it was known then, e.g. 2026-11
 Served = Annotated[list[str] | None, Option("--served", help="Id of a memory you have already.")]
 PackedAround = Annotated[
     Around, Option("--around", help="What is packed around memories where there is room.")
+]
+Zone = Annotated[
+    str,
+    Option(
+        "--tz",
+        help="Time zone of the days in the question, e.g. Europe/Berlin; by default that of this machine.",
+    ),
 ]
 NeverSkip = Annotated[bool, Option("--never-skip", help="Look even for small talk.")]
 
@@ -96,6 +104,7 @@ def request_of(
     as_of: AsOf = "",
     served: Served = None,
     around: PackedAround = Around.UNSPECIFIED,
+    tz: Zone = "",
     never_skip: NeverSkip = False,
 ) -> recall_pb2.RecallRequest:
     """The request of these options; what is not said is left to the server.
@@ -121,6 +130,7 @@ def request_of(
         mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
         project_id=prefer_project,
         never_skip=never_skip,
+        time_zone=tz or machine_zone(),
         as_of=moment("--as-of", as_of),
         already_served=served or [],
         expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{around.name}"),

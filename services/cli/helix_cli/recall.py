@@ -40,14 +40,18 @@ HELP: Final = f"""Recall the memories that answer a question.
   helix recall "where do we deploy?" --tenant acme --explain
   helix recall "what did I just say?" --tenant acme --min-seq 42
   helix recall "who is on call?" "what broke?" --tenant acme
+  helix recall "what did I do today?" --tenant acme --tz Europe/Berlin
 
 Up to 16 questions are asked at once and answered from one generation.
 
 --min-seq takes the sequence that `helix publish` printed: the answer waits
 for that event as long as it may, and says so if it came too early.
 
-A date without a time zone is UTC. A date with "?" behind it is a guess:
-the text of that memory does not say which one it means.
+"Today", "last Friday" and "in January" are read in the time zone of --tz, by
+default that of this machine (TZ, else /etc/localtime). A date without a time
+zone in --after, --before and --as-of is UTC, and so are the dates shown.
+A date with "?" behind it is a guess: the text of that memory does not say
+which one it means.
 
 Finding nothing is an answer, too, and ends with 0.
 

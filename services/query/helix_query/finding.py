@@ -59,7 +59,7 @@ class Finding:
     def __post_init__(self) -> None:
         # None of these refers to `self`: a cycle would keep the generation after its swap.
         question, served = self.question, self.served
-        view = View.of(served.generation, question.selection, question.now)
+        view = View.of(served.generation, question.selection, question.clock)
         object.__setattr__(self, "view", view)
         object.__setattr__(self, "already", Lazy(partial(served.ordinals_of, question.already_served)))
         object.__setattr__(self, "by_rule", Lazy(partial(intents_by_rule, question.query)))
@@ -81,13 +81,14 @@ class Finding:
         return embed(self.question.query, encoder=self.served.encoder)
 
     def route(self, vector: NDArray[np.float32]) -> Route:
-        """Stage 2, at the question's time; a profile without it treats all questions alike."""
+        """Stage 2, at the caller's time; a profile without it treats all questions alike."""
         if not self.profile.route.enabled:
             return Route(reason="routing is off")
         return route(
             self.question.query,
             vector,
             now=self.question.now,
+            zone=self.question.zone,
             centroids=self.served.centroids,
             may_skip=not self.question.never_skip,
             centroid_margin=self.profile.route.centroid_margin,
@@ -96,7 +97,9 @@ class Finding:
         )
 
     def _probe(self, phrase: str) -> Probed:
-        return probe(phrase, self.view, lexicon=self.served.generation.lexicon, now=self.question.now)
+        question = self.question
+        lexicon = self.served.generation.lexicon
+        return probe(phrase, self.view, lexicon=lexicon, now=question.now, zone=question.zone)
 
     def retrieve(
         self,

@@ -6,7 +6,7 @@ judges what comes back.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.routing.anchors import Dated, Probed
@@ -31,8 +31,12 @@ TEXT_CHARACTERS: Final = 4_000
 _DAY: Final = timedelta(days=1)
 
 
-def probe(phrase: str, view: View, *, lexicon: LexiconReader, now: datetime) -> Probed:
+def probe(
+    phrase: str, view: View, *, lexicon: LexiconReader, now: datetime, zone: tzinfo | None = None
+) -> Probed:
     """The three memories in sight that best hold `phrase`, and how rare its words are.
+
+    What happened at a moment counts as its day in `zone`, or in UTC.
 
     Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
     """
@@ -41,7 +45,7 @@ def probe(phrase: str, view: View, *, lexicon: LexiconReader, now: datetime) -> 
         return Probed(weights)
     hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ALONE)
     lines = view.signals.lines(hits.ordinals[view.alive(hits.ordinals)])
-    dated = [_dated(line, view.signals) for line in lines]
+    dated = [_dated(line, view.signals, zone or UTC) for line in lines]
     return Probed(weights, [memory for memory in dated if memory.start <= now])
 
 
@@ -60,7 +64,7 @@ def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[di
     return weights, " ".join(words)
 
 
-def _dated(line: dict[str, Any], signals: Signals) -> Dated:
+def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> Dated:
     """When a memory happened, or the time it speaks of where that is known; a moment counts as its day."""
     text = line["text"][:TEXT_CHARACTERS]
     place = line["ordinal"]
@@ -70,5 +74,5 @@ def _dated(line: dict[str, Any], signals: Signals) -> Dated:
     else:
         start, last = spoken, int(signals.event_end[place])
         end = start if last == NO_TIME else last
-    began = moment_of(start).replace(hour=0, minute=0, second=0, microsecond=0)
+    began = datetime.combine(moment_of(start).astimezone(zone).date(), time(), zone).astimezone(UTC)
     return Dated(frozenset(stems(text)), began, max(moment_of(end), began + _DAY))

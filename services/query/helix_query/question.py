@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from helix_query.pool import ExpandContext, Packed, Route
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from helix_query.explain import Explanation
     from helix_query.stages.abstain import Belief
@@ -26,6 +26,11 @@ class Question:
     query: str
     selection: Selection
     now: datetime
+    """The caller's moment, for phrases and recency."""
+    clock: datetime
+    """The server's moment: whether a memory is valid and not expired, unless the selection has `as_of`."""
+    zone: tzinfo | None = None
+    """Where the days of the question begin; None: UTC."""
     profile: str = "helix"
     mode: str = "hybrid"
     """hybrid, dense or auto."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Final
 
 from helix import limits
@@ -18,6 +18,7 @@ from helix_query.parts.ranking import MEMORY_TYPES
 from helix_query.pool import ExpandContext
 from helix_query.profile import DEFAULT_PROFILE
 from helix_query.question import Question
+from helix_query.zones import zone_of
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import InvalidInputError
 from helix_shared.identity import MEMORY_ID_PATTERN
@@ -43,7 +44,9 @@ _NAME = re.compile(limits.NAME_PATTERN)
 
 
 def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Question:
-    """The question of a recall request; `clock` is the server's, for a request without `now`.
+    """The question of a recall request; `clock` is the server's moment.
+
+    It decides which memories are valid and not expired, and is the moment of a request without `now`.
 
     Raises:
         InvalidInputError: a field breaks its limit.
@@ -59,12 +62,18 @@ def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str],
         raise InvalidInputError("mode", "is unknown; known: 0 to 3")
     if request.expand_context not in EXPAND_CONTEXTS:
         raise InvalidInputError("expand_context", "is unknown; known: 0 to 3")
+    now = _moment(request, "now") or _moment(request, "as_of") or clock
+    zone = zone_of(request.time_zone)
+    if zone is not None and now.year in (MINYEAR, MAXYEAR):
+        raise InvalidInputError("now", "must be a time of the years 2 to 9998 beside a time_zone")
     return Question(
         query=request.query,
         selection=_selection(request),
         profile=profile,
         mode=MODES[request.mode],
-        now=_moment(request, "now") or _moment(request, "as_of") or clock,
+        now=now,
+        clock=clock,
+        zone=zone,
         top_k=_bounded(request, "top_k", limits.TOP_K),
         token_budget=_bounded(request, "token_budget", limits.TOKEN_BUDGET),
         project_id=_name("project_id", request.project_id),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.selection import Selection
     from helix_shared.encoders.encoder import Encoder
 
+_HOUR: Final = 3_600_000_000
+"""Microseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -49,7 +52,7 @@ class Served:
     """The reading order of the generation before."""
     reading_order: ReadingOrder = field(init=False)
     """What stands beside what; for packing surroundings."""
-    sights: dict[Selection, Sight] = field(default_factory=dict)
+    sights: dict[tuple[Selection, int], Sight] = field(default_factory=dict)
     """How callers stand to their tenants, for as many as were here lately."""
 
     def __post_init__(self, known_order: ReadingOrder | None) -> None:
@@ -79,12 +82,16 @@ class Served:
         return MEMORY_TYPES
 
     def sight_of(self, view: View) -> Sight:
-        """How a view stands to its tenant's memories, sampled once for a selection."""
-        sight = self.sights.get(view.selection)
+        """How a view stands to its tenant's memories, sampled once for a selection and hour.
+
+        The hour is that of the view's moment, since what is valid and not expired changes with it.
+        """
+        key = view.selection, microseconds(view.moment) // _HOUR
+        sight = self.sights.get(key)
         if sight is None:
             if len(self.sights) >= SELECTIONS:
                 self.sights.clear()
-            sight = self.sights[view.selection] = Sight.of(view)
+            sight = self.sights[key] = Sight.of(view)
         return sight
 
     def ready_for_past(self) -> None:

@@ -43,7 +43,7 @@ class View:
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
-        """The view at `now`, or at the moment the selection names."""
+        """The view at `now`, the server's moment, or at the moment the selection names."""
         if selection.as_of is None:
             return cls(selection, generation.signals, now)
         return cls(selection, generation.signals, selection.as_of, generation.vectors.versions)

@@ -63,7 +63,7 @@ def warm(
     with ExitStack() as held:
         lanes = {channel: held.enter_context(ThreadPoolExecutor(1)) for channel in SEARCHED}
         for query in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
-            question = Question(query, Selection(tenant), now, never_skip=True)
+            question = Question(query, Selection(tenant), now, now, never_skip=True)
             answer = recall(
                 question,
                 served,

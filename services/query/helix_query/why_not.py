@@ -69,7 +69,7 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Attempt
         TemporaryError: no channel answered.
     """
     question = question_of(request, profiles=attempts.profiles, clock=attempts.clock)
-    row = _visible(memory_id, question.selection, attempts, now=question.now)
+    row = _visible(memory_id, question.selection, attempts, now=question.clock)
     first = attempts.ask(request, row)
     found = _search(request, first, (), attempts)
     exhausted = found is None and attempts.exhausted

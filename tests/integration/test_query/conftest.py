@@ -286,6 +286,8 @@ def said(text: str, **given: Any) -> dict[str, Any]:
 
 
 DAY = timedelta(days=1)
+FAR_AHEAD = datetime(2900, 1, 1, tzinfo=UTC)
+"""Ahead of the clock of any machine; what is valid goes by that clock and not by `now`."""
 ROWS: list[dict[str, Any]] = [
     said("The staging server listens on port 5432.", type="semantic", occurred_at=NOW - 30 * DAY),
     said("The staging server listens on port 6432 now.", type="semantic", occurred_at=NOW - DAY),
@@ -314,7 +316,7 @@ ROWS: list[dict[str, Any]] = [
     said("The office plant is a ficus named Fred.", name="deleted", hidden=True),
     said("The canteen offer ended: free pizza on Mondays.", name="expired", expires_at=NOW - DAY),
     said("The canteen closed for ever.", name="no longer valid", valid_to=NOW),
-    said("The canteen reopens with new chairs.", name="not yet valid", valid_from=NOW + DAY),
+    said("The canteen reopens with new chairs.", name="not yet valid", valid_from=FAR_AHEAD),
     said("We met the auditors last week about invoices.", occurred_at=NOW - 7 * DAY, session_id="s3"),
     said("We met the auditors in autumn about invoices.", occurred_at=NOW - 150 * DAY, session_id="s4"),
     said("Globex keeps the vault code behind the painting.", name="globex secret", tenant_id="globex",

@@ -239,6 +239,7 @@ class RecallRequest(_message.Message):
     AS_OF_FIELD_NUMBER: _builtins.int
     ALREADY_SERVED_FIELD_NUMBER: _builtins.int
     EXPAND_CONTEXT_FIELD_NUMBER: _builtins.int
+    TIME_ZONE_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The question, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -264,6 +265,10 @@ class RecallRequest(_message.Message):
     """
     expand_context: Global___ExpandContext.ValueType
     """What may stand around the packed memories where the token budget leaves room."""
+    time_zone: _builtins.str
+    """Time zone of the caller, a name of the IANA database ("Europe/Berlin"), 0 to 64 characters; empty: UTC. The
+    days, weeks and months of the question ("today", "last Friday", "in January") begin at its midnights.
+    """
     @_builtins.property
     def scope(self) -> Global___Scope:
         """Who asks. Required."""
@@ -274,7 +279,10 @@ class RecallRequest(_message.Message):
 
     @_builtins.property
     def now(self) -> _timestamp_pb2.Timestamp:
-        """The moment the question is asked, for "last week" and for recency; absent: the server's clock."""
+        """The moment the question is asked, for phrases ("last week") and for recency; absent: the server's clock.
+        It decides nothing about visibility: whether a memory is valid or expired goes by the server's clock, or by
+        as_of.
+        """
 
     @_builtins.property
     def as_of(self) -> _timestamp_pb2.Timestamp:
@@ -306,10 +314,11 @@ class RecallRequest(_message.Message):
         as_of: _timestamp_pb2.Timestamp | None = ...,
         already_served: _abc.Iterable[_builtins.str] | None = ...,
         expand_context: Global___ExpandContext.ValueType = ...,
+        time_zone: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015

@@ -17,7 +17,7 @@ from helix_shared.timex import find_time_expressions, resolve_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     import numpy as np
     from numpy.typing import NDArray
@@ -41,8 +41,11 @@ def route(
     centroid_margin: float = 0.1,
     probe: Probe | None = None,
     intents_of: Callable[[str], tuple[str, ...]] = intents_by_rule,
+    zone: tzinfo | None = None,
 ) -> Route:
     """Read the query; `now` is the moment it is asked, for "last week".
+
+    Its days begin at midnight of `zone`, or of UTC.
 
     `probe` looks up an event the query dates itself by ("before the migration"); without one such words
     make no window. `intents_of` gives the intents that rules find.
@@ -56,7 +59,7 @@ def route(
         for intent in centroids.near(vector, margin=centroid_margin)
         if intent not in by_rule and may_add(intent, query)
     )
-    bounds, told = _window(query, now, probe)
+    bounds, told = _window(query, now, zone, probe)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds),
@@ -87,9 +90,9 @@ def _skip(query: str, now: datetime) -> str:
     )
 
 
-def _window(query: str, now: datetime, probe: Probe | None) -> tuple[Bounds | None, str]:
+def _window(query: str, now: datetime, zone: tzinfo | None, probe: Probe | None) -> tuple[Bounds | None, str]:
     """The time the query speaks of, and how it is told: by the calendar, or by an event that is looked up."""
-    bounds = resolve_window(query, now)
+    bounds = resolve_window(query, now, zone=zone)
     if bounds is not None or probe is None:
         return bounds, "" if bounds is None else "time window"
     anchor = anchor_of(query) if is_question(query) else None

@@ -1,0 +1,114 @@
+"""The caller's moment and time zone decide what phrases mean; the server's clock decides what is valid."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc
+import pytest
+
+from helix_query.channels import dense
+from helix_query.channels.dense import Sight
+from helix_query.view import View
+from helix_shared.artifacts.selection import Selection
+
+pytestmark = pytest.mark.integration
+
+PAST, AHEAD = datetime(2020, 1, 1, tzinfo=UTC), datetime(2900, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+EXPIRED, ENDED, COMING, STAYING = (f"The canteen menu number {number}." for number in range(4))
+ROWS: list[dict[str, Any]] = [
+    {"text": EXPIRED, "expires_at": PAST},
+    {"text": ENDED, "valid_to": PAST},
+    {"text": COMING, "valid_from": AHEAD},
+    {"text": STAYING, "valid_from": PAST, "valid_to": AHEAD, "expires_at": AHEAD},
+]
+
+
+@pytest.fixture
+def service(corpus: Any, in_process: Any) -> Any:
+    """Memories that are no longer valid, not yet valid, and valid."""
+    corpus.add([row | {"created_at": PAST - DAY, "occurred_at": PAST - DAY} for row in ROWS])
+    corpus.publish()
+    return in_process(corpus.root, channel_deadline_seconds=5, deadline_seconds=10)
+
+
+def texts(reply: Any) -> list[str]:
+    """What a reply holds, in the order of the text."""
+    return sorted(found.memory.text for found in reply.memories)
+
+
+@pytest.mark.parametrize("now", [None, PAST - DAY, PAST, AHEAD + DAY, datetime(9999, 12, 1, tzinfo=UTC)])
+def test_the_callers_moment_moves_neither_expiry_nor_validity(service: Any, now: datetime | None) -> None:
+    """Whatever the caller says the time is, the server's clock tells which memories are valid."""
+    assert texts(service.recall("canteen menu", now=now)) == [STAYING]
+
+
+def test_a_past_moment_of_as_of_still_tells_what_was_valid_then(service: Any) -> None:
+    """The way to ask about the past."""
+    assert texts(service.recall("canteen menu", as_of=PAST - timedelta(hours=1))) == [EXPIRED, ENDED]
+
+
+def test_an_odd_moment_spoils_no_estimate_that_others_use(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What part of its tenant a caller sees is estimated once; first asked with a moment of the year 9999."""
+    monkeypatch.setattr(dense, "COMPARED", 0)
+    assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
+    with service.serving.lease() as served:
+        view = View.of(served.generation, Selection("acme"), datetime.now(UTC))
+        kept = [sight for (selection, _), sight in served.sights.items() if selection == view.selection]
+        assert kept == [Sight.of(view)]
+        assert kept[0].share == pytest.approx(0.25)
+        later = View.of(served.generation, Selection("acme"), AHEAD - timedelta(hours=1))
+        earlier = View.of(served.generation, Selection("acme"), PAST - timedelta(hours=1))
+        assert [served.sight_of(one).share for one in (later, earlier)] == [0.25, 0.5]
+
+
+NOW = datetime(2026, 3, 4, 23, 30, tzinfo=UTC)
+"""A Wednesday; Thursday 00:30 in Berlin and 08:30 in Tokyo, Wednesday 15:30 in Los Angeles."""
+
+
+@pytest.mark.parametrize(
+    ("zone", "question", "start", "end"),
+    [
+        ("", "What did I do today?", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("UTC", "What did I do today?", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("Europe/Berlin", "What did I do today?", "2026-03-04T23:00", "2026-03-05T23:00"),
+        ("Asia/Tokyo", "What did I do today?", "2026-03-04T15:00", "2026-03-05T15:00"),
+        ("America/Los_Angeles", "What did I do today?", "2026-03-04T08:00", "2026-03-05T08:00"),
+        ("Europe/Berlin", "What did I do last Friday?", "2026-02-26T23:00", "2026-02-27T23:00"),
+        ("Europe/Berlin", "What did I do in January?", "2025-12-31T23:00", "2026-01-31T23:00"),
+        ("Asia/Tokyo", "What did I do in January?", "2025-12-31T15:00", "2026-01-31T15:00"),
+        # summer time begins on 29 March
+        ("Europe/Berlin", "What happened in April 2025?", "2025-03-31T22:00", "2025-04-30T22:00"),
+    ],
+)
+def test_words_of_the_calendar_are_read_in_the_callers_time_zone(
+    service: Any, zone: str, question: str, start: str, end: str
+) -> None:
+    """The window of the route, in UTC."""
+    route = service.recall(question, now=NOW, time_zone=zone).route
+    found = [moment.ToDatetime().isoformat()[:16] for moment in (route.window_start, route.window_end)]
+    assert found == [start, end]
+
+
+@pytest.mark.parametrize(
+    "zone",
+    ["Europe/Atlantis", "Europe", "../../etc/passwd", "/etc/localtime", "Europe/Berlin\n", "+02:00", "é",
+     "A" * 65],
+)  # fmt: skip
+def test_an_unknown_time_zone_is_refused_by_name(service: Any, zone: str) -> None:
+    """The message names the field and how a name looks."""
+    with pytest.raises(grpc.RpcError) as caught:
+        service.recall("canteen menu", time_zone=zone)
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert caught.value.details().startswith("time_zone: ")
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_the_edges_of_the_calendar_are_refused_beside_a_time_zone(service: Any, year: int) -> None:
+    """There a day of another zone has no date."""
+    with pytest.raises(grpc.RpcError) as caught:
+        service.recall("What did I do today?", now=datetime(year, 1, 1, tzinfo=UTC), time_zone="Asia/Tokyo")
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert caught.value.details().startswith("now: ")
