@@ -7,7 +7,8 @@
     |  `- CorruptArtifactError   a file is not what its manifest says; never serve it
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
-       `- IncompatibleError      this process and the message's worker differ in version or model
+       |- IncompatibleError      this process and the message's worker differ in version or model
+       `- OverdueError           work passed its deadline
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
 The mapping to a gRPC status stands in `helix_query.status`, the mapping to ack, nak or
@@ -62,3 +63,7 @@ class IncompatibleError(TemporaryError):
 
     It is held, however long, until one of the two is changed; it is never a dead letter.
     """
+
+
+class OverdueError(TemporaryError):
+    """Work did not end by its deadline."""

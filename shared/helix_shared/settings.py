@@ -66,6 +66,18 @@ class BrokerSettings(ServiceSettings):
         le=3600,
         description="ack wait of the durables; heartbeats at a third",
     )
+    deadline_seconds: float = Field(
+        300.0,
+        gt=0,
+        le=86_400,
+        description="longest work on one message; then it is postponed, the third time dead-lettered",
+    )
+    hang_seconds: float = Field(
+        60.0,
+        ge=1,
+        le=86_400,
+        description="the process ends itself when its event loop does not run for so long",
+    )
     publish_timeout_seconds: float = Field(
         5.0, gt=0, le=60, description="wait for the stream's acknowledgement"
     )

@@ -20,6 +20,12 @@ class ConsolidationSettings(BrokerSettings):
         default_factory=lambda: helix_home() / "data", description="folder of live, generations and CURRENT"
     )
     niceness: int = Field(5, ge=0, le=19, description="as of the workers; the one writer goes before them")
+    deadline_seconds: float = Field(
+        1_800.0,
+        gt=0,
+        le=86_400,
+        description="longest work on the stores at a time; then the process ends itself",
+    )
     publish_interval_seconds: float = Field(
         1.0, ge=0, le=600, description="least time between two generations"
     )

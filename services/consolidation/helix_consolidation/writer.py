@@ -27,6 +27,7 @@ from helix_consolidation.stream_state import event_stream, skip_gap
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
+from helix_shared.broker.watchdog import end_at_once
 from helix_shared.errors import TemporaryError
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
@@ -126,9 +127,21 @@ class Writer:
                 await inbox.give_back()
 
     async def _in_engine(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work on the stores, in the one thread that does."""
+        """Work on the stores, in the one thread that does.
+
+        Work past its deadline ends the process at once: nothing else can be done in that thread, and the
+        lease must not be released while the work may still go on.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._engine, functools.partial(work, *args, **kwargs))
+        seconds = self._settings.deadline_seconds
+        timer = asyncio.timeout(seconds)
+        try:
+            async with timer:
+                return await loop.run_in_executor(self._engine, functools.partial(work, *args, **kwargs))
+        except TimeoutError:
+            if timer.expired():
+                end_at_once(f"{work.__name__} did not end within its deadline of {seconds:g} s")
+            raise
 
     async def _next_batch(self) -> list[Msg]:
         if not any(inbox.waiting for inbox in self._inboxes):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 from helix_ingest.answers import Answers
 from helix_ingest.consumer import SERVICE, Ingest, wire
 from helix_ingest.settings import IngestSettings
 from helix_ingest.turns import Turns
+from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.worker import Worker, create_broker, create_worker
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
@@ -33,7 +33,7 @@ def create_app() -> Worker:
     ingest = Ingest(
         Answers(encoder, settings.most_tokens(encoder.card)),
         Turns(most_bytes=settings.turn_cache_bytes),
-        ThreadPoolExecutor(lanes, thread_name_prefix="lane"),
+        Lanes(lanes),
     )
     durable = wire(broker, ingest, settings)
     return create_worker(broker, [durable], settings, service=SERVICE)

@@ -6,8 +6,6 @@ sequence n is in". Earlier turns are the log's (`turns`), so any number of copie
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -24,6 +22,7 @@ from helix_ingest.turns import Turns
 from helix_shared.broker import log, streams
 from helix_shared.broker.ask import asked_sequence
 from helix_shared.broker.derived import DerivedMessage
+from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, InvalidInputError, PermanentError, TemporaryError
 
@@ -36,7 +35,7 @@ class Ingest:
 
     answers: Answers
     turns: Turns
-    lanes: ThreadPoolExecutor
+    lanes: Lanes
     """Where events are answered: one thread for each that may embed at once."""
 
     async def handle(self, message: Msg, connected: Connected) -> None:
@@ -51,8 +50,7 @@ class Ingest:
         if logged.event.kind in events.LIFECYCLE_KINDS:
             return  # consolidation reads these itself
         before = await self.turns.before(logged, connected.client)
-        loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self.lanes, self.answers.of, logged, before)
+        answer = await connected.lanes.run(self.answers.of, logged, before)
         await answer.publish(connected.publisher)
 
     async def asked(self, request: Msg, connected: Connected) -> bytes:
@@ -72,8 +70,7 @@ class Ingest:
         try:
             logged = _checked(found.subject, found.body, sequence, found.stored_at)
             before = await self.turns.before(logged, connected.client)
-            loop = asyncio.get_running_loop()
-            return (await loop.run_in_executor(self.lanes, self.answers.of, logged, before)).body
+            return (await connected.lanes.run(self.answers.of, logged, before)).body
         except PermanentError:
             return self._empty(found.subject, sequence).body
 
@@ -137,9 +134,11 @@ def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durabl
         subject=f"{subjects.ROOT}.events.>",
         service=SERVICE,
         handle=ingest.handle,
+        lanes=ingest.lanes,
         bury=ingest.bury,
         edge=EDGE,
         asked=ingest.asked,
+        deadline_seconds=settings.deadline_seconds,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,
         batch_messages=settings.batch_size,

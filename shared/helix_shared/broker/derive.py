@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from helix import subjects
 from helix_shared import edges
 from helix_shared.broker.derived import DerivedMessage
+from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.worker import Connected, Durable, Worker, create_broker, create_worker, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError
 from helix_shared.telemetry import configure_logging, logger
@@ -57,10 +58,11 @@ class Derivation:
             IncompatibleError: a worker of another release made it.
             TemporaryError: the stream does not acknowledge.
         """
-        await self.answer(message.subject, message.data).publish(connected.publisher)
+        answer = await connected.lanes.run(self.answer, message.subject, message.data)
+        await answer.publish(connected.publisher)
 
     def answer(self, subject: str, body: bytes) -> DerivedMessage:
-        """What follows from one memories message.
+        """What follows from one memories message. Runs in a lane.
 
         Raises:
             PermanentError: the body is no memories message of the subject's tenant.
@@ -68,11 +70,12 @@ class Derivation:
         origin, rows = read_memories(subject, body, self.columns)
         return self._message(origin, [derived for row in rows for derived in self.derive(row)])
 
-    async def asked(self, request: Msg, connected: Connected) -> bytes:  # noqa: ARG002  as `Asked`
+    async def asked(self, request: Msg, connected: Connected) -> bytes:
         """Derive again from the memories message that a request holds; no rows where that fails for good."""
         origin, _ = edges.decode(request.data)
         try:
-            return self.answer(subjects.derived_subject(MEMORIES, origin.tenant_id), request.data).body
+            subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
+            return (await connected.lanes.run(self.answer, subject, request.data)).body
         except PermanentError as error:
             _log.warning("nothing derived again", edge=self.edge, reason=str(error))
             return self._message(origin, []).body
@@ -99,9 +102,11 @@ def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *
         subject=subjects.derived_edge(MEMORIES),
         service=service,
         handle=derivation.handle,
+        lanes=Lanes(1),
         bury=derivation.bury,
         edge=derivation.edge,
         asked=derivation.asked,
+        deadline_seconds=settings.deadline_seconds,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,
     )

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from helix_shared.broker import deadline
 from helix_shared.broker.batch import Outgoing, split
 from helix_shared.broker.publisher import Publisher, Receipt
 
@@ -61,7 +62,9 @@ class Outbox:
         self._changed.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send_waiting())
-        return await stored
+        # the publisher has limits of its own, and a stream that is away is not the message's fault
+        with deadline.suspended():
+            return await stored
 
     async def _send_waiting(self) -> None:
         try:

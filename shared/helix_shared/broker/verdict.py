@@ -18,10 +18,12 @@ from nats.errors import Error as NatsError
 
 from helix import subjects
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import HelixError, IncompatibleError, PermanentError, TemporaryError
+from helix_shared.errors import HelixError, IncompatibleError, OverdueError, PermanentError, TemporaryError
 from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8
+OVERDUE_ATTEMPTS: Final = 3
+"""Each costs the worker a thread, and whoever waits for the message its deadline."""
 LONGEST_DELAY_SECONDS: Final = 60.0
 REASON_CHARACTERS: Final = 1_000
 FAILING_MESSAGES: Final = 10_000
@@ -64,9 +66,10 @@ async def answer(
 ) -> None:
     """Run `handle` and answer the message by what it raised.
 
-    A `PermanentError`, or the eighth failure of any kind in this process, dead-letters: first `bury`
-    (what the worker owes others even then), then the dead letter, then term. An `IncompatibleError`
-    naks with a constant delay, everything else with an exponential one.
+    A `PermanentError`, the third delivery that ends past its deadline, or the eighth failure of any
+    other kind in this process dead-letters: first `bury` (what the worker owes others even then), then
+    the dead letter, then term. An `IncompatibleError` naks with a constant delay, everything else with
+    an exponential one.
     """
     try:
         await handle(message)
@@ -77,7 +80,7 @@ async def answer(
         try:
             if isinstance(error, IncompatibleError):
                 await hold(message, error, service=service)
-            elif isinstance(error, PermanentError) or failures.add(message) >= ATTEMPTS:
+            elif _is_final(message, error, failures):
                 if bury is not None:
                     await bury(message)
                 await dead_letter(message, error, service=service, publisher=publisher)
@@ -90,6 +93,18 @@ async def answer(
                 "message left unanswered", sequence=message.metadata.sequence.stream, error=str(second)
             )
             MESSAGES.labels(service, "unanswered").inc()
+
+
+def _is_final(message: Msg, error: Exception, failures: Failures) -> bool:
+    """Whether a failed message is not tried again.
+
+    Deliveries past the deadline are counted by the server: the process may have ended with them.
+    """
+    if isinstance(error, PermanentError):
+        return True
+    if isinstance(error, OverdueError) and message.metadata.num_delivered >= OVERDUE_ATTEMPTS:
+        return True
+    return failures.add(message) >= ATTEMPTS
 
 
 async def acknowledge(message: Msg) -> None:

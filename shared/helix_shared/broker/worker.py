@@ -4,7 +4,8 @@ ingest, doc2query and kg are this shell with their own handler. It starts only w
 consumer stands (`streams` provisions it), reconnects for ever, and ends the process with exit code
 1 when its connection is closed for good or its consumer vanished, so that a supervisor starts it
 anew. SIGTERM lets what is in work finish. How messages are fetched stands in `pull`, what becomes
-of them in `verdict`, how answers are sent in `outbox`.
+of them in `verdict`, how answers are sent in `outbox`. A handler has a deadline (`deadline`), its threads are
+`lanes`; when too many of them never come back, or the event loop stands still (`watchdog`), the process ends.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_shared.broker import connection, verdict
+from helix_shared.broker import connection, deadline, verdict
 from helix_shared.broker.ask import answering
+from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.outbox import Outbox
 from helix_shared.broker.publisher import Publisher, Publishes
 from helix_shared.broker.pull import pull
-from helix_shared.errors import HelixError, InvalidInputError, PermanentError, TemporaryError
+from helix_shared.broker.startup import Wanted, until_ready
+from helix_shared.broker.watchdog import FAILURE_EXIT, watched
+from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
-from helix_shared.telemetry import WORK_SECONDS, logger, serve_metrics
+from helix_shared.telemetry import STUCK_LANES, WORK_SECONDS, logger, serve_metrics
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
-    from nats.js.api import ConsumerInfo
 
-FAILURE_EXIT: Final = 1
 BATCH_MESSAGES: Final = 64
 COLLECT_SECONDS: Final = 0.01
 DRAIN_SECONDS: Final = 15.0
-START_SECONDS: Final = 30.0
-"""How long a starting worker waits for NATS and for its consumer."""
-RETRY_SECONDS: Final = 0.5
 WATCH_SECONDS: Final = 2.0
 LEAST_PRIORITY: Final = 19
+MOST_STUCK: Final = 4
+"""Lanes that do not come back from a handler; then the process ends, and its supervisor starts another."""
 
 _log = logger(__name__)
 
@@ -61,14 +62,20 @@ class Durable:
     """What it must filter for; empty: whatever it does."""
     read: Callable[[asyncio.Event], Awaitable[None]] | None = None
     """Answers its messages until the event is set; None: the application reads it itself."""
+    lanes: Lanes | None = None
+    """The threads its handlers work in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """What a handler may reach: the client (reading the log) and the acknowledged publisher."""
+    """What a handler may reach.
+
+    The client (reading the log), the acknowledged publisher, and the lanes for all that needs a processor.
+    """
 
     client: Client
     publisher: Publishes
+    lanes: Lanes
 
 
 class Handle(Protocol):
@@ -87,9 +94,12 @@ class Worker(FastStream):
 
     failure: str = ""
     niceness: int = 0
+    hang_seconds: float = 60.0
 
     def fail(self, reason: str) -> None:
         """End the process with `FAILURE_EXIT` after the running batch."""
+        if not self.failure:
+            _log.error("gives up", reason=reason)
         self.failure = self.failure or reason
         self.exit()
 
@@ -108,9 +118,11 @@ def subscribe(
     subject: str,
     service: str,
     handle: Handle,
+    lanes: Lanes,
     bury: Handle | None = None,
     edge: str = "",
     asked: Asked | None = None,
+    deadline_seconds: float = 300.0,
     ack_wait_seconds: float = 60.0,
     publish_timeout_seconds: float = 5.0,
     batch_messages: int = BATCH_MESSAGES,
@@ -119,21 +131,21 @@ def subscribe(
     """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
 
     Handlers start in the order of delivery. Every message is answered by `verdict`: acknowledged,
-    postponed or dead-lettered (after `bury`, what the worker owes others even then). Meanwhile `asked`
-    answers requests to derive a message of `edge` again. Nothing is read before the application made
-    of the returned consumer runs.
+    postponed or dead-lettered (after `bury`, what the worker owes others even then). A handler that
+    works for longer than `deadline_seconds` has failed. Meanwhile `asked` answers requests to derive a
+    message of `edge` again. Nothing is read before the application made of the returned consumer runs.
     """
 
     async def read(stop: asyncio.Event) -> None:
         client = broker.connection
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
-        connected = Connected(client, outbox)
+        connected = Connected(client, outbox, lanes)
         failures = verdict.Failures()
 
         async def work(message: Msg) -> None:
             with outbox.expecting():
-                await handle(message, connected)
+                await deadline.within(deadline_seconds, handle(message, connected))
 
         async def answer(message: Msg) -> None:
             with WORK_SECONDS.labels(service).time():
@@ -160,7 +172,7 @@ def subscribe(
                 ack_wait_seconds=ack_wait_seconds,
             )
 
-    return Durable(stream, durable, subject, read)
+    return Durable(stream, durable, subject, read, lanes)
 
 
 def create_worker(
@@ -175,16 +187,17 @@ def create_worker(
     The settings' niceness is taken on when the application runs as a process of its own (`run`).
     """
     stop = asyncio.Event()
+    wanted = [Wanted(durable.stream, durable.name, durable.subject) for durable in durables]
     readers: list[asyncio.Task[None]] = []
     watchers: list[asyncio.Task[None]] = []
 
     async def wait_ready() -> None:
-        await _until_ready(settings.nats_url, durables, service=service)
+        await until_ready(settings.nats_url, wanted, service=service)
         serve_metrics(settings.metrics_port)
 
     async def start() -> None:
         readers.extend(asyncio.create_task(_read(worker, durable, stop)) for durable in durables)
-        watchers.append(asyncio.create_task(_watch(worker, broker.connection, durables)))
+        watchers.append(asyncio.create_task(_watch(worker, broker.connection, durables, service)))
         _log.info("started", consumers=[durable.name for durable in durables])
 
     async def end() -> None:
@@ -196,7 +209,7 @@ def create_worker(
         await asyncio.gather(*readers, *watchers, return_exceptions=True)
 
     worker = Worker(broker, logger=None, on_startup=[wait_ready], after_startup=[start], on_shutdown=[end])
-    worker.niceness = settings.niceness
+    worker.niceness, worker.hang_seconds = settings.niceness, settings.hang_seconds
     return worker
 
 
@@ -210,10 +223,12 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     except HelixError as error:
         _log.error("cannot start", reason=str(error))
         sys.exit(FAILURE_EXIT)
+    hang_seconds = Worker.hang_seconds
     if isinstance(app, Worker):
         _stand_back(app.niceness)
+        hang_seconds = app.hang_seconds
     try:
-        asyncio.run(app.run())
+        asyncio.run(watched(app.run(), hang_seconds=hang_seconds))
     except (HelixError, NatsError, OSError) as error:
         _log.error("cannot start", reason=str(error) or type(error).__name__)
         sys.exit(FAILURE_EXIT)
@@ -240,47 +255,6 @@ def _stand_back(niceness: int) -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), wanted)
 
 
-async def _until_ready(url: str, durables: Sequence[Durable], *, service: str) -> None:
-    """Wait until NATS answers and every consumer stands; says once what it waits for."""
-    deadline = asyncio.get_running_loop().time() + START_SECONDS
-    reported = ""
-    while (missing := await _missing(url, durables, service=service)) is not None:
-        if asyncio.get_running_loop().time() > deadline:
-            raise missing
-        if (reason := str(missing)) != reported:
-            _log.info("waiting", reason=reason)
-            reported = reason
-        await asyncio.sleep(RETRY_SECONDS)
-
-
-async def _missing(url: str, durables: Sequence[Durable], *, service: str) -> TemporaryError | None:
-    try:
-        client = await connection.connect(url, name=f"helix-{service}-start")
-    except TemporaryError as error:
-        return error
-    try:
-        for durable in durables:
-            _check(durable, await client.jetstream().consumer_info(durable.stream, durable.name))
-    except NotFoundError:
-        names = ", ".join(f"{durable.stream}/{durable.name}" for durable in durables)
-        return TemporaryError(f"not every consumer stands ({names}); provision the streams")
-    except (NatsError, TimeoutError, OSError) as error:
-        return TemporaryError(f"JetStream at {url} does not answer: {type(error).__name__}")
-    finally:
-        await client.close()
-    return None
-
-
-def _check(durable: Durable, info: ConsumerInfo) -> None:
-    """Refuse a consumer of the right name that would deliver something else."""
-    filters = info.config.filter_subjects or [info.config.filter_subject or ""]
-    if durable.subject and durable.subject not in filters:
-        raise PermanentError(
-            f"consumer {durable.stream}/{durable.name} filters for {filters}, not for {durable.subject}; "
-            "provision the streams again"
-        )
-
-
 async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
     """Read a durable until `stop`; a reader that fails ends the process, its messages come again."""
     if durable.read is None:
@@ -292,10 +266,18 @@ async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
         worker.fail(f"reader of {durable.name} failed: {type(error).__name__}")
 
 
-async def _watch(worker: Worker, client: Client, durables: Sequence[Durable]) -> None:
-    """Fail the worker when it can never receive again; a server that is only away is waited for."""
+async def _watch(worker: Worker, client: Client, durables: Sequence[Durable], service: str) -> None:
+    """Fail the worker when it can never receive again, or when its handlers do not come back.
+
+    A server that is only away is waited for.
+    """
     while not worker.failure:
         await asyncio.sleep(WATCH_SECONDS)
+        stuck = sum(durable.lanes.stuck for durable in durables if durable.lanes is not None)
+        STUCK_LANES.labels(service).set(stuck)
+        if stuck >= MOST_STUCK:
+            worker.fail(f"{stuck} threads did not come back from handlers that passed their deadline")
+            return
         if client.is_closed:
             worker.fail("connection is closed for good")
             return

@@ -86,8 +86,8 @@ class Stack:
     client: Client
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, **settings: str) -> subprocess.Popen[bytes]:
-        """Start one consolidation process."""
+    def start(self, *, code: str = "", **settings: str) -> subprocess.Popen[bytes]:
+        """Start one consolidation process; `code` stands in for its module."""
         given = {
             "nats_url": self.url,
             "data_dir": str(self.data),
@@ -99,7 +99,7 @@ class Stack:
         environment = {f"HELIX_CONSOLIDATION_{name.upper()}": value for name, value in given.items()}
         log = (self.data.parent / f"writer-{len(self.processes)}.log").open("wb")
         process = subprocess.Popen(
-            [sys.executable, "-m", "helix_consolidation"],
+            [sys.executable, *(["-c", code] if code else ["-m", "helix_consolidation"])],
             env=os.environ | environment,
             stderr=log,
             stdout=log,

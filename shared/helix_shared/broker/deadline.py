@@ -1,0 +1,51 @@
+"""The deadline of a handler: how long it may work on one message.
+
+The time it waits for a lane, or for the stream to acknowledge, does not count: there it waits for others, and
+those waits have limits of their own. `worker` sets the deadline, `lanes` and `outbox` suspend it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Iterator
+from contextvars import ContextVar
+from typing import Final
+
+from helix_shared.errors import OverdueError
+
+_RUNNING: Final[ContextVar[tuple[asyncio.Timeout, float] | None]] = ContextVar("deadline", default=None)
+
+
+async def within(seconds: float, work: Awaitable[None]) -> None:
+    """Wait for `work`; it is cancelled after `seconds`. A thread it waits for cannot be: see `lanes`.
+
+    Raises:
+        OverdueError: it did not end in time.
+    """
+    timer = asyncio.timeout(seconds)
+    token = _RUNNING.set((timer, seconds))
+    try:
+        async with timer:
+            await work
+    except TimeoutError:
+        if timer.expired():
+            raise OverdueError(f"handler did not end within its deadline of {seconds:g} s") from None
+        raise
+    finally:
+        _RUNNING.reset(token)
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """Inside, the deadline of the running handler, if it has one, stands still; afterwards it starts anew."""
+    running = _RUNNING.get()
+    if running is None or running[0].expired():
+        yield
+        return
+    timer, seconds = running
+    timer.reschedule(None)
+    try:
+        yield
+    finally:
+        timer.reschedule(asyncio.get_running_loop().time() + seconds)

@@ -1,0 +1,83 @@
+"""Waiting at the start of a worker until NATS answers and the durable consumers stand.
+
+`streams` provisions them; `worker` asks before it reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from helix_shared.broker import connection
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.js.api import ConsumerInfo
+
+START_SECONDS: Final = 30.0
+"""How long a starting worker waits for NATS and for its consumer."""
+RETRY_SECONDS: Final = 0.5
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A durable consumer that must stand."""
+
+    stream: str
+    name: str
+    subject: str = ""
+    """What it must filter for; empty: whatever it does."""
+
+
+async def until_ready(url: str, consumers: Sequence[Wanted], *, service: str) -> None:
+    """Wait until NATS answers and every consumer stands; says once what it waits for.
+
+    Raises:
+        TemporaryError: still not after `START_SECONDS`.
+        PermanentError: a consumer of the right name would deliver something else.
+    """
+    deadline = asyncio.get_running_loop().time() + START_SECONDS
+    reported = ""
+    while (missing := await _missing(url, consumers, service=service)) is not None:
+        if asyncio.get_running_loop().time() > deadline:
+            raise missing
+        if (reason := str(missing)) != reported:
+            _log.info("waiting", reason=reason)
+            reported = reason
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _missing(url: str, consumers: Sequence[Wanted], *, service: str) -> TemporaryError | None:
+    try:
+        client = await connection.connect(url, name=f"helix-{service}-start")
+    except TemporaryError as error:
+        return error
+    try:
+        for consumer in consumers:
+            _check(consumer, await client.jetstream().consumer_info(consumer.stream, consumer.name))
+    except NotFoundError:
+        names = ", ".join(f"{consumer.stream}/{consumer.name}" for consumer in consumers)
+        return TemporaryError(f"not every consumer stands ({names}); provision the streams")
+    except (NatsError, TimeoutError, OSError) as error:
+        return TemporaryError(f"JetStream at {url} does not answer: {type(error).__name__}")
+    finally:
+        await client.close()
+    return None
+
+
+def _check(consumer: Wanted, info: ConsumerInfo) -> None:
+    """Refuse a consumer of the right name that would deliver something else."""
+    filters = info.config.filter_subjects or [info.config.filter_subject or ""]
+    if consumer.subject and consumer.subject not in filters:
+        raise PermanentError(
+            f"consumer {consumer.stream}/{consumer.name} filters for {filters}, not for {consumer.subject}; "
+            "provision the streams again"
+        )

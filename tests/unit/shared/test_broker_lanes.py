@@ -1,0 +1,98 @@
+"""Deadlines and lanes: what counts, what is abandoned, what goes on."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from helix_shared.broker import deadline
+from helix_shared.broker.lanes import Lanes
+from helix_shared.errors import OverdueError
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for a condition that comes about in another thread."""
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110  another thread makes it true
+            await asyncio.sleep(0.01)
+
+
+async def test_work_past_its_deadline_has_failed() -> None:
+    """Also work that only waits."""
+    with pytest.raises(OverdueError, match=r"deadline of 0\.05 s"):
+        await deadline.within(0.05, asyncio.sleep(60))
+
+
+async def test_a_time_out_of_the_work_itself_stays_what_it_is() -> None:
+    """A server that does not answer is no handler that works too long."""
+
+    async def unanswered() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        await deadline.within(60, unanswered())
+
+
+async def test_waiting_for_others_does_not_count() -> None:
+    """The deadline stands still inside `suspended`, and starts anew behind it."""
+
+    async def patient() -> None:
+        with deadline.suspended():
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(0)
+
+    await deadline.within(0.2, patient())
+
+
+async def test_waiting_for_a_lane_does_not_count() -> None:
+    """Ten jobs of .1 s in one lane end, each within .5 s."""
+    lanes = Lanes(1)
+    handlers = [deadline.within(0.5, lanes.run(time.sleep, 0.1)) for _ in range(10)]
+    await asyncio.gather(*handlers)
+    assert lanes.stuck == 0
+
+
+async def test_an_abandoned_thread_is_replaced_and_counted_until_its_work_ends() -> None:
+    """The next job does not wait for it, and its late result goes to nobody."""
+    lanes, release = Lanes(1), threading.Event()
+
+    async def wait_for_ever() -> None:
+        await lanes.run(release.wait)
+
+    with pytest.raises(OverdueError):
+        await deadline.within(0.05, wait_for_ever())
+    assert lanes.stuck == 1
+    assert await lanes.run(lambda: 7) == 7
+    release.set()
+    await until(lambda: lanes.stuck == 0)
+
+
+async def test_a_lane_hands_on_what_its_work_raises() -> None:
+    """And takes the next job."""
+    lanes = Lanes(1)
+
+    def refuse() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await lanes.run(refuse)
+    assert await lanes.run(lambda: 7) == 7
+
+
+async def test_no_more_than_the_count_work_at_once() -> None:
+    """Two lanes, six jobs."""
+    lanes, lock, now, most = Lanes(2), threading.Lock(), 0, 0
+
+    def work() -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+
+    await asyncio.gather(*(lanes.run(work) for _ in range(6)))
+    assert most == 2
