@@ -188,7 +188,10 @@ class DocumentPart(BaseModel):
 
 
 class DocumentEvent(EventBase):
-    """A source text. The same `document_id` replaces it; `deleted` is its tombstone."""
+    """A source text. The same `document_id` replaces it; `deleted` is its tombstone.
+
+    Only pieces that a recall for its user and acl could return are replaced or deleted; without a user, all.
+    """
 
     kind: Literal["document"] = "document"
     document_id: Name = Field(description="Identity of the document inside the tenant.")
@@ -220,7 +223,9 @@ class DocumentEvent(EventBase):
 class CorrectEvent(EventBase, MemoryFields):
     """The next version of a memory: its new text, and new values of the fields that are given.
 
-    A field that is absent keeps the value of the corrected memory, one that is empty or null loses it.
+    A field that is absent keeps the value of the corrected memory, one that is empty or null loses it. Who
+    may recall it never changes: user_id and acl say for whom the event acts. A memory that a recall for them
+    could not return is refused like one that does not exist; without a user the event acts for the tenant.
     """
 
     kind: Literal["correct"] = "correct"
@@ -250,14 +255,19 @@ class Selector(BaseModel):
 
 
 class ForgetEvent(EventBase, Selector):
-    """Hide, reversibly: `restore` brings back what an earlier forget hid."""
+    """Hide, reversibly: `restore` brings back what an earlier forget hid.
+
+    It reaches what a recall for its user and acl could return; without a user it acts for the tenant.
+    Anything else is passed over without a word, as if it did not exist. A correction that is forgotten gives
+    the version before it back.
+    """
 
     kind: Literal["forget"] = "forget"
     restore: bool = Field(default=False, description="Undo an earlier forget of the same selection.")
 
 
 class EraseEvent(EventBase, Selector):
-    """Remove from every store of memories.
+    """Remove from every store of memories. It reaches what `forget` reaches.
 
     What neighbouring turns quote of it as their context, and the event in the log, go with the memory
     lifecycle that is still to come.
@@ -267,7 +277,7 @@ class EraseEvent(EventBase, Selector):
 
 
 class FeedbackEvent(EventBase):
-    """Which served memories helped, and which did not."""
+    """Which served memories helped, and which did not. It reaches what `forget` reaches."""
 
     kind: Literal["feedback"] = "feedback"
     helpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(

@@ -52,9 +52,13 @@ class Origin:
     """Model of the worker, `name@checksum`; a writer without a generation learns it even from no rows."""
     keeps: tuple[str, ...] = ()
     """Columns of a correction that its event left open: the writer takes those of the corrected memory."""
+    user_id: str = ""
+    """With `acl`, for whom the event acts: it replaces the pieces of a document that these could recall."""
+    acl: tuple[str, ...] = ()
 
 
 _ORIGIN: Final = tuple(field.name for field in fields(Origin))
+_OPTIONAL: Final = ("keeps", "user_id", "acl")
 
 
 @functools.cache
@@ -172,7 +176,7 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
             _check_release(header)
             if len(batches) != 1:
                 raise PermanentError(f"derived message holds {len(batches)} batches; it is one")
-            header["keeps"] = tuple(header.get("keeps", ()))
+            header |= {name: tuple(header.get(name, ())) for name in ("keeps", "acl")}
             return _checked(Origin(**header)), batches[0]
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
         raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
@@ -214,7 +218,7 @@ def check_schema(origin: Origin, found: pa.Schema, expected: pa.Schema) -> None:
 
 def _checked(origin: Origin) -> Origin:
     named = (origin.edge, origin.tenant_id, origin.event_id, origin.event_kind, origin.replaces_document)
-    texts = (*named, origin.model, *origin.keeps)
+    texts = (*named, origin.model, *origin.keeps, origin.user_id, *origin.acl)
     if not all(isinstance(text, str) for text in texts) or origin.edge not in EDGES:
         raise PermanentError("origin of a derived message holds another type than text, or an unknown edge")
     sequence = origin.event_sequence
@@ -224,9 +228,10 @@ def _checked(origin: Origin) -> Origin:
 
 
 def _header(origin: Origin) -> dict[str, Any]:
-    """What travels of an origin; without `keeps` where it is empty, so that older writers read it."""
-    header = {name: getattr(origin, name) for name in _ORIGIN if name != "keeps" or origin.keeps}
-    return header | {"version": EDGE_VERSION}
+    """What travels of an origin; without optional fields that are empty, so that older writers read it."""
+    given = {name: getattr(origin, name) for name in _ORIGIN}
+    unset = {name for name in _OPTIONAL if not given[name]}
+    return {name: value for name, value in given.items() if name not in unset} | {"version": EDGE_VERSION}
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:

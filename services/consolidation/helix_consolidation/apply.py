@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from helix_consolidation.rows import Additions, Placed, additions_of, records_of
 from helix_shared.artifacts.lexicon_writer import entries_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
     """Write one batch; afterwards the stores agree with the ledger, once the lexicon commits."""
     erased = sorted(changes.erased)
+    _clear_expansions(live, changes)
     if changes.rewritten:
         records = _records(live, ledger, changes)
         live.vectors.upsert(records)
@@ -39,6 +41,20 @@ def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
         live.signals.erase(np.array(erased, np.int64))
 
 
+def _clear_expansions(live: Live, changes: Changes) -> None:
+    """Rewrite the stored rows that lose their expansions; most of those that have none never had any."""
+    emptied = [
+        ordinal
+        for ordinal, expansions in changes.expansions.items()
+        if not expansions and ordinal < changes.known_before and ordinal not in changes.rewritten
+    ]
+    if emptied:
+        stored = live.vectors.take(sorted(emptied), ["ordinal", "expansions"])
+        had_some = stored.filter(pc.greater(pc.list_value_length(stored["expansions"]), 0))
+        changes.rewritten.update(had_some["ordinal"].to_pylist())
+        changes.reindexed.update(had_some["ordinal"].to_pylist())
+
+
 def _write_lexicon(live: Live, records: pa.Table, reindexed: set[int]) -> None:
     chosen = records.filter(pa.array([o in reindexed for o in records["ordinal"].to_pylist()], pa.bool_()))
     live.lexicon.delete(chosen["ordinal"].to_pylist())
@@ -47,10 +63,16 @@ def _write_lexicon(live: Live, records: pa.Table, reindexed: set[int]) -> None:
 
 def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
     for ordinal in sorted(changes.links):
-        live.graph.set_links(ordinal, ledger.tenant_id(ordinal), changes.links[ordinal])
+        links = changes.links[ordinal]
+        if links or ordinal >= changes.known_before or live.graph.has_links(ordinal):
+            live.graph.set_links(ordinal, ledger.tenant_id(ordinal), links)
     for relation in changes.relations.values():
-        if not {relation.source, relation.target} & changes.erased:
+        if {relation.source, relation.target} & changes.erased:
+            continue
+        if relation.weight:
             live.graph.relate(relation.source, relation.target, relation.edge, relation.weight)
+        else:
+            live.graph.unrelate(relation.source, relation.target, relation.edge)
     for ordinal in sorted(changes.erased):
         live.graph.remove(ordinal)
 
@@ -83,8 +105,6 @@ def _arrived_rows(changes: Changes, ordinals: list[int], schema: pa.Schema) -> p
 
 
 def _placed(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> Placed:
-    if ordinal in changes.stripped:
-        additions = replace(additions, expansions=())
     if ordinal in changes.expansions:
         additions = replace(additions, expansions=tuple(changes.expansions[ordinal]))
     if ordinal in changes.usage:

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from helix_consolidation.ledger import Entry
+from helix_consolidation.reach import TENANT, Scope, scope_code, scope_of, visibility_of
 from helix_consolidation.relate import signatures_of
-from helix_consolidation.standing import NEVER
-from helix_consolidation.tombstones import scope_code
+from helix_consolidation.standing import NEVER, Bearings
 from helix_shared.artifacts.signals import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, check_schema, memories_schema
@@ -33,6 +33,7 @@ _READ: Final = (
     "memory_id",
     "tenant_id",
     "piece",
+    "event_id",
     "stream_sequence",
     "revision_sequence",
     "session_id",
@@ -78,9 +79,18 @@ class Arrival:
     """One row of a memories message."""
 
     entry: Entry
+    event_id: str
     group: int
     content: int
     signature: NDArray[np.uint32]
+
+    @property
+    def bearings(self) -> Bearings:
+        """What decides how it will stand."""
+        entry = self.entry
+        code = scope_code(entry.tenant_id, "memory", entry.memory_id)
+        named = (code, entry.session, entry.document, entry.user)
+        return Bearings(entry.stream_sequence, *named, entry.visibility, entry.expires_at)
 
 
 def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
@@ -102,7 +112,9 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
 
 def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
     """What the schema cannot say of a row."""
-    ids, sequences = rows["memory_id"].to_pylist(), rows["revision_sequence"].to_pylist()
+    # of an event published again, a message holds its own row and the completed one of before
+    ids = [*zip(rows["memory_id"].to_pylist(), rows["stream_sequence"].to_pylist(), strict=True)]
+    sequences = rows["revision_sequence"].to_pylist()
     numbers = [rows[name].to_numpy() for name in ("salience", "confidence", "priority")]
     # a view costs a tenth of a cast, and every message has seven of these columns
     times = [rows[name].view(pa.int64()).drop_null().to_numpy() for name in _TIMES]
@@ -142,6 +154,15 @@ def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
     return Model(name, checksum, dimensions_of(rows))
 
 
+def event_scope(origin: Origin, rows: pa.RecordBatch) -> Scope:
+    """For whom the event of a message acts; `rows` are as they came, before anything is filled in."""
+    sequences = rows["stream_sequence"].to_pylist()
+    if origin.event_sequence not in sequences:
+        return TENANT
+    row = sequences.index(origin.event_sequence)
+    return scope_of(origin.tenant_id, rows["user_id"][row].as_py(), rows["acl"][row].as_py())
+
+
 def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
     """The rows of a checked message, in order."""
     light = rows.select(_READ)
@@ -150,7 +171,13 @@ def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
     values = light.to_pylist()
     signatures = signatures_of([value["minhash"] for value in values])
     return [
-        Arrival(_entry(value), _group(value), content_code(value["content_hash"]), signature)
+        Arrival(
+            _entry(value),
+            value["event_id"],
+            _group(value),
+            content_code(value["content_hash"]),
+            signature,
+        )
         for value, signature in zip(values, signatures, strict=True)
     ]
 
@@ -159,11 +186,6 @@ def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[
     """63-bit code of the rows that are compared with each other."""
     text = joined(tenant_id, owner, memory_type, *sorted(set(audience)))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
-
-
-def visibility_code(tenant_id: str, owner: str, audience: Sequence[str]) -> int:
-    """63-bit code of who may see a row."""
-    return group_code(tenant_id, owner, "", audience)
 
 
 def content_code(content_hash: str) -> int:
@@ -189,5 +211,5 @@ def _entry(row: dict[str, Any]) -> Entry:
         user=scope_code(tenant, "user", row["user_id"]),
         expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
         corrects=row["corrects"],
-        visibility=visibility_code(tenant, owner, audience_of(row["acl"])),
+        visibility=visibility_of(tenant, owner, audience_of(row["acl"])),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A typed edge between two memories."""
+    """A typed edge between two memories; with weight 0 there is none any more."""
 
     source: int
     target: int
@@ -32,8 +32,6 @@ class Changes:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     arrivals: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Ordinal -> batch and row of its new edge columns."""
-    stripped: set[int] = field(default_factory=set)
-    """Arrivals of an earlier event than the row they replace: what enriched that row goes."""
     expansions: dict[int, list[str]] = field(default_factory=dict)
     links: dict[int, list[Link]] = field(default_factory=dict)
     relations: dict[tuple[int, int, str], Relation] = field(default_factory=dict)
@@ -50,17 +48,16 @@ class Changes:
         self.rewritten.add(ordinal)
         self.reindexed.add(ordinal)
 
-    def strip(self, ordinal: int) -> None:
-        """Drop what enriched the version of the row that is replaced."""
-        self.stripped.add(ordinal)
-        self.expansions.pop(ordinal, None)
-        self.links[ordinal] = []
-
     def expand(self, ordinal: int, expansions: list[str]) -> None:
-        """The row answers these questions."""
+        """The row answers these questions, and no others."""
         self.expansions[ordinal] = expansions
-        self.rewritten.add(ordinal)
-        self.reindexed.add(ordinal)
+        if expansions:
+            self.rewritten.add(ordinal)
+            self.reindexed.add(ordinal)
+
+    def link(self, ordinal: int, links: list[Link]) -> None:
+        """The memory has these links, and no others."""
+        self.links[ordinal] = links
 
     def relate(self, relation: Relation) -> None:
         """An edge between two memories; a repeat changes nothing."""
@@ -80,11 +77,11 @@ class Changes:
         """The row goes; nothing else about it is written."""
         for known in (self.arrivals, self.expansions, self.links, self.usage):
             known.pop(ordinal, None)
-        for ordinals in (self.rewritten, self.reindexed, self.stripped):
+        for ordinals in (self.rewritten, self.reindexed):
             ordinals.discard(ordinal)
         self.erased.add(ordinal)
 
     @property
     def is_empty(self) -> bool:
         """Whether no store has to be touched."""
-        return not (self.rewritten or self.erased or self.links or self.relations)
+        return not (self.rewritten or self.erased or self.links or self.relations or self.expansions)

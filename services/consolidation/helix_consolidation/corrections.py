@@ -1,12 +1,13 @@
 """Completing a correction: what its event says nothing of is taken from the memory it corrects.
 
-The rows are completed before anything else is made of them, so the new version belongs to the session,
-document, owner and audience of the old one wherever the event did not give others.
+The rows are completed before anything else is made of them, so the new version belongs to the session and
+document of the old one wherever the event did not give others. Who may recall it is always taken from the old
+one: `user_id` and `acl` of a lifecycle event say for whom it acts (`reach`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
     from helix_shared.edges import Origin
 
 
+VISIBILITY: Final = ("user_id", "acl", "shared")
+"""Columns that decide who may recall a memory."""
+
+
 def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
     """`rows` of one message with the columns that `origin.keeps` as the corrected memory has them.
 
     Where that is gone since this correction was applied, its own row still has them; where there is neither,
     the rows stay as they are.
     """
-    if not origin.keeps or not rows.num_rows:
+    if not rows.num_rows or not rows["corrects"][0].as_py():
         return rows
     _check_columns(origin, rows)
     corrected, own = rows["corrects"][0].as_py(), rows["memory_id"][0].as_py()
@@ -33,7 +38,7 @@ def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.Reco
     ordinal = next((one for one in found if one is not None), None)
     if ordinal is None:
         return rows
-    values = folding.values_of(ordinal, origin.keeps)
+    values = folding.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))
     return pa.RecordBatch.from_arrays(
         [_filled(rows, name, values) for name in rows.schema.names], schema=rows.schema
     )

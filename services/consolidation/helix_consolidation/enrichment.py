@@ -1,8 +1,8 @@
-"""Folding expansions and links: what doc2query and kg say of a memory.
+"""Folding expansions and links: what doc2query and kg say of the memories of an event.
 
-They count for the version of the row that came of the same event. A message that speaks of a
-memory which is not here yet is asked for again; nothing of it is applied before. When its event is answered
-and the memory is not here, it was erased or refused, and nothing is waited for.
+A message is all that its worker says of the event's memories: one that is not named has none. Of several
+messages the one of the highest sequence of HELIX_DERIVED counts. They count for the memories of the same
+publication of the event; a message that comes before them is asked for again.
 """
 
 from __future__ import annotations
@@ -10,68 +10,62 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_consolidation.tombstones import scope_code
+from helix_consolidation.pieces import first_sequence, pieces_of
+from helix_consolidation.reach import scope_code
 from helix_shared.artifacts.graph_snapshot import Link
 from helix_shared.errors import TemporaryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from helix_consolidation.folding import Folding
     from helix_shared.edges import Origin
 
 ON_ITS_WAY_SECONDS: Final = 0.5
 
 
-def fold_expansions(folding: Folding, origin: Origin, rows: list[dict[str, Any]]) -> None:
-    """Fold one expansions message.
+def fold_expansions(folding: Folding, origin: Origin, rows: list[dict[str, Any]], sequence: int) -> None:
+    """Fold one expansions message of the derived `sequence`.
 
     Raises:
-        TemporaryError: one of its memories is not here yet.
+        TemporaryError: its memories may still be on their way.
     """
-    ordinals = _ordinals(folding, origin, {row["memory_id"] for row in rows})
-    for row in rows:
-        ordinal = ordinals[row["memory_id"]]
-        if ordinal is not None:
-            folding.changes.expand(ordinal, row["expansions"])
+    found = {row["memory_id"]: row["expansions"] for row in rows}
+    for ordinal in _enriched(folding, origin, set(found), sequence):
+        folding.changes.expand(ordinal, found.get(folding.known.ledger.memory_id(ordinal), []))
 
 
-def fold_links(folding: Folding, origin: Origin, rows: list[dict[str, Any]]) -> None:
-    """Fold one links message; together its rows are all the links of their memories.
+def fold_links(folding: Folding, origin: Origin, rows: list[dict[str, Any]], sequence: int) -> None:
+    """Fold one links message of the derived `sequence`.
 
     Raises:
-        TemporaryError: one of its memories is not here yet.
+        TemporaryError: its memories may still be on their way.
     """
-    ordinals = _ordinals(folding, origin, {row["memory_id"] for row in rows})
-    links: dict[int, list[Link]] = defaultdict(list)
+    found: dict[str, list[Link]] = defaultdict(list)
     for row in rows:
-        ordinal = ordinals[row["memory_id"]]
-        if ordinal is not None:
-            links[ordinal].append(
-                Link(
-                    edge=row["edge"],
-                    kind=row["kind"],
-                    name=row["name"],
-                    surface=row["surface"],
-                    weight=row["weight"],
-                )
-            )
-    folding.changes.links.update(links)
+        link = Link(
+            edge=row["edge"],
+            kind=row["kind"],
+            name=row["name"],
+            surface=row["surface"],
+            weight=row["weight"],
+        )
+        found[row["memory_id"]].append(link)
+    for ordinal in _enriched(folding, origin, set(found), sequence):
+        folding.changes.link(ordinal, found.get(folding.known.ledger.memory_id(ordinal), []))
 
 
-def _ordinals(folding: Folding, origin: Origin, memory_ids: Iterable[str]) -> dict[str, int | None]:
-    """Ordinals of the rows that came of the same event; None for what is erased or another version."""
-    known = folding.known
-    found: dict[str, int | None] = {}
-    for memory_id in memory_ids:
-        ordinal = folding.find(origin.tenant_id, memory_id)
-        stream = None if ordinal is None else known.ledger.sequences(ordinal)[0]
-        is_dropped = known.tombstones.is_dropped(scope_code(origin.tenant_id, "memory", memory_id))
-        is_awaited = origin.event_sequence not in known.applied and not is_dropped
-        if is_awaited and (stream is None or stream > origin.event_sequence):
-            raise TemporaryError(
-                f"{origin.edge} of event {origin.event_sequence} came before their memory {memory_id}",
-                delay_seconds=ON_ITS_WAY_SECONDS,
-            )
-        found[memory_id] = ordinal if stream == origin.event_sequence else None
-    return found
+def _enriched(folding: Folding, origin: Origin, named: set[str], sequence: int) -> list[int]:
+    """The memories a message speaks of; none where a later message counts, or an earlier publication."""
+    known, event = folding.known, origin.event_sequence
+    first = first_sequence(known, origin.tenant_id, origin.event_id)
+    if first is not None and first < event:
+        return []
+    here = pieces_of(folding, origin.tenant_id, origin.event_id, event)
+    missing = named - {known.ledger.memory_id(ordinal) for ordinal in here}
+    codes = (scope_code(origin.tenant_id, "memory", memory_id) for memory_id in missing)
+    is_awaited = any(not known.tombstones.is_dropped(code, event) for code in codes)
+    # a later answer to the event may hold what the one before did not
+    if event not in known.applied or (is_awaited and known.derived.floor < sequence - 1):
+        raise TemporaryError(
+            f"{origin.edge} of event {event} came before its memories", delay_seconds=ON_ITS_WAY_SECONDS
+        )
+    return here if known.is_newest(origin.edge, event, sequence) else []

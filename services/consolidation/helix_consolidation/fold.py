@@ -1,9 +1,10 @@
 """What follows from a batch of messages, in memory: messages and what is known -> `Changes`.
 
 Items come in the order of their events. Each is accepted whole, or raises before it changed
-anything: a `PermanentError` for the dead letters, a `TemporaryError` when it speaks of a memory
-that is still on its way. Every rule is written so that repeats and reorderings end in the same
-state; the property test feeds both. `apply` writes the changes to the stores.
+anything: a `PermanentError` for the dead letters, a `TemporaryError` when an event before it is not
+answered yet. A message that was folded before is passed over. The state is a function of the set of
+messages: repeats and reorderings end in the same one, and the property test feeds both. `apply` writes
+the changes to the stores.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.collect import Derived, Lifecycle
 from helix_consolidation.enrichment import fold_expansions, fold_links
-from helix_consolidation.lifecycle import fold_lifecycle
+from helix_consolidation.lifecycle import act_of, fold_act, settle
 from helix_consolidation.memories import fold_memories
 
 if TYPE_CHECKING:
@@ -20,30 +21,35 @@ if TYPE_CHECKING:
 
 
 def fold(folding: Folding, item: Derived | Lifecycle) -> None:
-    """Fold one message and count its event as answered.
+    """Fold one message, count its event as answered, and carry out the acts that waited for it.
 
     Raises:
         PermanentError: it can never be applied.
-        TemporaryError: it must come after a memory that is not here yet.
+        TemporaryError: an event before it is not answered yet.
     """
     known = folding.known
     if isinstance(item, Lifecycle):
-        # a redelivered event would be counted twice: feedback adds up
         if item.sequence not in known.applied:
-            fold_lifecycle(folding, item.event, item.sequence, item.at)
+            fold_act(folding, act_of(item.event, item.sequence, item.at))
             known.applied.answer(item.sequence)
-        return
+    elif item.sequence not in known.derived:
+        _fold_derived(folding, item)
+        known.derived.answer(item.sequence)
+    settle(folding)
+
+
+def _fold_derived(folding: Folding, item: Derived) -> None:
     origin = item.origin
     if origin.edge == "memories":
-        fold_memories(folding, origin, item.rows)
-        known.applied.answer(origin.event_sequence)
+        fold_memories(folding, origin, item.rows, item.sequence)
+        folding.known.applied.answer(origin.event_sequence)
     elif origin.edge == "expansions":
-        fold_expansions(folding, origin, item.rows.to_pylist())
+        fold_expansions(folding, origin, item.rows.to_pylist(), item.sequence)
     else:
-        fold_links(folding, origin, item.rows.to_pylist())
-    known.derived.answer(item.sequence)
+        fold_links(folding, origin, item.rows.to_pylist(), item.sequence)
 
 
 def sweep(folding: Folding) -> None:
-    """Hide what expired by now."""
+    """Hide what expired by now, and carry out what waited for a gap in the stream."""
+    settle(folding)
     folding.restand(folding.known.ledger.expired(folding.now))

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from helix_consolidation.changes import Changes, Relation
+from helix_consolidation.acts import Pending
+from helix_consolidation.changes import Changes
+from helix_consolidation.families import members_of, standings
 from helix_consolidation.ledger import Ledger
 from helix_consolidation.relate import NearDuplicates
+from helix_consolidation.repeats import compare, follow
 from helix_consolidation.sequences import AnsweredSequences
-from helix_consolidation.standing import standing
-from helix_consolidation.tombstones import Tombstones
+from helix_consolidation.tombstones import NO_ORDINAL, Ancestor, Tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from helix_consolidation.acts import Act
     from helix_consolidation.arrivals import Model
+    from helix_consolidation.tombstone_log import TombstoneLog
 
 
 @dataclass(slots=True)
@@ -25,11 +29,40 @@ class Known:
     ledger: Ledger = field(default_factory=Ledger)
     near: NearDuplicates = field(default_factory=NearDuplicates)
     tombstones: Tombstones = field(default_factory=Tombstones)
+    pending: Pending = field(default_factory=Pending)
     applied: AnsweredSequences = field(default_factory=AnsweredSequences)
     """Sequences of HELIX_EVENTS."""
     derived: AnsweredSequences = field(default_factory=AnsweredSequences)
     """Sequences of HELIX_DERIVED."""
+    derived_stream: str = ""
+    """When HELIX_DERIVED was created: its sequences mean nothing in another one."""
+    recent: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Derived sequence that counted last for an event or a row; those up to `derived.floor` are left out."""
+    provisional: dict[int, set[int]] = field(default_factory=dict)
+    """Unanswered event -> its rows that came with the answer to a later turn."""
     model: Model | None = None
+    log: TombstoneLog | None = None
+
+    def is_newest(self, kind: str, key: int, sequence: int) -> bool:
+        """Whether no derived message of a higher sequence spoke of this before; remembers this one.
+
+        A message up to `derived.floor` is never folded twice, so only what lies above has to be remembered.
+        """
+        if self.recent.get((kind, key), 0) > sequence:
+            return False
+        self.recent[kind, key] = sequence
+        return True
+
+    def know_derived_stream(self, created: str) -> None:
+        """Forget the sequences of HELIX_DERIVED if the stream was made anew: what they were means nothing."""
+        if self.derived_stream not in ("", created):
+            self.derived, self.recent = AnsweredSequences(), {}
+        self.derived_stream = created
+
+    def tidy(self) -> None:
+        """Let go of what no message can ask for any more."""
+        floor = self.derived.floor
+        self.recent = {key: sequence for key, sequence in self.recent.items() if sequence > floor}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +88,53 @@ class Folding:
         return {name: self.changes.batches[batch][name][row].as_py() for name in columns}
 
     def restand(self, ordinals: Iterable[int]) -> None:
-        """Ask how these memories stand; what changed will be written."""
-        ledger = self.known.ledger
+        """Ask how these memories and the other versions of them stand; what changed will be written."""
+        ledger, done = self.known.ledger, set[int]()
         for ordinal in ordinals:
-            found = standing(ledger.bearings(ordinal), self.known.tombstones, self.now)
-            if found != ledger.standing(ordinal):
-                ledger.record_standing(ordinal, found)
-                self.changes.restand(ordinal)
+            if ordinal not in done:
+                members = standings(self.known, ordinal, self.now)
+                done.update(members)
+                for member, found in members.items():
+                    if found != ledger.standing(member):
+                        ledger.record_standing(member, found)
+                        self.changes.restand(member)
 
-    def repeats(self, ordinal: int, earlier: int, jaccard: float) -> None:
-        """One memory says again what an earlier one said; both stay."""
-        self.known.ledger.record_duplicate(ordinal, earlier)
-        self.changes.rewritten.add(ordinal)
-        self.changes.relate(Relation(ordinal, earlier, "RELATES", jaccard))
+    def remove(self, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
+        """Take memories out of every store; those that the event at `erased_at` erased never come back."""
+        ledger, near, removed = self.known.ledger, self.known.near, sorted(set(ordinals))
+        relatives = {o for ordinal in removed for o in members_of(self.known, ordinal)}
+        repeats, heirs = set(ledger.repeats_of(removed)), set[int]()
+        for ordinal in removed:
+            code = ledger.code(ordinal)
+            self.known.tombstones.withdraw(code, withdrawn=False)
+            if erased_at:
+                row, ancestor = ledger.bearings(ordinal), _ancestor(self.known, ordinal)
+                self.known.tombstones.drop(row, erased_at, ancestor)
+            self.known.provisional.get(ledger.sequences(ordinal)[0], set()).discard(ordinal)
+            heirs |= near.forget(ordinal)
+            ledger.erase(ordinal)
+            self.changes.erase(ordinal)
+        compare(self, sorted(repeats.difference(removed)))
+        follow(self, sorted(heirs.difference(removed)))
+        self.restand(sorted(relatives.difference(removed)))
 
-    def unrepeat(self, ordinals: Iterable[int]) -> None:
-        """These memories are nobody's earlier near-duplicate any more."""
-        for repeat in self.known.ledger.repeats_of(list(ordinals)):
-            self.known.ledger.record_duplicate(repeat, None)
-            self.changes.rewritten.add(repeat)
+    def reached(self, act: Act) -> list[int]:
+        """Memories that an act reaches."""
+        ledger = self.known.ledger
+        if act.axis == "memory":
+            named = (self.find(act.tenant_id, memory_id) for memory_id in act.memory_ids)
+            found = [ordinal for ordinal in named if ordinal is not None]
+        else:
+            found = [
+                ordinal
+                for code in act.selectors
+                for ordinal in ledger.selected(act.axis, code, before=act.sequence)
+            ]
+        return [ordinal for ordinal in found if act.covers(ledger.bearings(ordinal))]
+
+
+def _ancestor(known: Known, ordinal: int) -> Ancestor | None:
+    """What a memory corrects, in the form that outlives it."""
+    corrects, corrected = known.ledger.corrected_by(ordinal)
+    where = NO_ORDINAL if corrected is None else corrected
+    return Ancestor(corrects, where, *known.ledger.order(ordinal)) if corrects else None

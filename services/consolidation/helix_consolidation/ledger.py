@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_consolidation.correction_ties import CorrectionTies
+from helix_consolidation.interned import Interned
+from helix_consolidation.reach import EVERYBODY, NOTHING, Axis, Visibility, scope_code
 from helix_consolidation.standing import NEVER, Bearings, Standing
-from helix_consolidation.tombstones import NOTHING, Axis, scope_code
 from helix_shared.identity import id_digest
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ FACTS: Final = np.dtype(
         ("session", np.int64),
         ("document", np.int64),
         ("user", np.int64),
-        ("visibility", np.int64),
+        ("visibility", np.int32),
         ("expires_at", np.int64),
         ("deleted_at", np.int64),
         ("duplicate_of", np.int32),
@@ -48,10 +50,7 @@ _TAIL_IDS: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row as it arrives; `session`, `document` and `user` are `scope_code`s.
-
-    `visibility` is the code of who may see it: tenant, owner and audience.
-    """
+    """One row as it arrives; `session`, `document` and `user` are `scope_code`s."""
 
     memory_id: str
     tenant_id: str
@@ -63,7 +62,7 @@ class Entry:
     user: int
     expires_at: int = NEVER
     corrects: str = ""
-    visibility: int = 0
+    visibility: Visibility = EVERYBODY
 
 
 class Ledger:
@@ -72,10 +71,9 @@ class Ledger:
     def __init__(self) -> None:
         self._facts = np.zeros(_FIRST_CAPACITY, FACTS)
         self._size = 0
-        self._tenants: list[str] = []
-        self._tenant_numbers: dict[str, int] = {}
-        self._corrects: dict[int, str] = {}
-        self._next_versions: dict[str, set[int]] = {}
+        self._tenants = Interned[str]()
+        self._visibilities = Interned[Visibility]()
+        self._corrections = CorrectionTies()
         self._superseded_by: dict[int, str] = {}
         self._base_ids = np.empty(0, "S32")
         self._base_ordinals = np.empty(0, np.int64)
@@ -128,17 +126,17 @@ class Ledger:
         return ordinal
 
     def replace(self, ordinal: int, entry: Entry) -> None:
-        """Another version of the row of the same id."""
+        """What is known of a row from now on; it stands plainly."""
         self._facts[ordinal] = (
             entry.memory_id.encode(),
-            self._tenant(entry.tenant_id),
+            self._tenants.number(entry.tenant_id),
             entry.piece,
             entry.stream_sequence,
             entry.revision_sequence,
             entry.session,
             entry.document,
             entry.user,
-            entry.visibility,
+            self._visibilities.number(entry.visibility),
             entry.expires_at,
             NEVER,
             NO_DUPLICATE,
@@ -147,11 +145,16 @@ class Ledger:
             True,
         )
         self._superseded_by.pop(ordinal, None)
-        self._tie(ordinal, entry.corrects)
+        self._corrections.tie(ordinal, entry.tenant_id, entry.corrects)
 
-    def revise(self, ordinal: int, revision_sequence: int) -> None:
-        """The same row with its context completed by a later event."""
-        self._facts["revision"][ordinal] = revision_sequence
+    def revise(self, ordinal: int, entry: Entry) -> None:
+        """Another version of the row of the same event; it stands and repeats others as before."""
+        kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
+        self.replace(ordinal, entry)
+        for name in ("deleted_at", "duplicate_of", "is_hidden", "is_latest"):
+            self._facts[name][ordinal] = kept[name]
+        if superseded_by is not None:
+            self._superseded_by[ordinal] = superseded_by
 
     def erase(self, ordinal: int) -> None:
         """The memory is gone; its ordinal stays a hole."""
@@ -159,10 +162,10 @@ class Ledger:
         hole = np.zeros((), FACTS)
         hole["is_hidden"], hole["duplicate_of"], hole["expires_at"] = True, NO_DUPLICATE, NEVER
         self._tail.pop(self.memory_id(ordinal), None)
+        self._corrections.untie(ordinal)
         # the sorted index still finds the ordinal, `is_there` says no
         self._facts[ordinal] = hole
         self._superseded_by.pop(ordinal, None)
-        self._tie(ordinal, "")
 
     def memory_id(self, ordinal: int) -> str:
         """Id of a memory."""
@@ -180,21 +183,39 @@ class Ledger:
         """Which of two memories is the earlier: sequence, then piece."""
         return int(self._facts["stream"][ordinal]), int(self._facts["piece"][ordinal])
 
-    def visibility(self, ordinal: int) -> int:
-        """Code of who may see a memory."""
-        return int(self._facts["visibility"][ordinal])
+    def visibility(self, ordinal: int) -> Visibility:
+        """Who may see a memory."""
+        return self._visibilities[int(self._facts["visibility"][ordinal])]
+
+    def is_there(self, ordinal: int) -> bool:
+        """Whether an ordinal has a memory."""
+        return bool(self._facts["is_there"][ordinal])
+
+    def code(self, ordinal: int) -> int:
+        """Code of a memory."""
+        return scope_code(self.tenant_id(ordinal), "memory", self.memory_id(ordinal))
+
+    def corrected_by(self, ordinal: int) -> tuple[int, int | None]:
+        """Code of the memory that this one corrects, and its ordinal where it is there."""
+        code, corrects = self._corrections.by(ordinal)
+        found = self.find(corrects) if corrects else None
+        is_own = found is not None and self.tenant_id(found) == self.tenant_id(ordinal)
+        return code, found if is_own else None
+
+    def corrections_of(self, memory: int) -> list[int]:
+        """Memories that call themselves the next version of the memory of this code."""
+        return self._corrections.of(memory)
 
     def bearings(self, ordinal: int) -> Bearings:
         """What decides the standing of a memory."""
         fact = self._facts[ordinal]
-        tenant = self.tenant_id(ordinal)
         return Bearings(
             stream_sequence=int(fact["stream"]),
-            memory=scope_code(tenant, "memory", self.memory_id(ordinal)),
+            memory=self.code(ordinal),
             session=int(fact["session"]),
             document=int(fact["document"]),
             user=int(fact["user"]),
-            corrects=scope_code(tenant, "memory", self._corrects.get(ordinal, "")),
+            visibility=self._visibilities[int(fact["visibility"])],
             expires_at=int(fact["expires_at"]),
         )
 
@@ -229,6 +250,8 @@ class Ledger:
 
     def repeats_of(self, ordinals: Sequence[int]) -> list[int]:
         """Memories recorded as repeating one of `ordinals`."""
+        if not ordinals:
+            return []
         found = np.isin(self.facts["duplicate_of"], np.asarray(ordinals, np.int32))
         return [int(o) for o in np.flatnonzero(found & self.facts["is_there"])]
 
@@ -242,11 +265,6 @@ class Ledger:
             for o in np.flatnonzero((facts[axis] == code) & (facts["stream"] < before) & facts["is_there"])
         ]
 
-    def next_versions_of(self, memory_id: str, tenant_id: str) -> list[int]:
-        """Memories of the tenant that call themselves the next version of `memory_id`."""
-        found = sorted(self._next_versions.get(memory_id, ()))
-        return [ordinal for ordinal in found if self.tenant_id(ordinal) == tenant_id]
-
     def expired(self, now: int) -> list[int]:
         """Memories past their expiry that are not hidden yet."""
         facts = self.facts
@@ -257,6 +275,7 @@ class Ledger:
         self,
         facts: NDArray[np.void],
         tenants: list[str],
+        visibilities: list[Visibility],
         *,
         corrects: dict[int, str],
         superseded_by: dict[int, str],
@@ -265,31 +284,15 @@ class Ledger:
         """Take over the facts of a generation, all at once; `facts` are indexed by ordinal."""
         self._facts = facts if len(facts) else self._facts
         self._size = len(facts)
-        self._tenants = tenants
-        self._tenant_numbers = {tenant: number for number, tenant in enumerate(tenants)}
+        self._tenants, self._visibilities = Interned(tenants), Interned(visibilities)
         for ordinal, corrected in corrects.items():
-            self._tie(ordinal, corrected)
+            self._corrections.tie(ordinal, self.tenant_id(ordinal), corrected)
         self._superseded_by = superseded_by
         self.digest = digest
         self._index()
-
-    def _tie(self, ordinal: int, corrects: str) -> None:
-        old = self._corrects.pop(ordinal, "")
-        if old:
-            self._next_versions[old].discard(ordinal)
-        if corrects:
-            self._corrects[ordinal] = corrects
-            self._next_versions.setdefault(corrects, set()).add(ordinal)
 
     def _index(self) -> None:
         there = np.flatnonzero(self.facts["is_there"])
         ids = np.ascontiguousarray(self.facts["memory_id"][there])
         order = np.argsort(ids)
         self._base_ids, self._base_ordinals, self._tail = ids[order], there[order], {}
-
-    def _tenant(self, tenant_id: str) -> int:
-        number = self._tenant_numbers.get(tenant_id)
-        if number is None:
-            number = self._tenant_numbers[tenant_id] = len(self._tenants)
-            self._tenants.append(tenant_id)
-        return number

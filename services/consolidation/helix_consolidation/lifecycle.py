@@ -1,7 +1,9 @@
-"""Folding lifecycle events: forget, restore, erase, feedback.
+"""Folding lifecycle events: forget, restore, erase, feedback, and the replacement of a document.
 
-They act inside their tenant, on rows of a lower stream sequence than their own; what arrives
-later is judged by the tombstone each of them leaves.
+An event becomes an act that hides what it reaches at once, and an erasure removes what is settled of it;
+`settle` carries it out when every event before it is answered. What an event reaches is said in `reach`, why
+acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody learns from
+the outcome which memories exist.
 """
 
 from __future__ import annotations
@@ -9,72 +11,125 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
-from helix_consolidation.tombstones import Forgotten, Usage, scope_code, selectors_of
+from helix_consolidation.acts import Act
+from helix_consolidation.reach import scope_code, scope_of
+from helix_consolidation.tombstones import Forgotten, Usage
+from helix_shared.identity import MEMORY_ID_PATTERN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from helix_consolidation.acts import ActKind
     from helix_consolidation.folding import Folding
+    from helix_consolidation.reach import Axis
+    from helix_shared.edges import Origin
 
 LifecycleEvent = ForgetEvent | EraseEvent | FeedbackEvent
 
 
-def fold_lifecycle(folding: Folding, event: LifecycleEvent, sequence: int, at: int) -> None:
-    """Fold one event of `sequence`, stored `at` (server time, microseconds).
+def act_of(event: LifecycleEvent, sequence: int, at: int) -> Act:
+    """The act of an event of `sequence`, stored `at` (server time, microseconds)."""
+    tenant, code = event.tenant_id, scope_code(event.tenant_id, "event", event.event_id)
+    scope = scope_of(tenant, event.user_id, event.acl)
+    if isinstance(event, FeedbackEvent):
+        named = (_ids(event.helpful), _ids(event.unhelpful))
+        return Act(sequence, code, "feedback", tenant, scope, "memory", (), at, *named)
+    kind: ActKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
+    ids = _ids(event.memory_ids)
+    axis, values = _selected(event, ids)
+    selectors = tuple(scope_code(tenant, axis, value) for value in values)
+    return Act(sequence, code, kind, tenant, scope, axis, selectors, at, ids)
 
-    An event id that was applied under a lower sequence changes nothing.
-    """
-    code = scope_code(event.tenant_id, "event", event.event_id)
-    if folding.known.tombstones.is_repeat(code, sequence):
+
+def replacement_of(origin: Origin) -> Act:
+    """The act by which an event ends the earlier pieces of its document."""
+    tenant, sequence = origin.tenant_id, origin.event_sequence
+    document = scope_code(tenant, "document", origin.replaces_document)
+    scope = scope_of(tenant, origin.user_id, origin.acl)
+    event = scope_code(tenant, "event", origin.event_id)
+    return Act(sequence, event, "replace", tenant, scope, "document", (document,))
+
+
+def fold_act(folding: Folding, act: Act) -> None:
+    """Let an act hide what it reaches; a repeat of an event that was carried out changes nothing."""
+    known = folding.known
+    if known.tombstones.is_repeat(act.event, act.sequence):
         return
-    if isinstance(event, ForgetEvent):
-        _forget(folding, event, Forgotten(sequence, not event.restore, at))
-    elif isinstance(event, EraseEvent):
-        _erase(folding, event, sequence)
-    else:
-        _feedback(folding, event, at)
+    changed = known.pending.add(act)
+    if act.kind == "erase" and act in changed:
+        # of a row before the floor nothing that is still to come can say otherwise
+        streams, floor = known.ledger.facts["stream"], known.applied.floor
+        folding.remove([o for o in folding.reached(act) if streams[o] <= floor], erased_at=act.sequence)
+    _restand(folding, changed)
 
 
-def _forget(folding: Folding, event: ForgetEvent, verdict: Forgotten) -> None:
-    for axis, code in selectors_of(event.tenant_id, event):
-        folding.known.tombstones.forget(code, verdict)
-        if axis != "memory":
-            folding.restand(folding.known.ledger.selected(axis, code, before=verdict.sequence))
-    folding.restand(_named(folding, event))
+def cancel_replacement(folding: Folding, tenant_id: str, event_id: str, *, after: int) -> None:
+    """Take back the replacement of a document by an event that was published before, at `after`."""
+    code = scope_code(tenant_id, "event", event_id)
+    _restand(folding, folding.known.pending.cancel(code, after=after))
 
 
-def _erase(folding: Folding, event: EraseEvent, sequence: int) -> None:
-    ordinals = _named(folding, event)
-    for axis, code in selectors_of(event.tenant_id, event):
-        if axis == "memory":
-            folding.known.tombstones.dropped.add(code)
-        else:
-            folding.known.tombstones.erase(code, sequence)
-            ordinals += folding.known.ledger.selected(axis, code, before=sequence)
-    _remove(folding, ordinals)
+def settle(folding: Folding) -> None:
+    """Carry out, in the order of the log, every act before which all events are answered.
 
-
-def _remove(folding: Folding, ordinals: list[int]) -> None:
-    ledger = folding.known.ledger
-    folding.unrepeat(ordinals)
-    for ordinal in ordinals:
-        code = scope_code(ledger.tenant_id(ordinal), "memory", ledger.memory_id(ordinal))
-        folding.known.tombstones.dropped.add(code)
-        folding.known.near.forget(ordinal)
-        ledger.erase(ordinal)
-        folding.changes.erase(ordinal)
-
-
-def _feedback(folding: Folding, event: FeedbackEvent, at: int) -> None:
-    for memory_id in {*event.helpful, *event.unhelpful}:
-        usage = Usage(int(memory_id in event.helpful), int(memory_id in event.unhelpful), 1, at)
-        ordinal = folding.find(event.tenant_id, memory_id)
-        if ordinal is not None:
-            folding.changes.use(ordinal, usage)
+    Rows that came before the answer to their event are withdrawn when that is there without them.
+    """
+    known = folding.known
+    for event in [event for event in known.provisional if event in known.applied]:
+        ordinals = known.provisional.pop(event)
+        for ordinal in ordinals:
+            known.tombstones.withdraw(known.ledger.code(ordinal), withdrawn=True)
+        folding.restand(sorted(ordinals))
+    for act in known.pending.due(known.applied.floor):
+        if known.tombstones.is_repeat(act.event, act.sequence):
+            _restand(folding, [act])
             continue
-        code = scope_code(event.tenant_id, "memory", memory_id)
-        if not folding.known.tombstones.is_dropped(code):
-            folding.known.tombstones.await_memory(code, usage)
+        known.tombstones.see(act.event, act.sequence)
+        _carry_out(folding, act)
 
 
-def _named(folding: Folding, event: ForgetEvent | EraseEvent) -> list[int]:
-    found = (folding.find(event.tenant_id, memory_id) for memory_id in set(event.memory_ids))
-    return [ordinal for ordinal in found if ordinal is not None]
+def _carry_out(folding: Folding, act: Act) -> None:
+    tombstones, reached = folding.known.tombstones, folding.reached(act)
+    if act.kind == "feedback":
+        _count(folding, act)
+        return
+    for selector in act.selectors:
+        if act.kind == "erase":
+            tombstones.erase(selector, act.scope, act.sequence)
+        elif act.kind == "replace":
+            tombstones.replace(selector, act.scope, act.sequence)
+        else:
+            tombstones.forget(selector, act.scope, Forgotten(act.sequence, act.kind == "forget", act.at))
+    if act.kind == "erase":
+        folding.remove(reached, erased_at=act.sequence)
+    else:
+        folding.restand(reached)
+
+
+def _count(folding: Folding, act: Act) -> None:
+    for memory_id in sorted({*act.memory_ids, *act.unhelpful}):
+        ordinal = folding.find(act.tenant_id, memory_id)
+        if ordinal is not None and act.covers(folding.known.ledger.bearings(ordinal)):
+            helpful, unhelpful = memory_id in act.memory_ids, memory_id in act.unhelpful
+            folding.changes.use(ordinal, Usage(int(helpful), int(unhelpful), 1, act.at))
+
+
+def _restand(folding: Folding, acts: Iterable[Act]) -> None:
+    for act in acts:
+        if act.kind != "feedback":
+            folding.restand(folding.reached(act))
+
+
+def _selected(event: ForgetEvent | EraseEvent, ids: tuple[str, ...]) -> tuple[Axis, tuple[str, ...]]:
+    """The one way in which an event names memories."""
+    named: dict[Axis, str] = {
+        "session": event.of_session,
+        "document": event.of_document,
+        "user": event.of_user,
+    }
+    return next(((axis, (value,)) for axis, value in named.items() if value), ("memory", ids))
+
+
+def _ids(named: Iterable[str]) -> tuple[str, ...]:
+    """Ids that a memory can have."""
+    return tuple(sorted({memory_id for memory_id in named if MEMORY_ID_PATTERN.match(memory_id)}))

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.arrivals import Model, content_code, group_code, visibility_code
+from helix_consolidation.arrivals import Model, content_code, group_code
 from helix_consolidation.folding import Known
 from helix_consolidation.ledger import FACTS, NO_DUPLICATE
+from helix_consolidation.reach import NOTHING, Visibility, scope_code, visibility_of
+from helix_consolidation.relate import rank
 from helix_consolidation.standing import NEVER
 from helix_consolidation.state import restore_state
-from helix_consolidation.tombstones import NOTHING, scope_code
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.live import Live
 from helix_shared.artifacts.manifest import digest_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_consolidation.tombstones import Axis
+    from helix_consolidation.reach import Axis
     from helix_shared.artifacts.manifest import Manifest
 
 LIVE: Final = "live"
@@ -107,18 +108,31 @@ def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
         facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
     for axis, column in _SCOPES.items():
         facts[axis][rows] = _scopes(table, axis, column)
-    facts["visibility"][rows] = _visibilities(table)
+    facts["visibility"][rows], visibilities = _visibilities(table)
     facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
     tenants = table["tenant_id"].combine_chunks().dictionary_encode()
     facts["tenant"][rows] = tenants.indices.to_numpy()
     known.ledger.fill(
         facts,
         tenants.dictionary.to_pylist(),
+        visibilities,
         corrects=_sparse(table, "corrects"),
         superseded_by=_sparse(table, "superseded_by"),
         digest=int(digest_of(ids), 16),
     )
-    known.near.load(rows, _groups(table), _contents(table), _signatures(table["minhash"]))
+    known.provisional = _provisional(known, rows, facts["stream"][rows])
+    ranks = rank(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
+    known.near.load(rows, ranks, _groups(table), _contents(table), _signatures(table["minhash"]))
+
+
+def _provisional(known: Known, rows: NDArray[np.int64], streams: NDArray[np.int64]) -> dict[int, set[int]]:
+    """Rows whose own event is not answered yet."""
+    found: dict[int, set[int]] = {}
+    young = streams > known.applied.floor
+    for ordinal, stream in zip(rows[young].tolist(), streams[young].tolist(), strict=True):
+        if stream not in known.applied:
+            found.setdefault(stream, set()).add(ordinal)
+    return found
 
 
 def _scopes(table: pa.Table, axis: Axis, column: str) -> NDArray[np.int64]:
@@ -138,13 +152,16 @@ def _groups(table: pa.Table) -> NDArray[np.int64]:
     return codes_of_rows([table[name] for name in names], code)
 
 
-def _visibilities(table: pa.Table) -> NDArray[np.int64]:
-    def code(row: int) -> int:
+def _visibilities(table: pa.Table) -> tuple[NDArray[np.int64], list[Visibility]]:
+    """The number of each row's visibility, and the visibilities by number."""
+    numbers: dict[Visibility, int] = {}
+
+    def number(row: int) -> int:
         tenant, owner, audience = (table[name][row].as_py() for name in names)
-        return visibility_code(tenant, owner, audience)
+        return numbers.setdefault(visibility_of(tenant, owner, audience), len(numbers))
 
     names = ("tenant_id", "owner", "audience")
-    return codes_of_rows([table[name] for name in names], code)
+    return codes_of_rows([table[name] for name in names], number), list(numbers)
 
 
 def _contents(table: pa.Table) -> NDArray[np.int64]:

@@ -1,78 +1,106 @@
 """Folding a memories message: which of its rows count, what they replace, correct and repeat.
 
-The rule for one memory id: the lowest stream sequence wins, and among equal ones the highest
-revision sequence (its context was completed later). A message whose event was published before
-under a lower sequence is dropped whole: the first answer stands.
+Of an event that was published several times the lowest sequence with memories counts; the others are dropped
+whole. Of several answers to that publication the latest of HELIX_DERIVED says which memories there are; one
+that it does not hold any more is withdrawn, not removed. Of one memory the highest revision counts (its
+context was completed later), then the latest answer. So what is stored follows from the set of messages, not
+from their order.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.arrivals import Arrival, model_of, read_arrivals
+from helix_consolidation import repeats
+from helix_consolidation.arrivals import Arrival, event_scope, model_of, read_arrivals
 from helix_consolidation.changes import Relation
 from helix_consolidation.corrections import completed
-from helix_consolidation.tombstones import Correction, scope_code
+from helix_consolidation.lifecycle import cancel_replacement, fold_act, replacement_of
+from helix_consolidation.pieces import first_sequence, later_pieces, pieces_of
+from helix_consolidation.reach import Visibility, reaches, scope_code
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from helix_consolidation.folding import Folding, Known
-    from helix_consolidation.relate import Neighbour
+    from helix_consolidation.reach import Scope
     from helix_shared.edges import Origin
 
 
-def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> None:
-    """Fold one checked message.
+def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch, sequence: int) -> None:
+    """Fold one checked message of the derived `sequence`.
 
     Raises:
         IncompatibleError: its vectors come from another model than the generation's.
-        PermanentError: it corrects a memory that is not there or that others may see.
+        PermanentError: it corrects a memory that is not there, is out of reach, or that others may see.
         TemporaryError: it corrects a memory, and an earlier event is not answered yet.
     """
+    scope = event_scope(origin, rows)
     rows = completed(folding, origin, rows)
     arrivals = read_arrivals(rows)
     for arrival in arrivals:
-        _check_correction(folding, arrival)
+        _check_correction(folding, arrival, scope)
     _accept_model(folding.known, origin, rows)
-    if _is_published_again(folding.known, origin, arrivals):
-        return
-    if origin.replaces_document:
-        document = scope_code(origin.tenant_id, "document", origin.replaces_document)
-        folding.known.tombstones.replace(document, origin.event_sequence)
-        older = folding.known.ledger.selected("document", document, before=origin.event_sequence)
-        folding.restand(older)
     folding.changes.batches.append(rows)
-    for row, arrival in enumerate(arrivals):
-        _arrive(folding, arrival, len(folding.changes.batches) - 1, row)
+    batch, event = len(folding.changes.batches) - 1, origin.event_sequence
+    placed = [(arrival, (batch, row)) for row, arrival in enumerate(arrivals)]
+    own = [(arrival, place) for arrival, place in placed if arrival.entry.stream_sequence == event]
+    if _is_first(folding, origin.tenant_id, origin.event_id, event, has_rows=bool(own)):
+        if origin.replaces_document:
+            fold_act(folding, replacement_of(origin))
+        _answer(folding, origin, own, sequence)
+    else:
+        folding.remove(folding.known.provisional.get(event, ()))
+    folding.known.provisional.pop(event, None)
+    for arrival, place in placed:
+        if arrival.entry.stream_sequence != event:
+            _complete(folding, arrival, place, sequence)
 
 
-def _check_correction(folding: Folding, arrival: Arrival) -> None:
-    """A next version is seen by those who saw the one before: a forgotten scope must not become a leak."""
+def _check_correction(folding: Folding, arrival: Arrival, scope: Scope) -> None:
+    """A correction reaches what its scope could recall, and is seen by those who saw the version before."""
     entry, known = arrival.entry, folding.known
     if not entry.corrects or _was_accepted(folding, arrival):
         return
     if known.applied.floor < entry.stream_sequence - 1:
         raise TemporaryError(f"memory {entry.corrects} may still be on its way")
-    old = folding.find(entry.tenant_id, entry.corrects)
-    if old is None or known.ledger.sequences(old)[0] >= entry.stream_sequence:
+    old = _visibility_before(folding, arrival)
+    if old is None or not reaches(scope, old):
+        # one answer for both: an id tells nobody whether it exists
         raise PermanentError(
-            f"memory_id: there was no memory {entry.corrects} when this event was published; "
-            "correct an id that a recall returned"
+            f"memory_id: there is no memory {entry.corrects} that the user_id and acl of this event could "
+            "recall before it; correct an id that a recall returned"
         )
-    if known.ledger.visibility(old) != entry.visibility:
+    if old != entry.visibility:
         raise PermanentError(
             f"correction of {entry.corrects} would change who may see it; "
             "leave out user_id, acl and shared, or repeat those of the event that made it"
         )
 
 
+def _visibility_before(folding: Folding, arrival: Arrival) -> Visibility | None:
+    """Who could recall what a correction corrects when it was published; None: it was not there."""
+    entry, known = arrival.entry, folding.known
+    ordinal = folding.find(entry.tenant_id, entry.corrects)
+    if ordinal is not None:
+        is_before = known.ledger.sequences(ordinal)[0] < entry.stream_sequence
+        return known.ledger.visibility(ordinal) if is_before else None
+    dropped = known.tombstones.dropped.get(scope_code(entry.tenant_id, "memory", entry.corrects))
+    if dropped is None or not dropped.sequence < entry.stream_sequence < dropped.erased_at:
+        return None
+    seen_by = known.tombstones.scopes[dropped.seen_by]
+    return Visibility(seen_by.user, seen_by.principals)
+
+
 def _was_accepted(folding: Folding, arrival: Arrival) -> bool:
-    """Whether the same publication of a correction was applied before; its target may be gone since."""
-    entry = arrival.entry
+    """Whether an answer to the same publication of a correction was applied before."""
+    known, entry = folding.known, arrival.entry
     ordinal = folding.find(entry.tenant_id, entry.memory_id)
-    return ordinal is not None and folding.known.ledger.sequences(ordinal)[0] == entry.stream_sequence
+    if ordinal is None:
+        dropped = known.tombstones.dropped.get(_code(arrival))
+        return dropped is not None and dropped.sequence == entry.stream_sequence
+    return known.ledger.sequences(ordinal)[0] == entry.stream_sequence
 
 
 def _accept_model(known: Known, origin: Origin, rows: pa.RecordBatch) -> None:
@@ -88,82 +116,92 @@ def _accept_model(known: Known, origin: Origin, rows: pa.RecordBatch) -> None:
         )
 
 
-def _is_published_again(known: Known, origin: Origin, arrivals: list[Arrival]) -> bool:
-    for entry in (arrival.entry for arrival in arrivals):
-        if entry.stream_sequence == origin.event_sequence:
-            ordinal = known.ledger.find(entry.memory_id)
-            if ordinal is not None and known.ledger.sequences(ordinal)[0] < entry.stream_sequence:
-                return True
-    if not origin.replaces_document:
+def _is_first(folding: Folding, tenant_id: str, event_id: str, event: int, *, has_rows: bool) -> bool:
+    """Whether no lower publication of an event has memories; what a higher one has left goes."""
+    known = folding.known
+    first = first_sequence(known, tenant_id, event_id)
+    if first is not None and first < event:
         return False
-    # the deletion of a document has no row to be recognised by
-    event = scope_code(origin.tenant_id, "event", origin.event_id)
-    return known.tombstones.is_repeat(event, origin.event_sequence)
+    if has_rows:
+        cancel_replacement(folding, tenant_id, event_id, after=event)
+        later = later_pieces(known, tenant_id, event_id, event)
+        for code, ordinal in later:
+            if ordinal is None:
+                known.tombstones.allow(code)
+        folding.remove((ordinal for _, ordinal in later if ordinal is not None))
+    return True
 
 
-def _arrive(folding: Folding, arrival: Arrival, batch: int, row: int) -> None:
-    entry, known, changes = arrival.entry, folding.known, folding.changes
-    code = scope_code(entry.tenant_id, "memory", entry.memory_id)
-    scopes = (entry.session, entry.document, entry.user)
-    if known.tombstones.is_erased(code, scopes, entry.stream_sequence):
-        known.tombstones.dropped.add(code)
+def _answer(
+    folding: Folding, origin: Origin, own: list[tuple[Arrival, tuple[int, int]]], sequence: int
+) -> None:
+    """Take the memories an event's own answer holds, and withdraw those that the latest does not hold."""
+    known, event = folding.known, origin.event_sequence
+    is_latest = known.is_newest("memories", event, sequence)
+    before = set(pieces_of(folding, origin.tenant_id, origin.event_id, event))
+    for arrival, place in own:
+        _arrive(folding, arrival, place, sequence)
+    found = (folding.find(origin.tenant_id, arrival.entry.memory_id) for arrival, _ in own)
+    named = {ordinal for ordinal in found if ordinal is not None}
+    for ordinal in before | named if is_latest else named - before:
+        known.tombstones.withdraw(known.ledger.code(ordinal), withdrawn=not is_latest or ordinal not in named)
+    folding.restand(sorted(before | named))
+
+
+def _complete(folding: Folding, arrival: Arrival, place: tuple[int, int], sequence: int) -> None:
+    """Take a row of an earlier event, whose context this message completes; it may come before its event."""
+    entry, known = arrival.entry, folding.known
+    event = entry.stream_sequence
+    if not _is_first(folding, entry.tenant_id, arrival.event_id, event, has_rows=True):
         return
-    ordinal = known.ledger.find(entry.memory_id)
+    is_new = folding.find(entry.tenant_id, entry.memory_id) is None
+    ordinal = _arrive(folding, arrival, place, sequence)
+    if ordinal is not None and is_new:
+        # `settle` withdraws it when its event is answered without it
+        known.provisional.setdefault(event, set()).add(ordinal)
+
+
+def _arrive(folding: Folding, arrival: Arrival, place: tuple[int, int], sequence: int) -> int | None:
+    """Store a row unless it was erased, or a better version of it is there; returns its ordinal if stored."""
+    entry, known, changes = arrival.entry, folding.known, folding.changes
+    code, stream = _code(arrival), entry.stream_sequence
+    if known.tombstones.is_dropped(code, stream):
+        return None
+    if erased_at := known.tombstones.erased_at(arrival.bearings):
+        known.tombstones.drop(arrival.bearings, erased_at)
+        return None
+    ordinal = folding.find(entry.tenant_id, entry.memory_id)
+    is_new = ordinal is None
     if ordinal is None:
         ordinal = known.ledger.add(entry)
         # no links yet; it tells the graph whose memory this is
         changes.links[ordinal] = []
-    elif not _supersedes(folding, arrival, ordinal, batch, row):
-        return
-    changes.arrive(ordinal, batch, row)
-    if usage := known.tombstones.awaited.pop(code, None):
-        changes.use(ordinal, usage)
-    _correct(folding, arrival, ordinal, code)
-    neighbours = known.near.add(ordinal, arrival.group, arrival.content, arrival.signature)
-    _relate(folding, ordinal, neighbours)
+        known.recent["row", code] = sequence
+    else:
+        revision = known.ledger.sequences(ordinal)[1]
+        if entry.revision_sequence < revision:
+            return None
+        is_later = known.is_newest("row", code, sequence)
+        if entry.revision_sequence == revision and not is_later:
+            return None
+        known.recent["row", code] = sequence
+        known.ledger.revise(ordinal, entry)
+    changes.arrive(ordinal, *place)
+    _tie(folding, ordinal)
+    repeats.index(folding, ordinal, arrival, is_new=is_new)
     folding.restand([ordinal])
+    return ordinal
 
 
-def _supersedes(folding: Folding, arrival: Arrival, ordinal: int, batch: int, row: int) -> bool:
-    """Whether the row is another, earlier version; a mere revision is taken over here."""
-    entry, ledger = arrival.entry, folding.known.ledger
-    stream, revision = ledger.sequences(ordinal)
-    if entry.stream_sequence == stream and entry.revision_sequence > revision:
-        ledger.revise(ordinal, entry.revision_sequence)
-        folding.changes.arrive(ordinal, batch, row)
-    if entry.stream_sequence >= stream:
-        return False
-    folding.unrepeat([ordinal])
-    ledger.replace(ordinal, entry)
-    folding.changes.strip(ordinal)
-    return True
+def _tie(folding: Folding, ordinal: int) -> None:
+    """Tie a memory to the one it corrects and to those that correct it."""
+    ledger = folding.known.ledger
+    _, corrected = ledger.corrected_by(ordinal)
+    if corrected is not None:
+        folding.changes.relate(Relation(ordinal, corrected, "UPDATES", 1.0))
+    for newer in ledger.corrections_of(ledger.code(ordinal)):
+        folding.changes.relate(Relation(newer, ordinal, "UPDATES", 1.0))
 
 
-def _correct(folding: Folding, arrival: Arrival, ordinal: int, code: int) -> None:
-    """Tie a memory to the one it corrects and to those that correct it, whichever came first."""
-    entry, ledger, tombstones = arrival.entry, folding.known.ledger, folding.known.tombstones
-    if entry.corrects:
-        corrected = scope_code(entry.tenant_id, "memory", entry.corrects)
-        tombstones.correct(corrected, Correction(entry.stream_sequence, entry.piece, entry.memory_id))
-        old = folding.find(entry.tenant_id, entry.corrects)
-        if old is not None:
-            folding.changes.relate(Relation(ordinal, old, "UPDATES", 1.0))
-            folding.restand([old])
-        folding.restand(ledger.next_versions_of(entry.corrects, entry.tenant_id))
-    if code in tombstones.corrections:
-        for newer in ledger.next_versions_of(entry.memory_id, entry.tenant_id):
-            folding.changes.relate(Relation(newer, ordinal, "UPDATES", 1.0))
-
-
-def _relate(folding: Folding, ordinal: int, neighbours: list[Neighbour]) -> None:
-    """A memory repeats its earliest near-duplicate, whichever of them arrived first."""
-    ledger, order = folding.known.ledger, folding.known.ledger.order
-    earlier = [n for n in neighbours if order(n.ordinal) < order(ordinal)]
-    if earlier:
-        first = min(earlier, key=lambda n: order(n.ordinal))
-        folding.repeats(ordinal, first.ordinal, first.jaccard)
-    for later in neighbours:
-        if order(later.ordinal) > order(ordinal):
-            known = ledger.duplicate_of(later.ordinal)
-            if known is None or order(known) > order(ordinal):
-                folding.repeats(later.ordinal, ordinal, later.jaccard)
+def _code(arrival: Arrival) -> int:
+    return scope_code(arrival.entry.tenant_id, "memory", arrival.entry.memory_id)

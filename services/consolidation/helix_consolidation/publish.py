@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helix_consolidation.state import STATE_FILE, encode_state
+from helix_consolidation.state import save_state
 from helix_shared.artifacts import generation
 from helix_shared.artifacts.manifest import Counts, Manifest, ModelIdentity, StreamState
 from helix_shared.errors import PermanentError
@@ -60,7 +60,7 @@ def publish_generation(
     live.lexicon.commit()
     manifest = _manifest(known, known.model, parent, circumstances)
     demand_lease()
-    return generation.publish(root, live, manifest, extras={STATE_FILE: encode_state(known)})
+    return generation.publish(root, live, manifest, extras=save_state(known, live.folder))
 
 
 def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances: Circumstances) -> Manifest:

@@ -1,4 +1,4 @@
-"""Near-duplicates: which earlier memory does a newcomer repeat?
+"""Near-duplicates: which earlier memory does a memory repeat?
 
 MinHash with locality-sensitive hashing (Broder 1997; Leskovec et al., Mining of Massive Datasets,
 chapter 3): signatures are cut into bands, two memories that agree in one whole band are compared
@@ -13,9 +13,10 @@ every band key. Equal content is found through one more key of its own.
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from datasketch import MinHashLSH
@@ -23,19 +24,24 @@ from datasketch import MinHashLSH
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+Number = TypeVar("Number", int, "NDArray[np.int64]")
 
 THRESHOLD: Final = 0.8
 """Estimated Jaccard similarity from which two memories count as saying the same."""
 FALSE_WEIGHTS: Final = (0.05, 0.95)
 """Cost of a needless comparison against a missed pair: 10 bands of 6 find 95 % of pairs at .8."""
 LONGEST_BUCKET: Final = 32
-"""Earliest members looked at per band; boilerplate said a thousand times stays cheap."""
+"""Members compared per band, the earliest of the log; boilerplate said a thousand times stays cheap."""
 _NO_WORDS: Final = np.uint32(0xFFFFFFFF)
 """Every value of the signature of a text without a single word; it resembles nothing."""
 _TAIL_KEYS: Final = 500_000
+_GONE: Final = -1
+"""Group of an erased memory."""
+_PIECES: Final = 1 << 16
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
 
@@ -46,6 +52,23 @@ class Neighbour:
 
     ordinal: int
     jaccard: float
+
+
+def rank(stream_sequence: Number, piece: Number) -> Number:
+    """Place of a memory in the log as one number; an event has fewer than 65,536 pieces."""
+    return stream_sequence * _PIECES + piece
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A memory among its near-duplicates."""
+
+    earliest: Neighbour | None
+    """The earliest of the log, before this one."""
+    later: list[Neighbour]
+    """Those after it that are compared with it."""
+    displaced: set[int]
+    """Those that are compared with fewer others because of it."""
 
 
 @cache
@@ -82,102 +105,190 @@ def signatures_of(minhash: Sequence[bytes]) -> NDArray[np.uint32]:
 
 
 class NearDuplicates:
-    """The index; ordinals are added in any order, a removed one is told by `is_there`."""
+    """The index. Memories come in any order; a bucket is read in the order of the log.
+
+    A memory is compared with the first `LONGEST_BUCKET` members of each of its buckets, so what it repeats
+    follows from the memories that are there, and not from the order in which they came.
+    """
 
     def __init__(self) -> None:
         self._keys = np.empty(0, np.uint64)
         self._ordinals = np.empty(0, np.int32)
-        self._tail: dict[int, list[int]] = {}
+        self._stamped = np.empty(0, np.int32)
+        self._tail: dict[int, list[tuple[int, int, int]]] = {}
+        """Key -> rank, ordinal and stamp of its members, ascending."""
+        self._tail_size = 0
         self._signatures = np.zeros((1_024, MINHASH_PERMUTATIONS), np.uint32)
         self._contents = np.zeros(1_024, np.int64)
         self._groups = np.zeros(1_024, np.int64)
+        self._ranks = np.zeros(1_024, np.int64)
+        self._stamps = np.zeros(1_024, np.int32)
+        """Entries of an ordinal with another stamp are of a version before."""
 
     def load(
         self,
         ordinals: NDArray[np.int64],
+        ranks: NDArray[np.int64],
         groups: NDArray[np.int64],
         contents: NDArray[np.int64],
         signatures: NDArray[np.uint32],
     ) -> None:
-        """Add many at once; far cheaper than one by one."""
+        """Add many at once; far cheaper than one by one. `ranks` are from `rank`."""
         if not len(ordinals):
             return
         self._reserve(int(ordinals.max()))
         self._signatures[ordinals] = signatures
         self._contents[ordinals] = contents
         self._groups[ordinals] = groups
+        self._ranks[ordinals] = ranks
         keys = band_keys(groups, contents, signatures)
-        self._merge(keys.ravel(), np.repeat(ordinals, keys.shape[1]).astype(np.int32))
+        repeated = np.repeat(ordinals, keys.shape[1]).astype(np.int32)
+        self._merge(keys.ravel(), repeated, self._stamps[repeated])
 
-    def add(self, ordinal: int, group: int, content: int, signature: NDArray[np.uint32]) -> list[Neighbour]:
-        """Index one memory; returns the neighbours it had, of one group, itself excluded."""
+    def add(self, ordinal: int, rank: int, group: int, content: int, signature: NDArray[np.uint32]) -> Place:
+        """Index a memory, or another version of it."""
         self._reserve(ordinal)
-        keys = band_keys(np.array([group]), np.array([content]), signature[None, :])[0].tolist()
-        found = self._candidates(keys) - {ordinal}
+        self._stamps[ordinal] += 1
         self._signatures[ordinal] = signature
         self._contents[ordinal] = content
         self._groups[ordinal] = group
-        for key in keys:
-            bucket = self._tail.setdefault(key, [])
-            if len(bucket) < LONGEST_BUCKET and ordinal not in bucket:
-                bucket.append(ordinal)
-        if len(self._tail) > max(_TAIL_KEYS, len(self._keys) // 4):
+        self._ranks[ordinal] = rank
+        member = (rank, ordinal, int(self._stamps[ordinal]))
+        keys = self._keys_of(ordinal)
+        for key in keys.tolist():
+            bisect.insort(self._tail.setdefault(key, []), member)
+        self._tail_size += len(keys)
+        if self._tail_size > max(_TAIL_KEYS, len(self._keys) // 4):
             self._fold_tail()
-        return self._compared(np.array(sorted(found), np.int64), group, content, signature)
+        return self.place(ordinal)
 
-    def forget(self, ordinal: int) -> None:
-        """Wipe what is known of an erased memory; it is no neighbour any more."""
+    def place(self, ordinal: int) -> Place:
+        """What a memory says again, what says it again, and whose place it takes."""
+        earlier, later, displaced = set[int](), set[int](), set[int]()
+        for first, rest in self._buckets(ordinal):
+            chosen = first[:LONGEST_BUCKET]
+            if ordinal in chosen:
+                at = chosen.index(ordinal)
+                earlier.update(chosen[:at])
+                later.update(first[at + 1 :])
+                later.update(rest())
+                displaced.update(first[LONGEST_BUCKET:])
+            else:
+                earlier.update(other for other in chosen if self._ranks[other] < self._ranks[ordinal])
+        near = self._compared(ordinal, np.array(sorted(earlier), np.int64))
+        return Place(
+            earliest=min(near, key=lambda other: int(self._ranks[other.ordinal]), default=None),
+            later=self._compared(ordinal, np.array(sorted(later), np.int64)),
+            displaced=displaced,
+        )
+
+    def holds(self, ordinal: int, group: int, content: int, signature: NDArray[np.uint32]) -> bool:
+        """Whether a memory is indexed with just these values."""
         self._reserve(ordinal)
-        self._signatures[ordinal] = 0
-        self._contents[ordinal] = self._groups[ordinal] = -1
+        return (
+            int(self._groups[ordinal]) == group
+            and int(self._contents[ordinal]) == content
+            and bool((self._signatures[ordinal] == signature).all())
+        )
 
-    def _compared(
-        self, ordinals: NDArray[np.int64], group: int, content: int, signature: NDArray[np.uint32]
-    ) -> list[Neighbour]:
-        ordinals = ordinals[self._groups[ordinals] == group]
-        shares = estimated_jaccard(signature, self._signatures[ordinals])
+    def forget(self, ordinal: int) -> set[int]:
+        """Wipe a memory; returns those that take its places among the first of its buckets."""
+        self._reserve(ordinal)
+        heirs: set[int] = set()
+        if self._groups[ordinal] != _GONE:
+            for first, _ in self._buckets(ordinal):
+                if ordinal in first[:LONGEST_BUCKET]:
+                    heirs.update(first[LONGEST_BUCKET:])
+        self._stamps[ordinal] += 1
+        self._signatures[ordinal] = 0
+        self._contents[ordinal] = self._groups[ordinal] = _GONE
+        return heirs
+
+    def _keys_of(self, ordinal: int) -> NDArray[np.uint64]:
+        chosen = slice(ordinal, ordinal + 1)
+        keys = band_keys(self._groups[chosen], self._contents[chosen], self._signatures[chosen])
+        return np.unique(keys[0])
+
+    def _compared(self, ordinal: int, others: NDArray[np.int64]) -> list[Neighbour]:
+        others = others[self._groups[others] == self._groups[ordinal]]
+        signature = self._signatures[ordinal]
+        shares = estimated_jaccard(signature, self._signatures[others])
         if (signature == _NO_WORDS).all():
             shares[:] = 0.0
         # equal content up to white space and case is the same statement whatever its shingles say
-        shares[self._contents[ordinals] == content] = 1.0
-        return [Neighbour(int(o), float(s)) for o, s in zip(ordinals, shares, strict=True) if s >= THRESHOLD]
+        shares[self._contents[others] == self._contents[ordinal]] = 1.0
+        return [Neighbour(int(o), float(s)) for o, s in zip(others, shares, strict=True) if s >= THRESHOLD]
 
-    def _candidates(self, keys: list[int]) -> set[int]:
-        found: set[int] = set()
-        starts = np.searchsorted(self._keys, np.array(keys, np.uint64))
-        for key, start in zip(keys, starts.tolist(), strict=True):
-            bucket = self._keys[start : start + LONGEST_BUCKET] == np.uint64(key)
-            found.update(self._ordinals[start : start + LONGEST_BUCKET][bucket].tolist())
-            found.update(self._tail.get(key, ()))
-        return found
+    def _buckets(self, ordinal: int) -> Iterator[tuple[list[int], Callable[[], set[int]]]]:
+        """Of every bucket of a memory the first members, one more than are compared, and all others."""
+        keys = self._keys_of(ordinal)
+        starts = np.searchsorted(self._keys, keys).tolist()
+        for key, start in zip(keys.tolist(), starts, strict=True):
+            end = start
+            if start < len(self._keys) and self._keys[start] == key:
+                end = int(np.searchsorted(self._keys, np.uint64(key), side="right"))
+            tail = self._tail.get(key, [])
+            first = self._first(start, end, tail)
+            yield first, partial(self._rest, start, end, tail, first)
+
+    def _first(self, start: int, end: int, tail: list[tuple[int, int, int]]) -> list[int]:
+        count, base = LONGEST_BUCKET + 1, list[int]()
+        while start < end and len(base) < count:
+            step = min(end, start + 2 * count)
+            base += self._there(slice(start, step)).tolist()
+            start = step
+        young: list[tuple[int, int]] = []
+        for place, other, stamp in tail:
+            if stamp == self._stamps[other]:
+                young.append((place, other))
+                if len(young) == count:
+                    break
+        if not base:
+            return [other for _, other in young]
+        old = zip(self._ranks[base].tolist(), base, strict=True)
+        return [other for _, other in sorted([*old, *young])[:count]]
+
+    def _rest(self, start: int, end: int, tail: list[tuple[int, int, int]], first: list[int]) -> set[int]:
+        if len(first) <= LONGEST_BUCKET:
+            return set()
+        young = {other for _, other, stamp in tail if stamp == self._stamps[other]}
+        return young.union(self._there(slice(start, end)).tolist()).difference(first)
+
+    def _there(self, places: slice) -> NDArray[np.int64]:
+        ordinals = self._ordinals[places].astype(np.int64)
+        there: NDArray[np.int64] = ordinals[self._stamped[places] == self._stamps[ordinals]]
+        return there
 
     def _fold_tail(self) -> None:
-        keys = np.fromiter(
-            (key for key, bucket in self._tail.items() for _ in bucket),
-            np.uint64,
-            sum(map(len, self._tail.values())),
-        )
-        ordinals = np.fromiter((o for bucket in self._tail.values() for o in bucket), np.int32, len(keys))
-        self._tail = {}
-        self._merge(keys, ordinals)
+        members = [(key, o, stamp) for key, bucket in self._tail.items() for _, o, stamp in bucket]
+        keys = np.fromiter((key for key, _, _ in members), np.uint64, len(members))
+        ordinals = np.fromiter((o for _, o, _ in members), np.int32, len(members))
+        stamps = np.fromiter((stamp for _, _, stamp in members), np.int32, len(members))
+        self._tail, self._tail_size = {}, 0
+        self._merge(keys, ordinals, stamps)
 
-    def _merge(self, keys: NDArray[np.uint64], ordinals: NDArray[np.int32]) -> None:
+    def _merge(
+        self, keys: NDArray[np.uint64], ordinals: NDArray[np.int32], stamps: NDArray[np.int32]
+    ) -> None:
         keys = np.concatenate([self._keys, keys])
         ordinals = np.concatenate([self._ordinals, ordinals])
-        # by ordinal first, so that a bucket starts with its earliest members
-        order = np.argsort(ordinals, kind="stable")
+        stamps = np.concatenate([self._stamped, stamps])
+        there = stamps == self._stamps[ordinals]
+        keys, ordinals, stamps = keys[there], ordinals[there], stamps[there]
+        # by rank first, so that a bucket is in the order of the log
+        order = np.argsort(self._ranks[ordinals], kind="stable")
         order = order[np.argsort(keys[order], kind="stable")]
-        self._keys, self._ordinals = keys[order], ordinals[order]
+        self._keys, self._ordinals, self._stamped = keys[order], ordinals[order], stamps[order]
 
     def _reserve(self, ordinal: int) -> None:
         missing = ordinal + 1 - len(self._groups)
         if missing > 0:
             grown = max(missing, len(self._groups))
-            self._signatures = np.concatenate(
-                [self._signatures, np.zeros((grown, MINHASH_PERMUTATIONS), np.uint32)]
-            )
-            self._contents = np.concatenate([self._contents, np.zeros(grown, np.int64)])
-            self._groups = np.concatenate([self._groups, np.zeros(grown, np.int64)])
+            rows = np.zeros((grown, MINHASH_PERMUTATIONS), np.uint32)
+            self._signatures = np.concatenate([self._signatures, rows])
+            self._stamps = np.concatenate([self._stamps, np.zeros(grown, np.int32)])
+            for name in ("_contents", "_groups", "_ranks"):
+                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(grown, np.int64)]))
 
 
 def _mixed(key: NDArray[np.uint64], value: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ answered, because their message is gone from the stream, are skipped by the cons
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +43,21 @@ class AnsweredSequences:
 
     def __contains__(self, sequence: int) -> bool:
         return sequence <= self._floor or sequence in self._above
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what lies above the floor as ranges, last included."""
+        ranges: list[list[int]] = []
+        for sequence in self.above:
+            if ranges and ranges[-1][1] == sequence - 1:
+                ranges[-1][1] = sequence
+            else:
+                ranges.append([sequence, sequence])
+        return {"floor": self._floor, "above": ranges}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        return cls(value["floor"], (s for first, last in value["above"] for s in range(first, last + 1)))
 
     def answer(self, sequence: int) -> None:
         """Count one sequence; a repeat changes nothing."""

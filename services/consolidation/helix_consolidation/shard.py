@@ -16,6 +16,7 @@ from helix_consolidation.changes import Changes
 from helix_consolidation.collect import Derived, decode, event_sequence_of, place_of, within
 from helix_consolidation.fold import fold, sweep
 from helix_consolidation.folding import Folding
+from helix_consolidation.lifecycle import settle
 from helix_consolidation.load import LIVE, load
 from helix_consolidation.publish import publish_generation
 from helix_shared.artifacts import generation
@@ -118,7 +119,9 @@ class Shard:
         for message, misfit in unfit:
             # another message of this batch may have answered its event
             self._stop_before(message, misfit, outcome)
+        settle(folding)
         self._write(folding.changes)
+        self.known.tidy()
         return outcome
 
     def sweep(self, *, now: int) -> bool:
@@ -175,7 +178,7 @@ class Shard:
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:
             return {}
-        rows: list[dict[str, Any]] = self._live.vectors.take([ordinal]).select(list(columns)).to_pylist()
+        rows: list[dict[str, Any]] = self._live.vectors.take([ordinal], columns).to_pylist()
         return rows[0] if rows else {}
 
     def _fold_one(
@@ -206,8 +209,9 @@ class Shard:
         outcome.dead.append((message, error))
 
     def _is_early(self, item: Derived | Lifecycle) -> bool:
-        """Whether an event before it is not answered: then it waits, however long, and is not to blame."""
-        return self.known.applied.floor < item.order[0] - 1
+        """Whether something before it is not applied: then it waits, however long, and is not to blame."""
+        is_before_answer = isinstance(item, Derived) and self.known.derived.floor < item.sequence - 1
+        return is_before_answer or self.known.applied.floor < item.order[0] - 1
 
     def _stop_before(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
         """Nothing that comes after this message is applied, unless its event has an answer already."""

@@ -77,6 +77,8 @@ async def check_acknowledged(jetstream: JetStreamContext, known: Known) -> None:
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
+    info = await jetstream.stream_info(DERIVED_STREAM)
+    known.know_derived_stream("" if info.created is None else info.created.isoformat())
     consumer = await jetstream.consumer_info(DERIVED_STREAM, CONSOLIDATION_DERIVED)
     acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
     if acknowledged > known.derived.highest:

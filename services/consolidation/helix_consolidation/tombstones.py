@@ -1,47 +1,63 @@
-"""What was forgotten, erased, replaced or corrected, remembered for rows that arrive late.
+"""What was forgotten, erased, replaced or withdrawn, remembered for rows that arrive late.
 
-Events come in any order, so every rule here is "the highest sequence wins" and is asked again
-when a row arrives. A selector acts on rows of a lower stream sequence than its event only.
-Selectors are kept as keyed hashes: after an erasure no name of a user or session remains, and a
-tenant is part of every hash, so nothing reaches across tenants.
+Events are carried out here in the order of the log (`acts`); rows come in any order and are judged when they
+arrive. A selector acts on rows of a lower stream sequence than its event, as far as the scope of the event
+reaches (`reach`). Selectors and scopes are kept as keyed hashes: after an erasure no name of a user or
+session remains, and a tenant is part of every hash, so nothing reaches across tenants.
 
-`standing` follows from this and the row; `state` persists it inside the generation.
+Every change is a fixed-size record of `tombstone_log`: a generation stores what changed since the last one.
+`standing` follows from this and the row.
 """
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from helix_consolidation.reach import TENANT, Scope, reaches
+from helix_consolidation.tombstone_log import Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from helix.events import Selector
+    from helix_consolidation.standing import Bearings
 
-Axis = Literal["memory", "session", "document", "user", "event"]
-NOTHING: Final = 0
-"""Code of an empty value; no selector has it."""
 SEEN_EVENTS: Final = 200_000
-AWAITED_MEMORIES: Final = 100_000
+"""Lifecycle events whose ids are remembered, the latest of the log."""
+NO_ORDINAL: Final = -1
+_PIECES: Final = 1 << 16
+"""An event has fewer pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The last forget or restore of one selector; `at` is server time in microseconds."""
+    """A forget or restore of one selector; `at` is server time in microseconds."""
 
     sequence: int
     is_hidden: bool
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The winning next version of a memory."""
+class Dropped(NamedTuple):
+    """What is left of an erased memory: codes and places in the log."""
 
     sequence: int
+    """Stream sequence of the row."""
+    erased_at: int
+    """Sequence of the event that erased it."""
+    seen_by: int
+    """Code of who could recall it, as a scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """What an erased correction corrected, and where it stood in the log."""
+
+    corrects: int
+    ordinal: int
+    """Ordinal of what it corrected; `NO_ORDINAL`: that was not there."""
+    sequence: int
     piece: int
-    memory_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,106 +80,143 @@ class Usage:
 
 @dataclass(slots=True)
 class Tombstones:
-    """All that outlives the rows it speaks of; keys are `scope_code`s."""
+    """All that outlives the rows it speaks of; keys are codes, see `reach`."""
 
-    forgotten: dict[int, Forgotten] = field(default_factory=dict)
-    erased: dict[int, int] = field(default_factory=dict)
-    """Selector -> sequence of its last erasure."""
-    dropped: set[int] = field(default_factory=set)
-    """Single memories that may never come back."""
-    replaced: dict[int, int] = field(default_factory=dict)
-    """Document -> sequence of its last version or deletion."""
-    corrections: dict[int, Correction] = field(default_factory=dict)
-    """Corrected memory -> its next version."""
-    awaited: dict[int, Usage] = field(default_factory=dict)
-    """Feedback for memories that are still on their way."""
+    scopes: dict[int, Scope] = field(default_factory=lambda: {TENANT.code: TENANT})
+    """Scope code -> scope."""
+    forgotten: dict[int, dict[int, Forgotten]] = field(default_factory=dict)
+    """Selector -> scope code -> the last forget or restore."""
+    erased: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Selector -> scope code -> sequence of the last erasure."""
+    replaced: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Document -> scope code -> sequence of the last version or deletion."""
+    dropped: dict[int, Dropped] = field(default_factory=dict)
+    """By erased memory."""
+    withdrawn: set[int] = field(default_factory=set)
+    """Memories that the latest answer to their event does not hold any more."""
+    ancestors: dict[int, Ancestor] = field(default_factory=dict)
+    """Erased correction -> what it corrected."""
+    heirs: dict[int, set[int]] = field(default_factory=dict)
+    """Corrected memory -> its erased corrections."""
     seen: dict[int, int] = field(default_factory=dict)
-    """Lifecycle and replacing events by event id -> first sequence, newest kept."""
+    """Events carried out -> sequence; the latest of the log are kept."""
+    changes: list[Record] = field(default_factory=list, compare=False)
+    """Since they were last taken by `take_changes`."""
 
     def is_repeat(self, event: int, sequence: int) -> bool:
-        """Whether this event id was already applied under a lower sequence; else remember it."""
-        known = self.seen.get(event)
-        if known is not None and known < sequence:
-            return True
-        self.seen[event] = sequence
-        if len(self.seen) > SEEN_EVENTS:
-            self.seen.pop(next(iter(self.seen)))
-        return False
+        """Whether this event id was carried out under a lower sequence."""
+        return self.seen.get(event, sequence) < sequence
 
-    def forget(self, selector: int, verdict: Forgotten) -> None:
-        """Remember a forget or a restore; the highest sequence wins."""
-        known = self.forgotten.get(selector)
-        if known is None or known.sequence < verdict.sequence:
-            self.forgotten[selector] = verdict
+    def see(self, event: int, sequence: int) -> None:
+        """Remember an event that is carried out; calls come in the order of the log."""
+        self._note(Record(Table.SEEN, event, sequence=sequence))
 
-    def erase(self, selector: int, sequence: int) -> None:
-        """Remember the erasure of a session, document or user."""
-        self.erased[selector] = max(sequence, self.erased.get(selector, 0))
+    def forget(self, selector: int, scope: Scope, verdict: Forgotten) -> None:
+        """Remember a forget or a restore."""
+        code, flag = self._scope(scope), int(verdict.is_hidden)
+        self._note(Record(Table.FORGOTTEN, selector, code, verdict.sequence, verdict.at, flag))
 
-    def replace(self, document: int, sequence: int) -> None:
+    def erase(self, selector: int, scope: Scope, sequence: int) -> None:
+        """Remember the erasure of a memory, session, document or user."""
+        self._note(Record(Table.ERASED, selector, self._scope(scope), sequence))
+
+    def replace(self, document: int, scope: Scope, sequence: int) -> None:
         """Remember that pieces of a document older than `sequence` are superseded."""
-        self.replaced[document] = max(sequence, self.replaced.get(document, 0))
+        self._note(Record(Table.REPLACED, document, self._scope(scope), sequence))
 
-    def correct(self, memory: int, correction: Correction) -> Correction:
-        """Remember a correction; the latest event wins, of its pieces the first. Returns the winner."""
-        known = self.corrections.get(memory)
-        if known is None or (correction.sequence, -correction.piece) > (known.sequence, -known.piece):
-            self.corrections[memory] = correction
-        return self.corrections[memory]
+    def drop(self, row: Bearings, erased_at: int, ancestor: Ancestor | None = None) -> None:
+        """Remember that the event at `erased_at` erased a row."""
+        memory, seen_by = row.memory, Scope(row.visibility.owner, row.visibility.audience)
+        self._note(Record(Table.DROPPED, memory, self._scope(seen_by), row.stream_sequence, erased_at, 1))
+        if ancestor is not None:
+            place = ancestor.sequence * _PIECES + ancestor.piece
+            self._note(Record(Table.ANCESTORS, memory, ancestor.corrects, place, ancestor.ordinal))
 
-    def is_dropped(self, memory: int) -> bool:
-        """Whether this memory was erased for good."""
-        return memory in self.dropped
+    def allow(self, memory: int) -> None:
+        """Take `drop` back: what was erased was a later publication, which counts for nothing."""
+        if memory in self.dropped:
+            self._note(Record(Table.DROPPED, memory))
 
-    def is_erased(self, memory: int, selectors: Iterable[int], sequence: int) -> bool:
-        """Whether a row of `sequence` was erased, by its id or by anything it belongs to."""
-        return memory in self.dropped or any(self.erased.get(s, 0) > sequence for s in selectors if s)
+    def withdraw(self, memory: int, *, withdrawn: bool) -> None:
+        """Remember whether the latest answer to its event holds a memory."""
+        if (memory in self.withdrawn) != withdrawn:
+            self._note(Record(Table.WITHDRAWN, memory, flag=int(withdrawn)))
 
-    def await_memory(self, memory: int, usage: Usage) -> None:
-        """Keep feedback until its memory arrives; beyond a bound it is given up."""
-        if memory in self.awaited or len(self.awaited) < AWAITED_MEMORIES:
-            self.awaited[memory] = self.awaited.get(memory, Usage()) + usage
+    def is_dropped(self, memory: int, sequence: int) -> bool:
+        """Whether a row of this memory, of this stream sequence or an earlier one, was erased."""
+        dropped = self.dropped.get(memory)
+        return dropped is not None and dropped.sequence <= sequence
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; JSON keys are decimal codes."""
-        return {
-            "forgotten": {str(k): [v.sequence, v.is_hidden, v.at] for k, v in self.forgotten.items()},
-            "erased": {str(k): v for k, v in self.erased.items()},
-            "dropped": sorted(self.dropped),
-            "replaced": {str(k): v for k, v in self.replaced.items()},
-            "corrections": {str(k): asdict(v) for k, v in self.corrections.items()},
-            "awaited": {str(k): asdict(v) for k, v in self.awaited.items()},
-            "seen": {str(k): v for k, v in self.seen.items()},
-        }
+    def erased_at(self, row: Bearings) -> int:
+        """The last erasure that reaches a row by its id or by anything it belongs to; 0: none."""
+        return self._reached_at(self.erased, row, row.selectors)
 
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """The inverse of `to_json`."""
-        return cls(
-            forgotten={int(k): Forgotten(*v) for k, v in value["forgotten"].items()},
-            erased={int(k): v for k, v in value["erased"].items()},
-            dropped=set(value["dropped"]),
-            replaced={int(k): v for k, v in value["replaced"].items()},
-            corrections={int(k): Correction(**v) for k, v in value["corrections"].items()},
-            awaited={int(k): Usage(**v) for k, v in value["awaited"].items()},
-            seen={int(k): v for k, v in value["seen"].items()},
+    def is_replaced(self, row: Bearings) -> bool:
+        """Whether a later version, or the deletion, of its document reaches a row."""
+        return self._reached_at(self.replaced, row, (row.document,)) > 0
+
+    def verdicts(self, row: Bearings, selector: int) -> list[Forgotten]:
+        """Forgets and restores of one selector that reach a row."""
+        return [
+            verdict
+            for scope, verdict in self.forgotten.get(selector, {}).items()
+            if verdict.sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility)
+        ]
+
+    def take_changes(self) -> list[Record]:
+        """What changed since the last call."""
+        changes, self.changes = self.changes, []
+        return changes
+
+    def restore(self, record: Record) -> None:
+        """Take over a stored record; of records with one key the last one given counts."""
+        by_scope = {Table.ERASED: self.erased, Table.REPLACED: self.replaced}
+        if record.table in by_scope:
+            by_scope[record.table].setdefault(record.key, {})[record.scope] = record.sequence
+        elif record.table == Table.FORGOTTEN:
+            verdict = Forgotten(record.sequence, bool(record.flag), record.value)
+            self.forgotten.setdefault(record.key, {})[record.scope] = verdict
+        elif record.table == Table.SCOPES:
+            known = self.scopes.get(record.key, Scope(record.scope))
+            added = frozenset((record.value,) if record.value else ())
+            self.scopes[record.key] = Scope(known.user, known.principals | added)
+        elif record.table == Table.SEEN:
+            self.seen[record.key] = record.sequence
+            if len(self.seen) > SEEN_EVENTS:
+                self.seen.pop(next(iter(self.seen)))
+        else:
+            self._restore_memory(record)
+
+    def _restore_memory(self, record: Record) -> None:
+        """A record of one memory that is gone."""
+        if record.table == Table.WITHDRAWN:
+            (self.withdrawn.add if record.flag else self.withdrawn.discard)(record.key)
+        elif record.table == Table.ANCESTORS:
+            sequence, piece = divmod(record.sequence, _PIECES)
+            self.ancestors[record.key] = Ancestor(record.scope, record.value, sequence, piece)
+            self.heirs.setdefault(record.scope, set()).add(record.key)
+        elif record.flag:
+            self.dropped[record.key] = Dropped(record.sequence, record.value, record.scope)
+        else:
+            self.dropped.pop(record.key, None)
+
+    def _note(self, record: Record) -> None:
+        self.restore(record)
+        self.changes.append(record)
+
+    def _scope(self, scope: Scope) -> int:
+        code = scope.code
+        if code not in self.scopes:
+            for principal in (0, *sorted(scope.principals)):
+                self._note(Record(Table.SCOPES, code, scope.user, value=principal))
+        return code
+
+    def _reached_at(self, table: dict[int, dict[int, int]], row: Bearings, selectors: Iterable[int]) -> int:
+        reaching = (
+            sequence
+            for selector in selectors
+            if selector
+            for scope, sequence in table.get(selector, {}).items()
+            if sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility)
         )
-
-
-def scope_code(tenant_id: str, axis: Axis, value: str) -> int:
-    """63-bit code of a value inside a tenant, or `NOTHING` for an empty value."""
-    if not value:
-        return NOTHING
-    text = f"{tenant_id}\x1f{axis}\x1f{value}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1 or 1
-
-
-def selectors_of(tenant_id: str, selector: Selector) -> list[tuple[Axis, int]]:
-    """The codes a forget or erase event names; exactly one axis."""
-    named: list[tuple[Axis, str]] = [("memory", m) for m in selector.memory_ids]
-    named += [
-        ("session", selector.of_session),
-        ("document", selector.of_document),
-        ("user", selector.of_user),
-    ]
-    return [(axis, scope_code(tenant_id, axis, value)) for axis, value in named if value]
+        return max(reaching, default=0)

@@ -37,10 +37,12 @@ class Answers:
         Runs in a lane: embedding releases the GIL.
         """
         event = logged.event
-        document = event.document_id if isinstance(event, DocumentEvent) else ""
         origin = edges.Origin(
-            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, document, self.encoder.card.id
+            EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, model=self.encoder.card.id
         )
+        if isinstance(event, DocumentEvent):
+            document, user, acl = event.document_id, event.user_id, tuple(event.acl)
+            origin = replace(origin, replaces_document=document, user_id=user, acl=acl)
         rows = self._rows(logged, before)
         if isinstance(event, CorrectEvent):
             origin = replace(origin, keeps=kept_columns(event, rows))

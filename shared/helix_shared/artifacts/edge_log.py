@@ -33,6 +33,10 @@ class Edges:
     def __len__(self) -> int:
         return len(self.source)
 
+    def chosen(self, kept: NDArray[Any]) -> Edges:
+        """The edges for which `kept` holds."""
+        return Edges(self.source[kept], self.target[kept], self.kind[kept], self.weight[kept])
+
 
 class Column:
     """An array that grows; what was never set is `fill`."""
@@ -93,6 +97,12 @@ class EdgeLog:
         for column, values in zip(self._columns.values(), given, strict=True):
             column.upto(self._size)[start:] = values
 
+    def has_living(self, source: int, stamp: int) -> bool:
+        """Whether an edge of `source` was written under its present stamp."""
+        sources = self._columns["source"].upto(self._size)
+        stamps = self._columns["source_stamp"].upto(self._size)
+        return bool(((sources == source) & (stamps == stamp)).any())
+
     def living(self, sources: Column, targets: Column | None) -> Edges:
         """Edges whose stamps are those of today; the others are forgotten when they are the most."""
         read = {name: column.upto(self._size) for name, column in self._columns.items()}
@@ -118,7 +128,7 @@ def last_stated(edges: Edges) -> Edges:
     identity = (edges.source * nodes + edges.target) * _KINDS + edges.kind
     _, from_end = np.unique(identity[::-1], return_index=True)
     kept = len(identity) - 1 - from_end
-    return Edges(edges.source[kept], edges.target[kept], edges.kind[kept], edges.weight[kept])
+    return edges.chosen(kept)
 
 
 def _stamps(column: Column, ordinals: NDArray[np.int64]) -> NDArray[Any]:

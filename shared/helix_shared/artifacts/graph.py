@@ -39,6 +39,8 @@ FOLDED_SHARE: Final = 0.05
 """The delta may hold this share of the base's edges ..."""
 LEAST_FOLDED: Final = 100_000
 """... or so many, before the base is written anew."""
+NO_EDGE: Final = 0.0
+"""Weight by which the log says that there is no edge any more."""
 
 
 class GraphBuilder:
@@ -134,15 +136,29 @@ class GraphBuilder:
         kind, given = _kind(edge), _weight(weight)
         if self._stands_in_base(source_ordinal, target_ordinal, kind):
             self._lift(source_ordinal)
-        self._relations.append(
-            np.array([source_ordinal], np.int64),
-            [target_ordinal],
-            [kind],
-            [given],
-            source_stamp=self._lives[source_ordinal],
-            target_stamp=self._lives[target_ordinal],
-        )
+        self._state_relation(source_ordinal, target_ordinal, kind, given)
         self._changed(lambda: self.relate(source_ordinal, target_ordinal, edge, weight))
+
+    def unrelate(self, source_ordinal: int, target_ordinal: int, edge: str) -> None:
+        """Remove a typed edge between two memories, if there is one.
+
+        Raises:
+            InvalidInputError: an unknown edge type.
+        """
+        kind = _kind(edge)
+        if self._stands_in_base(source_ordinal, target_ordinal, kind):
+            self._lift(source_ordinal)
+        self._state_relation(source_ordinal, target_ordinal, kind, NO_EDGE)
+        self._changed(lambda: self.unrelate(source_ordinal, target_ordinal, edge))
+
+    def has_links(self, ordinal: int) -> bool:
+        """Whether a memory is linked to any entity."""
+        base = self._base
+        if ordinal < base.memories and ordinal not in self._void:
+            places = slice(base.indptr[ordinal], base.indptr[ordinal + 1])
+            if (base.indices[places] >= ENTITIES_FROM).any():
+                return True
+        return self._links.has_living(ordinal, self._link_stamps[ordinal])
 
     def remove(self, ordinal: int) -> None:
         """Remove all edges of a memory, in both directions."""
@@ -169,7 +185,8 @@ class GraphBuilder:
             InvalidInputError: the graph has an ordinal from `memories` on.
         """
         links = self._links.living(self._link_stamps, None)
-        relations = last_stated(self._relations.living(self._lives, self._lives))
+        stated = last_stated(self._relations.living(self._lives, self._lives))
+        relations = stated.chosen(stated.weight != NO_EDGE)
         ends = (links.source, relations.source, relations.target)
         highest = max(self._base.memories - 1, *(int(edges.max(initial=-1)) for edges in ends))
         if highest >= memories:
@@ -179,16 +196,16 @@ class GraphBuilder:
         void = np.sort(np.fromiter(self._void, np.int64, len(self._void)))
         nodes, lost = self._lost(void)
         rows = compressed(linked, relations, nodes, lost)
-        stated = np.fromiter(self._stated, np.int64, len(self._stated))
-        tenants = np.fromiter(self._stated.values(), np.int32, len(stated))
-        order = np.argsort(stated)
+        memories_stated = np.fromiter(self._stated, np.int64, len(self._stated))
+        tenants = np.fromiter(self._stated.values(), np.int32, len(memories_stated))
+        order = np.argsort(memories_stated)
         return GraphDelta(
             memories=memories,
             base_edges=self._base.edges,
             unlinked=self._unlinked(rows),
             **rows,
             void=void,
-            stated=stated[order],
+            stated=memories_stated[order],
             stated_tenants=tenants[order],
             entity_keys=keys,
             entities=entities,
@@ -223,6 +240,16 @@ class GraphBuilder:
         snapshot = GraphSnapshot.of(self._base, self.delta(memories))
         self.begin_fold()
         self.end_fold(fold(snapshot, folder), folder)
+
+    def _state_relation(self, source: int, target: int, kind: int, weight: float) -> None:
+        self._relations.append(
+            np.array([source], np.int64),
+            [target],
+            [kind],
+            [weight],
+            source_stamp=self._lives[source],
+            target_stamp=self._lives[target],
+        )
 
     def _changed(self, state_again: Callable[[], None]) -> None:
         self.revision += 1

@@ -33,13 +33,13 @@ _OCCUPIED: Final = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 def publish(
-    root: Path, live: Live, manifest: Manifest, *, extras: Mapping[str, bytes] | None = None
+    root: Path, live: Live, manifest: Manifest, *, extras: Mapping[str, Path | bytes] | None = None
 ) -> Manifest:
     """Publish the live stores as generation `manifest.generation`; returns the completed manifest.
 
     The lexicon is committed. `manifest.counts` gives memories and hidden as the caller counts them;
-    the rest is counted here, and `files` is filled. `extras` are small files of the writer itself, by
-    relative path; a clone brings them back.
+    the rest is counted here, and `files` is filled. `extras` are files of the writer itself, by relative
+    path: bytes to write, or a file that never changes, to link; a clone brings them back.
 
     Raises:
         CorruptArtifactError: the stores do not tell of the same memories; nothing was published.
@@ -56,7 +56,10 @@ def publish(
     _link(root, live, staging, memories=live.signals.count)
     for path, body in (extras or {}).items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
-        (staging / path).write_bytes(body)
+        if isinstance(body, bytes):
+            (staging / path).write_bytes(body)
+        else:
+            (staging / path).hardlink_to(body)
     graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
     counts = _gate(staging, graph, manifest.counts, copies=live.lexicon.copies)
     if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():

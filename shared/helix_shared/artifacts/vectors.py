@@ -121,12 +121,15 @@ class VectorWriter:
         if len(ordinals):
             self._table.delete(ordinals_sql(ordinals))
 
-    def take(self, ordinals: Sequence[int] | NDArray[np.int64]) -> pa.Table:
-        """Rows of `ordinals` that exist, in any order, each with its ordinal."""
+    def take(
+        self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Rows of `ordinals` that exist, in any order; `columns` are all by default."""
+        names = list(columns or self._schema.names)
         if not len(ordinals):
-            return self._schema.empty_table()
-        found = self._table.search().where(ordinals_sql(ordinals)).limit(len(ordinals))
-        return found.to_arrow().select(self._schema.names)
+            return self._schema.empty_table().select(names)
+        found = self._table.search().where(ordinals_sql(ordinals)).select(names).limit(len(ordinals))
+        return found.to_arrow().select(names)
 
     def find(self, memory_ids: Sequence[str]) -> pa.Table:
         """Rows with these ids, in any order."""

@@ -2,8 +2,9 @@
 
 `vectors` reads it from its table. A correction supersedes the memory it names and every earlier
 correction of it; a version of a document supersedes the pieces of the one before. A memory that was
-superseded by something that is no longer there (a document deleted, a correction erased) was so for
-an unknown time and counts as superseded always. What was forgotten is not in here.
+superseded by something that is no longer there (a document deleted, a correction in the middle erased or
+forgotten) was so for an unknown time and counts as superseded always. What was forgotten is not in here, and
+a correction that was forgotten supersedes nothing, at no time.
 """
 
 from __future__ import annotations
@@ -40,21 +41,14 @@ class Versions:
         """From the table of a generation; the documents are read only if one was replaced."""
         columns = ("ordinal", "memory_id", "corrects", "document_id", "is_latest", *_STATED)
         hidden = read("hidden = true AND deleted_at IS NULL", columns)
-        corrections = read("corrects != ''", ("corrects", *_STATED))
-        forgotten = read("corrects != '' AND deleted_at IS NOT NULL", ("corrects", *_STATED))
+        corrections = read("corrects != '' AND deleted_at IS NULL", ("corrects", *_STATED))
         replaced = pc.any(pc.and_(pc.invert(hidden["is_latest"]), pc.not_equal(hidden["document_id"], "")))
         documents = read("document_id != ''", ("document_id", *_STATED)) if replaced.as_py() else None
-        return cls.of(hidden, corrections, documents, forgotten)
+        return cls.of(hidden, corrections, documents)
 
     @classmethod
-    def of(
-        cls,
-        hidden: pa.Table,
-        corrections: pa.Table,
-        documents: pa.Table | None,
-        forgotten: pa.Table | None = None,
-    ) -> Self:
-        """From the hidden rows, all corrections, all pieces of documents, and the corrections forgotten."""
+    def of(cls, hidden: pa.Table, corrections: pa.Table, documents: pa.Table | None) -> Self:
+        """From the hidden rows, the corrections that are not forgotten, and all pieces of documents."""
         superseded_at = np.minimum(
             _first_after(corrections, "corrects", hidden, "memory_id"),
             _first_after(corrections, "corrects", hidden, "corrects"),
@@ -65,8 +59,6 @@ class Versions:
         is_latest = hidden["is_latest"].to_numpy()
         superseded_at[~is_latest & (superseded_at == NEVER)] = ALWAYS
         superseded_at[is_latest] = NEVER
-        if forgotten is not None:
-            superseded_at[_forgotten_since(forgotten, hidden)] = ALWAYS
         ordinals = hidden["ordinal"].to_numpy()
         order = np.argsort(ordinals)
         return cls(ordinals[order], superseded_at[order])
@@ -79,14 +71,6 @@ class Versions:
         standing: NDArray[np.bool_] = self.ordinals[places] == ordinals
         standing &= self.superseded_at[places] > moment
         return standing
-
-
-def _forgotten_since(gone: pa.Table, hidden: pa.Table) -> NDArray[np.bool_]:
-    """By row: whether a correction of it, or of what it corrects, was forgotten: then it is forgotten too."""
-    by_name = _first_after(gone, "corrects", hidden, "memory_id")
-    by_chain = _first_after(gone, "corrects", hidden, "corrects")
-    forgotten: NDArray[np.bool_] = np.minimum(by_name, by_chain) != NEVER
-    return forgotten
 
 
 def _first_after(later: pa.Table, later_key: str, rows: pa.Table, key: str) -> NDArray[np.int64]:

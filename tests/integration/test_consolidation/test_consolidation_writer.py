@@ -237,3 +237,44 @@ async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Sta
     stranger = stack.start(data_dir=str(tmp_path / "empty"))
     assert await asyncio.to_thread(stranger.wait, PATIENCE_SECONDS) == 1
     assert "were acknowledged" in stack.log(stranger)
+
+
+async def test_an_undone_correction_gives_the_version_before_back_to_readers(stack: Stack) -> None:
+    """A wrong correction is forgotten, restored, and erased; each time the other version is served."""
+    await stack.log_events(2)
+    stack.start()
+    old, new = (memory_id("acme", event, 0) for event in ("e0", "e1"))
+    await stack.derive("e0", 1, [row("e0", 1, "port 8080")])
+    await stack.derive("e1", 2, [row("e1", 2, "port 9090", corrects=old)])
+    await stack.until(lambda m: m.applied_sequence == 2)
+    for kind, visible in (("forget", old), ("restore", new), ("erase", old)):
+        if kind == "erase":
+            sequence = await stack.tell(EraseEvent(event_id=kind, tenant_id="acme", memory_ids=[new]))
+        else:
+            undo = kind == "restore"
+            event = ForgetEvent(event_id=kind, tenant_id="acme", memory_ids=[new], restore=undo)
+            sequence = await stack.tell(event)
+        await stack.until(lambda m, last=sequence: m.applied_sequence == last)
+        assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
+
+
+async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -> None:
+    """Bob erases and forgets Ann's memories, and corrects one: hers stay, and he is told of no memory."""
+    await stack.log_events(4)
+    stack.start()
+    hers, unknown = memory_id("acme", "e0", 0), memory_id("acme", "nothing", 0)
+    await stack.derive("e0", 1, [row("e0", 1, "ann's plan", user_id="ann")])
+    await stack.derive("e1", 2, [row("e1", 2, "told to all by ann", user_id="ann", shared=True)])
+    await stack.derive("e2", 3, [row("e2", 3, "bob's plan", user_id="bob", corrects=hers)])
+    await stack.derive("e3", 4, [row("e3", 4, "bob's plan", user_id="bob", corrects=unknown)])
+    bob = {"tenant_id": "acme", "user_id": "bob"}
+    await stack.tell(ForgetEvent(event_id="f", memory_ids=[hers], **bob))
+    last = await stack.tell(EraseEvent(event_id="x", of_user="ann", **bob))
+    await stack.until(lambda m: m.applied_sequence == last)
+    assert [(r["memory_id"], r["hidden"]) for r in stack.rows()] == [(hers, False)]
+    await stack.until_answered()
+    letters = [await stack.client.jetstream().get_msg(subjects.DLQ_STREAM, seq) for seq in (1, 2)]
+    reasons = {(letter.headers or {})[subjects.REASON_HEADER] for letter in letters}
+    assert len({reason.replace(hers, "ID").replace(unknown, "ID") for reason in reasons}) == 1
+    of_tenant = await stack.tell(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
+    await stack.until(lambda m: m.applied_sequence == of_tenant and m.counts.memories == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import networkx as nx
@@ -351,3 +352,36 @@ def test_files_that_do_not_fit_together_are_corrupt(tmp_path: Path) -> None:
     delta.unlink()
     with pytest.raises(CorruptArtifactError):
         GraphSnapshot.open(tmp_path / "g")
+
+
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_a_relation_that_is_taken_back_is_gone(tmp_path: Path, *, is_folded: bool) -> None:
+    """From the log or from the base; other edges of the memory stay, and it can be stated again."""
+    builder = GraphBuilder.empty()
+    for memory in range(3):
+        builder.set_links(memory, "acme", [mention("ann")])
+    builder.relate(1, 0, "RELATES", 0.9)
+    builder.relate(2, 0, "UPDATES", 1.0)
+    if is_folded:
+        builder.fold(tmp_path / "base", memories=3)
+    builder.unrelate(1, 0, "RELATES")
+    builder.unrelate(2, 1, "RELATES")
+    graph = snapshot(builder, tmp_path / "g", memories=3)
+    kinds = Counter(data["kind"] for _, _, data in graph.to_networkx().edges(data=True))
+    assert kinds == {"MENTIONS": 3, "UPDATES": 1}
+    assert graph.edge_count == 8
+    again = GraphBuilder.load(tmp_path / "g")
+    again.relate(1, 0, "RELATES", 0.5)
+    assert snapshot(again, tmp_path / "h", memories=3).edge_count == 10
+
+
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_who_has_links_is_known_before_and_after_a_fold(tmp_path: Path, *, is_folded: bool) -> None:
+    """What was linked and replaced by nothing has none."""
+    builder = GraphBuilder.empty()
+    builder.set_links(0, "acme", [mention("ann")])
+    builder.set_links(1, "acme", [mention("ann")])
+    if is_folded:
+        builder.fold(tmp_path / "base", memories=3)
+    builder.set_links(1, "acme", [])
+    assert [builder.has_links(memory) for memory in range(3)] == [True, False, False]

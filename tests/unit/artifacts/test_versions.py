@@ -32,9 +32,8 @@ def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = [
             "hidden = true AND deleted_at IS NULL": pa.array(
                 [n < len(hidden) for n in range(table.num_rows)]
             ),
-            "corrects != ''": pa.compute.not_equal(table["corrects"], ""),
-            "corrects != '' AND deleted_at IS NOT NULL": pa.compute.and_(
-                pa.compute.not_equal(table["corrects"], ""), pa.compute.is_valid(table["deleted_at"])
+            "corrects != '' AND deleted_at IS NULL": pa.compute.and_(
+                pa.compute.not_equal(table["corrects"], ""), pa.compute.is_null(table["deleted_at"])
             ),
             "document_id != ''": pa.compute.not_equal(table["document_id"], ""),
         }[condition]
@@ -58,11 +57,16 @@ def test_a_correction_supersedes_from_its_creation() -> None:
     assert superseded_at(hidden, others) == {"a": 8, "b": ALWAYS}
 
 
-def test_what_was_corrected_and_then_forgotten_stays_forgotten() -> None:
-    """Forgetting the newer wording must not bring the older one back into the past."""
+def test_a_correction_that_was_forgotten_supersedes_at_no_time() -> None:
+    """The next one that is not forgotten does; without one the time is unknown, as for an erased one."""
+    gone = {"deleted_at": datetime(2026, 1, 1, tzinfo=UTC)}
     hidden = [row("a", 3), row("b", 4)]
-    gone = row("a2", 8, corrects="a", deleted_at=datetime(2026, 1, 1, tzinfo=UTC))
-    assert superseded_at(hidden, [gone, row("b2", 9, corrects="b")]) == {"a": ALWAYS, "b": 9}
+    others = [
+        row("a2", 8, corrects="a", **gone),
+        row("b2", 9, corrects="b", **gone),
+        row("b3", 11, corrects="b"),
+    ]
+    assert superseded_at(hidden, others) == {"a": ALWAYS, "b": 11}
 
 
 def test_the_first_of_several_corrections_counts() -> None:

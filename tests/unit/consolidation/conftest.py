@@ -123,23 +123,28 @@ class Stream:
         rows: Sequence[dict[str, Any]],
         *,
         document: str = "",
+        user: str = "",
+        acl: Sequence[str] = (),
         keeps: Sequence[str] = (),
     ) -> Msg:
-        """The one memories message of an event."""
+        """The memories message of an event; `user` and `acl` are of one that replaces a document."""
         dimensions = len(rows[0]["vector"]) if rows else DIMENSIONS
         schema = edges.memories_schema(dimensions)
-        return self._send("memories", tenant, event, sequence, rows, schema, document, tuple(keeps))
+        return self._send("memories", tenant, event, sequence, rows, schema, document, user, acl, keeps)
 
-    def expansions(self, tenant: str, event: str, sequence: int, questions: Sequence[str]) -> Msg:
-        """The expansions of the first memory of an event."""
-        rows = [{"memory_id": memory_id(tenant, event, 0), "expansions": list(questions)}]
+    def expansions(
+        self, tenant: str, event: str, sequence: int, questions: Sequence[str], *, piece: int = 0
+    ) -> Msg:
+        """The expansions of one memory of an event; without questions a message without rows."""
+        row = {"memory_id": memory_id(tenant, event, piece), "expansions": list(questions)}
+        rows = [row] if questions else []
         return self._send("expansions", tenant, event, sequence, rows, edges.expansions_schema(), "")
 
-    def links(self, tenant: str, event: str, sequence: int, names: Sequence[str]) -> Msg:
-        """Mentions of the first memory of an event."""
+    def links(self, tenant: str, event: str, sequence: int, names: Sequence[str], *, piece: int = 0) -> Msg:
+        """Mentions of one memory of an event; without names a message without rows."""
         rows = [
             {
-                "memory_id": memory_id(tenant, event, 0),
+                "memory_id": memory_id(tenant, event, piece),
                 "edge": "MENTIONS",
                 "kind": "name",
                 "name": name.lower(),
@@ -159,10 +164,13 @@ class Stream:
         rows: Any,
         schema: Any,
         document: str,
-        keeps: tuple[str, ...] = (),
+        user: str = "",
+        acl: Sequence[str] = (),
+        keeps: Sequence[str] = (),
     ) -> Msg:
         self.last += 1
-        origin = edges.Origin(edge, tenant, event, "message", sequence, document, keeps=keeps)
+        scope = {"user_id": user, "acl": tuple(acl)}
+        origin = edges.Origin(edge, tenant, event, "message", sequence, document, keeps=tuple(keeps), **scope)
         body = edges.encode(origin, rows, schema)
         headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence)}
         sent = message(

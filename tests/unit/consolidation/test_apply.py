@@ -213,15 +213,16 @@ def test_a_message_of_another_release_waits(bench: Bench, name: str) -> None:
     assert (bench.shard.known.applied.highest, bench.shard.known.derived.highest) == (0, 0)
 
 
-def test_a_correction_may_not_change_who_sees_the_memory(bench: Bench, stream: Stream) -> None:
-    """A publisher that forgets the user must not make a private memory everybody's."""
+def test_a_correction_does_not_change_who_sees_the_memory(bench: Bench, stream: Stream) -> None:
+    """The tenant corrects Ann's memory: it stays hers, whatever the event says of its user."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "my salary", user_id="ann")]))
-    leak = row("acme", "e2", 2, "my new salary", corrects=FIRST)
-    ((_, error),) = bench.apply(stream.memories("acme", "e2", 2, [leak])).dead
-    assert "would change who may see it" in str(error)
-    kept = row("acme", "e3", 3, "my new salary", corrects=FIRST, user_id="ann")
-    assert bench.apply(stream.memories("acme", "e3", 3, [kept])).dead == []
-    assert bench.rows()[FIRST]["superseded_by"] == memory_id("acme", "e3", 0)
+    of_tenant = row("acme", "e2", 2, "my new salary", corrects=FIRST)
+    of_ann = row("acme", "e3", 3, "my newer salary", corrects=SECOND, user_id="ann", shared=True, acl=["hr"])
+    for number, rows in ((2, of_tenant), (3, of_ann)):
+        assert bench.apply(stream.memories("acme", f"e{number}", number, [rows])).dead == []
+    seen_by = [(record["owner"], record["audience"]) for record in bench.rows().values()]
+    assert seen_by == [("ann", ["*"])] * 3
+    assert bench.rows()[FIRST]["superseded_by"] == SECOND
 
 
 def test_a_correction_waits_for_a_memory_that_may_be_on_its_way(bench: Bench, stream: Stream) -> None:
@@ -348,14 +349,17 @@ def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stre
 
 
 def test_a_correction_never_touches_another_tenants_memory(bench: Bench, stream: Stream) -> None:
-    """A foreign id is an unknown one."""
+    """A foreign id is unknown: the same dead letter as for an id that does not exist."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours")]))
-    theirs = stream.memories("other", "x", 2, [row("other", "x", 2, "theirs", corrects=FIRST)])
-    assert len(bench.apply(theirs).dead) == 1
-    stored = bench.rows()
-    assert stored[FIRST]["is_latest"]
-    assert not stored[FIRST]["hidden"]
-    assert set(stored) == {FIRST}
+    theirs = [
+        stream.memories("other", event, number, [row("other", event, number, "theirs", corrects=corrects)])
+        for number, event, corrects in ((2, "x", FIRST), (3, "y", memory_id("acme", "nothing", 0)))
+    ]
+    reasons = [str(error).split("memory ", 1)[1][32:] for _, error in bench.apply(*theirs).dead]
+    assert len(reasons) == 2
+    assert len(set(reasons)) == 1
+    assert set(bench.rows()) == {FIRST}
+    assert bench.rows()[FIRST]["is_latest"]
 
 
 def test_a_new_version_replaces_a_document(bench: Bench, stream: Stream) -> None:

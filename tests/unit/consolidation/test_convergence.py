@@ -1,24 +1,25 @@
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
 from functools import cache
-from pathlib import Path
+from itertools import permutations
+from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
 from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
-from helix_consolidation.shard import Shard
-from helix_shared.artifacts.graph_snapshot import GraphSnapshot
 from helix_shared.identity import memory_id
 
-from .conftest import NOON, Bench, Stream, lifecycle, row
+from .conftest import NOON, Stream, lifecycle, row
+from .histories import History, applied, in_log_order, shuffled
 
 TEXT = " ".join(f"word{n}" for n in range(40))
-COPIES_PER_MESSAGE = 3
+EVENTS = 12
+SLOW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+"""Each example opens real stores: a second or two."""
 
 
 def history() -> list[Msg]:
@@ -54,59 +55,13 @@ def history() -> list[Msg]:
     ]
 
 
-def deliver(bench: Bench, messages: list[Msg], batches: list[int]) -> None:
-    """Apply in batches of the given sizes; what is postponed comes again later."""
-    queue, sizes = list(messages), list(batches)
-    while queue:
-        size = sizes.pop(0) if sizes else len(queue)
-        batch, queue = queue[:size], queue[size:]
-        outcome = bench.apply(*batch)
-        assert not outcome.dead
-        queue += [message for message, _ in outcome.postponed]
-
-
-def state(bench: Bench) -> dict[str, Any]:
-    """All that must be equal, without ordinals."""
-    live, known = bench.shard._live, bench.shard.known
-    assert live is not None
-    ids = {record["ordinal"]: memory for memory, record in bench.rows().items()}
-    with tempfile.TemporaryDirectory() as folder:
-        live.graph.write(Path(folder) / "graph", memories=live.signals.count)
-        graph = GraphSnapshot.open(Path(folder) / "graph").to_networkx()
-    names = {node: ids.get(node, data["name"]) for node, data in graph.nodes(data=True)}
-    edges = Counter((names[a], names[b], data["kind"]) for a, b, data in graph.edges(data=True))
-    live.lexicon.commit()
-    return {
-        "rows": {
-            memory: {name: value for name, value in record.items() if name != "ordinal"}
-            for memory, record in bench.rows().items()
-        },
-        "edges": edges,
-        "documents": live.lexicon.count,
-        "tombstones": known.tombstones,
-        "sequences": (known.applied.floor, known.applied.above, known.derived.floor),
-        "digest": known.ledger.digest,
-        "hidden": known.ledger.hidden,
-    }
-
-
-def applied(messages: list[Msg], batches: list[int]) -> dict[str, Any]:
-    """The state after delivering `messages` to an empty shard."""
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), Shard.open(Path(folder), maintain_every=64))
-        deliver(bench, messages, batches)
-        found = state(bench)
-        bench.shard.close()
-    return found
-
-
 IN_ORDER = history()
 
 
 @cache
 def expected() -> dict[str, Any]:
-    """The state after the history, message by message."""
-    return applied(IN_ORDER, [1] * len(IN_ORDER))
+    """The state after the history, in the order of the log."""
+    return applied(IN_ORDER, Random(0))
 
 
 def test_the_history_exercises_every_rule() -> None:
@@ -116,20 +71,131 @@ def test_the_history_exercises_every_rule() -> None:
     # e3 and its first correction, the old document, the expired row, the forgotten row
     assert hidden == {"e3", "e6", "d1", "n1", "n2"}
     assert {r["event_id"] for r in found["rows"].values()} & {"b1", "b2"} == {"b2"}
-    assert found["documents"] == len(found["rows"]) - len([r for r in found["rows"].values() if r["hidden"]])
-    assert found["sequences"] == (18, (), 17)
+    assert {r["tenant_id"] for r in found["rows"].values()} == {"acme", "other"}
+    assert found["sequences"] == (18, (), 17, ())
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.lists(st.integers(1, COPIES_PER_MESSAGE), min_size=len(IN_ORDER), max_size=len(IN_ORDER)),
-    st.randoms(use_true_random=False),
-    st.lists(st.integers(1, 9), max_size=40),
-)
-def test_repeats_and_reorderings_end_in_the_same_state(
-    copies: list[int], random: Any, batches: list[int]
-) -> None:
-    """Every message delivered one to three times, in any order, in any batches."""
-    delivered = [message for message, count in zip(IN_ORDER, copies, strict=True) for _ in range(count)]
-    random.shuffle(delivered)
-    assert expected() == applied(delivered, batches)
+@SLOW
+@given(seed=st.integers(0, 2**32))
+def test_the_history_ends_in_one_state_in_any_order(seed: int) -> None:
+    """Every message delivered one to three times, in any order, in any batches, with restarts."""
+    random = Random(seed)
+    assert expected() == applied(shuffled(IN_ORDER, random), random, restarts=0.1)
+
+
+@SLOW
+@given(seed=st.integers(0, 2**32))
+def test_any_history_ends_in_one_state_in_any_order(seed: int) -> None:
+    """Memories, completions, corrections, documents, lifecycle events, enrichments, ids used again."""
+    random = Random(seed)
+    messages = History.of(seed, EVENTS).messages
+    in_order = applied(in_log_order(messages), Random(0))
+    assert in_order == applied(shuffled(messages, random), random, restarts=0.1)
+
+
+def orders(*messages: Msg) -> list[dict[str, Any]]:
+    """The states after orders of a few messages: of the log, reversed, and some others; in small batches."""
+    others = [list(order) for order in permutations(messages)][1:-1]
+    chosen = [list(messages), list(messages)[::-1], *Random(len(messages)).sample(others, 3)]
+    return [applied(order, Random(number)) for number, order in enumerate(chosen)]
+
+
+def differing(states: list[dict[str, Any]]) -> list[tuple[int, list[str]]]:
+    """Number of each order that ends in another state than the first, and what differs."""
+    names = [[name for name in found if found[name] != states[0][name]] for found in states]
+    return [(number, found) for number, found in enumerate(names) if found]
+
+
+def test_an_id_with_two_bodies_is_the_first_publication_in_any_order(stream: Stream) -> None:
+    """One piece at 1, three at 5, and what enriches them: of the second publication nothing stays."""
+    second = [row("acme", "e", 5, f"beta piece {p}", piece=p) for p in range(3)]
+    states = orders(
+        stream.memories("acme", "e", 1, [row("acme", "e", 1, "alpha one")]),
+        stream.memories("acme", "e", 5, second),
+        stream.expansions("acme", "e", 1, ["which?"]),
+        stream.expansions("acme", "e", 5, ["beta?"], piece=2),
+    )
+    assert differing(states) == []
+    assert [(r["text"], r["expansions"]) for r in states[0]["rows"].values()] == [("alpha one", ["which?"])]
+
+
+def test_near_duplicates_do_not_depend_on_the_order_of_arrival(stream: Stream) -> None:
+    """B and C repeat A; when A is erased C repeats B, whenever the erasure comes."""
+    copies = [
+        stream.memories("acme", e, n, [row("acme", e, n, f"{TEXT} {e}")]) for n, e in enumerate("ABC", 1)
+    ]
+    assert differing(orders(*copies)) == []
+    erase = EraseEvent(event_id="x", tenant_id="acme", memory_ids=[memory_id("acme", "A", 0)])
+    states = orders(*copies, lifecycle(erase, 4))
+    assert differing(states) == []
+    b, c = (memory_id("acme", e, 0) for e in "BC")
+    assert {m: r["duplicate_of"] for m, r in states[0]["rows"].items()} == {b: "", c: b}
+    assert [edge[:3] for edge in states[0]["edges"]] == [(c, b, "RELATES")]
+
+
+@pytest.mark.parametrize("enrich", ["expansions", "links"])
+def test_of_two_enrichments_the_later_counts_in_any_order(stream: Stream, enrich: str) -> None:
+    """Also one without rows, which withdraws what was said before."""
+    memory = stream.memories("acme", "e", 1, [row("acme", "e", 1, "alpha")])
+    say = getattr(stream, enrich)
+    first, second, none = (say("acme", "e", 1, names) for names in (["Rule"], ["Model"], []))
+    states = orders(memory, first, second)
+    assert differing(states) == []
+    assert said(states[0]) == {"Model"}
+    states = orders(memory, second, none)
+    assert differing(states) == []
+    assert said(states[0]) == set()
+
+
+def said(found: dict[str, Any]) -> set[str]:
+    """What enriches the memories of a state."""
+    of_links = {target.title() for _, target, kind, _ in found["edges"] if kind == "MENTIONS"}
+    return of_links.union(*(record["expansions"] for record in found["rows"].values()))
+
+
+def test_of_several_answers_to_an_event_the_latest_says_which_memories_there_are(stream: Stream) -> None:
+    """Two pieces, then one, then none, then two: withdrawn ones are hidden, and come back as they were."""
+
+    def answer(texts: list[str]) -> Msg:
+        return stream.memories("acme", "e", 1, [row("acme", "e", 1, t, piece=p) for p, t in enumerate(texts)])
+
+    shorter = [
+        answer(["one", "two"]),
+        stream.expansions("acme", "e", 1, ["second?"], piece=1),
+        answer(["ONE"]),
+    ]
+    states = orders(*shorter)
+    assert differing(states) == []
+    assert {r["text"]: r["hidden"] for r in states[0]["rows"].values()} == {"ONE": False, "two": True}
+    states = orders(*shorter, answer(["1", "2"]))
+    assert differing(states) == []
+    found = {r["text"]: (r["hidden"], r["expansions"]) for r in states[0]["rows"].values()}
+    assert found == {"1": (False, []), "2": (False, ["second?"])}
+    withdrawn = applied([answer([]), *shorter], Random(1))
+    assert {r["hidden"] for r in withdrawn["rows"].values()} == {True}
+
+
+def test_a_deletion_published_again_does_not_reach_the_version_in_between(stream: Stream) -> None:
+    """Version 1, its deletion at 2 and again at 4, version 3: that stands, whatever comes first."""
+
+    def version(event: str, sequence: int) -> Msg:
+        rows = [row("acme", event, sequence, event, document_id="d")]
+        return stream.memories("acme", event, sequence, rows, document="d")
+
+    deletions = [stream.memories("acme", "gone", sequence, [], document="d") for sequence in (2, 4)]
+    states = orders(version("v1", 1), deletions[0], version("v3", 3), deletions[1])
+    assert differing(states) == []
+    assert {r["text"]: r["hidden"] for r in states[0]["rows"].values()} == {"v1": True, "v3": False}
+
+
+def test_an_erasure_published_again_does_not_reach_what_came_in_between(stream: Stream) -> None:
+    """Erased at 2 and, by the same event id, at 4: the memory of 3 stays, the one of 1 goes."""
+    erase = EraseEvent(event_id="x", tenant_id="acme", of_session="s")
+    states = orders(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "before", session_id="s")]),
+        lifecycle(erase, 2),
+        stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "between", session_id="s")]),
+        lifecycle(erase, 4),
+    )
+    assert differing(states) == []
+    assert [(r["text"], r["hidden"]) for r in states[0]["rows"].values()] == [("between", False)]

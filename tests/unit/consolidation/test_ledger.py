@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from helix_consolidation.ledger import Entry, Ledger
+from helix_consolidation.reach import scope_code
 from helix_consolidation.standing import Standing
 from helix_shared.artifacts.manifest import digest_of
 
@@ -79,9 +80,9 @@ def test_expired_memories_are_reported_once() -> None:
     assert ledger.expired(100) == []
 
 
-def test_next_versions_are_those_of_the_same_tenant() -> None:
+def test_corrections_are_those_of_the_same_tenant() -> None:
     """Another tenant may name any id it likes."""
     ledger = Ledger()
     ledger.add(entry(1, corrects="old"))
     ledger.add(entry(2, corrects="old", tenant_id="other"))
-    assert ledger.next_versions_of("old", "acme") == [0]
+    assert ledger.corrections_of(scope_code("acme", "memory", "old")) == [0]

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
+import pytest
 
 from helix_consolidation.relate import (
     LONGEST_BUCKET,
     NearDuplicates,
     Neighbour,
+    Place,
     bands,
     estimated_jaccard,
+    rank,
     signatures_of,
 )
 
@@ -36,57 +41,85 @@ def test_pairs_at_the_threshold_are_rarely_missed() -> None:
     assert 1 - (1 - 0.8**rows) ** count > 0.95
 
 
+def added(
+    near: NearDuplicates, number: int, text: str, *, group: int = 7, content: int | None = None
+) -> Place:
+    """Index a text whose ordinal and place in the log are `number`."""
+    return near.add(number, rank(number, 0), group, number if content is None else content, vector(text))
+
+
 def test_a_nearly_equal_text_of_the_same_group_is_a_neighbour() -> None:
     """One word of forty differs; the neighbour is found after a bulk load and after a single add."""
-    loaded, added = NearDuplicates(), NearDuplicates()
-    loaded.load(np.array([0]), np.array([7]), np.array([1]), vector(TEXT)[None, :])
-    added.add(0, 7, 1, vector(TEXT))
-    expected = [Neighbour(0, float((vector(TEXT) == vector(NEARLY)).mean()))]
-    assert expected[0].jaccard >= 0.8
-    assert loaded.add(1, 7, 2, vector(NEARLY)) == expected
-    assert added.add(1, 7, 2, vector(NEARLY)) == expected
+    loaded, one_by_one = NearDuplicates(), NearDuplicates()
+    first = np.array([0])
+    loaded.load(first, rank(first, first), np.array([7]), first, vector(TEXT)[None, :])
+    added(one_by_one, 0, TEXT)
+    expected = Neighbour(0, float((vector(TEXT) == vector(NEARLY)).mean()))
+    assert expected.jaccard >= 0.8
+    assert added(loaded, 1, NEARLY) == Place(expected, [], set())
+    assert added(one_by_one, 1, NEARLY) == Place(expected, [], set())
+
+
+def test_a_memory_that_comes_late_is_told_who_repeats_it() -> None:
+    """The later of the log came first: it is no original, it is a repeat."""
+    near = NearDuplicates()
+    added(near, 5, TEXT)
+    place = added(near, 1, TEXT)
+    assert place.earliest is None
+    assert [later.ordinal for later in place.later] == [5]
 
 
 def test_another_group_never_sees_a_neighbour() -> None:
     """Tenant, owner, audience and type are in the group."""
     near = NearDuplicates()
-    near.add(0, 7, 1, vector(TEXT))
-    assert near.add(1, 8, 1, vector(TEXT)) == []
+    added(near, 0, TEXT)
+    assert added(near, 1, TEXT, group=8).earliest is None
 
 
 def test_a_different_text_is_no_neighbour() -> None:
     """Nothing in common, nothing found."""
     near = NearDuplicates()
-    near.add(0, 7, 1, vector(TEXT))
-    assert near.add(1, 7, 2, vector("nothing in common with it")) == []
+    added(near, 0, TEXT)
+    assert added(near, 1, "nothing in common with it").earliest is None
 
 
 def test_equal_content_is_equal_whatever_its_signature_says() -> None:
     """The content hash folds case and white space, the shingles may not."""
     near = NearDuplicates()
-    near.add(0, 7, 1, vector("alpha beta"))
-    assert near.add(1, 7, 1, vector("gamma delta")) == [Neighbour(0, 1.0)]
+    added(near, 0, "alpha beta", content=1)
+    assert added(near, 1, "gamma delta", content=1).earliest == Neighbour(0, 1.0)
 
 
 def test_texts_without_words_resemble_nothing() -> None:
     """Their signatures are all alike, and say nothing."""
     near = NearDuplicates()
-    near.add(0, 7, 1, vector(""))
-    assert near.add(1, 7, 2, vector("")) == []
+    added(near, 0, "")
+    assert added(near, 1, "").earliest is None
 
 
 def test_an_erased_memory_is_no_neighbour() -> None:
-    """What was erased leaves no trace in the index."""
+    """What was erased leaves no trace in the index, nor does the version before of a memory."""
     near = NearDuplicates()
-    near.add(0, 7, 1, vector(TEXT))
+    added(near, 0, TEXT)
     near.forget(0)
-    assert near.add(1, 7, 1, vector(TEXT)) == []
+    assert added(near, 1, TEXT).earliest is None
+    added(near, 1, "quite another text")
+    assert added(near, 2, TEXT).earliest is None
 
 
-def test_boilerplate_is_compared_with_its_earliest_copies_only() -> None:
-    """Of a hundred equal texts a newcomer sees the first ones."""
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: bool) -> None:
+    """Whatever the order of arrival: the first 32 are compared; who leaves or enters them is told."""
     near = NearDuplicates()
-    for ordinal in range(100):
-        near.add(ordinal, 7, 1, vector(TEXT))
-    found = near.add(100, 7, 1, vector(TEXT))
-    assert [n.ordinal for n in found] == list(range(LONGEST_BUCKET))
+    for number in random.Random(1).sample(range(1, 101), 100):
+        added(near, number, TEXT, content=1)
+    if is_folded:
+        near._fold_tail()
+    place = added(near, 101, TEXT, content=1)
+    assert place.earliest == Neighbour(1, 1.0)
+    assert (place.later, place.displaced) == ([], set())
+    assert near.place(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
+    early = added(near, 0, TEXT, content=1)
+    assert len(early.later) == 101
+    assert early.displaced == {LONGEST_BUCKET}
+    assert near.forget(3) == {LONGEST_BUCKET}

@@ -1,64 +1,63 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from helix.events import ForgetEvent
-from helix_consolidation.tombstones import (
-    NOTHING,
-    Correction,
-    Forgotten,
-    Tombstones,
-    Usage,
-    scope_code,
-    selectors_of,
-)
+from helix_consolidation import tombstones as module
+from helix_consolidation.reach import TENANT, Scope, Visibility
+from helix_consolidation.standing import Bearings
+from helix_consolidation.tombstone_log import MERGE_RATIO, Record, Table, TombstoneLog
+from helix_consolidation.tombstones import Ancestor, Forgotten, Tombstones, Usage
+from helix_shared.errors import CorruptArtifactError
+
+ROW = Bearings(stream_sequence=9, memory=99, session=3, document=0, user=0)
 
 
-def test_equal_values_of_two_tenants_have_different_codes() -> None:
-    """A selector never reaches into another tenant."""
-    assert scope_code("acme", "session", "s") != scope_code("other", "session", "s")
-    assert scope_code("acme", "session", "s") != scope_code("acme", "user", "s")
-    assert scope_code("acme", "session", "") == NOTHING
-
-
-def test_an_event_selects_along_one_axis() -> None:
-    """Each named memory is one selector."""
-    event = ForgetEvent(event_id="e", tenant_id="acme", memory_ids=["a" * 32, "b" * 32])
-    codes = [scope_code("acme", "memory", "a" * 32), scope_code("acme", "memory", "b" * 32)]
-    assert selectors_of("acme", event) == [("memory", codes[0]), ("memory", codes[1])]
-
-
-@pytest.mark.parametrize("order", [(10, 20), (20, 10)])
-def test_the_last_of_forget_and_restore_wins_in_any_order(order: tuple[int, int]) -> None:
-    """Forget at 10, restore at 20: restored."""
-    tombstones = Tombstones()
-    for sequence in order:
-        tombstones.forget(7, Forgotten(sequence, is_hidden=sequence == 10, at=sequence))
-    assert tombstones.forgotten[7] == Forgotten(20, is_hidden=False, at=20)
-
-
-def test_the_latest_correction_wins_and_of_its_pieces_the_first() -> None:
-    """Corrections at 5 and 9; the one at 9 came in two pieces."""
-    tombstones = Tombstones()
-    for correction in (Correction(9, 1, "c"), Correction(5, 0, "a"), Correction(9, 0, "b")):
-        tombstones.correct(1, correction)
-    assert tombstones.corrections[1] == Correction(9, 0, "b")
+def everything() -> Tombstones:
+    """Tombstones with an entry in every table."""
+    found, hr = Tombstones(), Scope(5, frozenset({6, 7}))
+    found.forget(1, TENANT, Forgotten(10, is_hidden=True, at=123))
+    found.forget(1, hr, Forgotten(11, is_hidden=False, at=124))
+    found.erase(2, hr, 11)
+    found.drop(replace(ROW, memory=3), 11, Ancestor(corrects=4, ordinal=17, sequence=8, piece=2))
+    found.replace(4, TENANT, 12)
+    found.withdraw(6, withdrawn=True)
+    found.see(7, 14)
+    return found
 
 
 def test_an_erased_session_reaches_back_but_not_forward() -> None:
     """Rows before the erasure are gone for good, a later row of the session is welcome."""
     tombstones = Tombstones()
-    tombstones.erase(3, 10)
-    assert tombstones.is_erased(99, (3, NOTHING, NOTHING), 9)
-    assert not tombstones.is_erased(99, (3, NOTHING, NOTHING), 11)
+    tombstones.erase(3, TENANT, 10)
+    assert tombstones.erased_at(ROW) == 10
+    assert not tombstones.erased_at(replace(ROW, stream_sequence=11))
 
 
-def test_an_event_published_again_is_a_repeat_and_its_redelivery_is_not() -> None:
-    """The first sequence of an event id counts."""
+def test_an_erasure_stays_inside_its_scope() -> None:
+    """User 5 erases the session: what user 4 owns stays, what everybody sees goes."""
     tombstones = Tombstones()
-    assert not tombstones.is_repeat(5, 100)
+    tombstones.erase(3, Scope(user=5), 10)
+    assert tombstones.erased_at(ROW) == 10
+    assert not tombstones.erased_at(replace(ROW, visibility=Visibility(owner=4)))
+
+
+def test_an_erased_memory_stays_away_unless_an_earlier_publication_comes() -> None:
+    """The row of 9 was erased: it and later ones stay away, an earlier one is judged by itself."""
+    tombstones = Tombstones()
+    tombstones.drop(ROW, 12)
+    assert [tombstones.is_dropped(99, sequence) for sequence in (8, 9, 10)] == [False, True, True]
+    tombstones.allow(99)
+    assert not tombstones.is_dropped(99, 9)
+
+
+def test_an_event_published_again_is_a_repeat() -> None:
+    """The first sequence of an event id counts; of very many the latest are remembered."""
+    tombstones = Tombstones()
+    tombstones.see(5, 100)
     assert not tombstones.is_repeat(5, 100)
     assert tombstones.is_repeat(5, 200)
 
@@ -68,14 +67,52 @@ def test_usage_adds_up() -> None:
     assert Usage(1, 0, 1, 50) + Usage(0, 2, 3, 20) == Usage(1, 2, 4, 50)
 
 
-def test_tombstones_survive_json() -> None:
-    """What is saved in a generation is what comes back."""
+def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
+    """What is appended publish by publish is what is read, also what was taken back in between."""
+    known, log = everything(), TombstoneLog.open(tmp_path)
+    log.append(known.take_changes())
+    known.withdraw(6, withdrawn=False)
+    known.allow(3)
+    known.forget(1, TENANT, Forgotten(20, is_hidden=False, at=200))
+    log.append(known.take_changes())
+    found = Tombstones()
+    for record in TombstoneLog.open(tmp_path).records():
+        found.restore(record)
+    assert found == known
+    assert (found.withdrawn, found.dropped) == (set(), {})
+
+
+def test_a_log_has_few_segments_and_writes_a_record_seldom(tmp_path: Path) -> None:
+    """A thousand publishes of ten: a handful of files, each record written some ten times, not 500."""
+    log, written = TombstoneLog.open(tmp_path), 0
+    for publish in range(1_000):
+        log.append([Record(Table.DROPPED, publish * 10 + n, sequence=1, flag=1) for n in range(10)])
+        written += len(np.load(log.files[-1]))
+    assert len(log.files) <= 8
+    assert written < 10_000 * MERGE_RATIO * 8
+    assert {record.key for record in log.records()} == set(range(10_000))
+
+
+def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
+    """The same files are linked again."""
+    log = TombstoneLog.open(tmp_path)
+    log.append(everything().take_changes())
+    before = log.files
+    log.append([])
+    assert log.files == before
+
+
+def test_a_damaged_segment_is_refused(tmp_path: Path) -> None:
+    """A typed error that names the file."""
+    (tmp_path / "seg-000001.npy").write_bytes(b"rubbish")
+    with pytest.raises(CorruptArtifactError, match="seg-000001"):
+        TombstoneLog.open(tmp_path)
+
+
+def test_the_memory_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earliest of the log are given up first."""
+    monkeypatch.setattr(module, "SEEN_EVENTS", 2)
     tombstones = Tombstones()
-    tombstones.forget(1, Forgotten(10, is_hidden=True, at=123))
-    tombstones.erase(2, 11)
-    tombstones.dropped.add(3)
-    tombstones.replace(4, 12)
-    tombstones.correct(5, Correction(13, 0, "ab"))
-    tombstones.await_memory(6, Usage(1, 0, 1, 99))
-    tombstones.is_repeat(7, 14)
-    assert tombstones == Tombstones.from_json(json.loads(json.dumps(tombstones.to_json())))
+    for sequence in (1, 2, 3):
+        tombstones.see(sequence, sequence)
+    assert tombstones.seen == {2: 2, 3: 3}

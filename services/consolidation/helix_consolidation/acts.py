@@ -1,0 +1,137 @@
+"""Acts: lifecycle events, and replacements of documents, in the form the writer keeps them.
+
+An act is *pending* until every event before it is answered. Until then it hides what it reaches: a lower
+publication of the same event id may still come, or a memory that it reaches. Then `lifecycle.settle` carries
+out the pending acts in the order of the log. So the outcome is that of the log whatever the order of arrival,
+while forgetting and erasing take effect at once.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
+
+from helix_consolidation.reach import Axis, Scope, reaches
+
+if TYPE_CHECKING:
+    from helix_consolidation.standing import Bearings
+
+ActKind = Literal["forget", "restore", "erase", "feedback", "replace"]
+_HIDING: Final = ("forget", "restore", "erase", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One event; `event` and `selectors` are codes, `at` is server time in microseconds.
+
+    `memory_ids` are named ids; of feedback the helpful ones, and `unhelpful` the others.
+    """
+
+    sequence: int
+    event: int
+    kind: ActKind
+    tenant_id: str
+    scope: Scope
+    axis: Axis
+    selectors: tuple[int, ...] = ()
+    at: int = 0
+    memory_ids: tuple[str, ...] = ()
+    unhelpful: tuple[str, ...] = ()
+
+    def covers(self, row: Bearings) -> bool:
+        """Whether the act reaches a row that one of its selectors names: only rows of earlier events."""
+        return self.sequence > row.stream_sequence and reaches(self.scope, row.visibility)
+
+    def to_json(self) -> list[Any]:
+        """Plain values."""
+        scope = [self.scope.user, sorted(self.scope.principals)]
+        named = [list(self.selectors), list(self.memory_ids), list(self.unhelpful)]
+        return [self.sequence, self.event, self.kind, self.tenant_id, scope, self.axis, self.at, *named]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> Self:
+        """The inverse of `to_json`."""
+        sequence, event, kind, tenant_id, (user, principals), axis, at, selectors, ids, unhelpful = value
+        scope = Scope(user, frozenset(principals))
+        named = (tuple(selectors), at, tuple(ids), tuple(unhelpful))
+        return cls(sequence, event, kind, tenant_id, scope, axis, *named)
+
+
+@dataclass(slots=True)
+class Pending:
+    """The acts that wait for earlier events, ascending by sequence.
+
+    Of several acts of one event id only the first is in force; the others are repeats of it.
+    """
+
+    acts: list[Act] = field(default_factory=list)
+    _first: dict[int, Act] = field(default_factory=dict)
+    """By event."""
+    _by_selector: dict[int, list[Act]] = field(default_factory=dict)
+    """What is in force and hides."""
+
+    def add(self, act: Act) -> list[Act]:
+        """Keep an act; returns those that came into force or lost it."""
+        at = bisect.bisect_left(self.acts, act.sequence, key=_sequence)
+        if at < len(self.acts) and self.acts[at].sequence == act.sequence:
+            return []
+        self.acts.insert(at, act)
+        first = self._first.get(act.event)
+        if first is None:
+            self._enforce(act)
+            return [act]
+        if first.sequence < act.sequence:
+            return []
+        self._index()
+        return [act, first]
+
+    def cancel(self, event: int, *, after: int) -> list[Act]:
+        """Drop replacements of a document by an event that was published at `after` already."""
+        first = self._first.get(event)
+        if first is None or self.acts[-1].sequence <= after:
+            return []
+        dropped = [
+            act for act in self.acts if act.event == event and act.kind == "replace" and act.sequence > after
+        ]
+        self.acts = [act for act in self.acts if act not in dropped]
+        self._index()
+        return dropped
+
+    def due(self, floor: int) -> list[Act]:
+        """Take out the acts before which every event is answered, with their repeats, in order."""
+        ready = [act for act in self.acts if act.sequence <= floor and self._first[act.event] is act]
+        if ready:
+            events = {act.event for act in ready}
+            self.acts = [act for act in self.acts if act.event not in events]
+            self._index()
+        return ready
+
+    def covering(self, row: Bearings) -> list[Act]:
+        """The acts in force that reach a row, without feedback."""
+        if not self._by_selector:
+            return []
+        listed = (act for selector in row.selectors for act in self._by_selector.get(selector, ()))
+        return [act for act in listed if act.covers(row)]
+
+    def _index(self) -> None:
+        self._first, self._by_selector = {}, {}
+        for act in self.acts:
+            if act.event not in self._first:
+                self._enforce(act)
+
+    def _enforce(self, act: Act) -> None:
+        self._first[act.event] = act
+        for selector in act.selectors if act.kind in _HIDING else ():
+            self._by_selector.setdefault(selector, []).append(act)
+
+    @classmethod
+    def of(cls, acts: list[Act]) -> Self:
+        """With acts that were kept before, ascending."""
+        pending = cls(acts)
+        pending._index()
+        return pending
+
+
+def _sequence(act: Act) -> int:
+    return act.sequence

@@ -1,0 +1,139 @@
+"""Tombstones on the disk: segments of fixed-size records, appended, and merged so that there are few.
+
+A publish writes what changed since the last one as a new segment and links the others, as the segments of the
+signals (`helix_shared.artifacts.segment*`). The last record of a key counts. Neighbouring segments are merged
+until each is `MERGE_RATIO` times the next, so a record is written again a logarithmic number of times. Every
+segment is a file of the manifest, whose checksum is verified before it is read.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+import numpy as np
+
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+MERGE_RATIO: Final = 3
+_PREFIX: Final = "seg-"
+_RECORD: Final = np.dtype(
+    [
+        ("table", np.uint8),
+        ("key", np.int64),
+        ("scope", np.int64),
+        ("sequence", np.int64),
+        ("value", np.int64),
+        ("flag", np.uint8),
+    ]
+)
+
+
+class Table(IntEnum):
+    """Which dictionary of the tombstones a record belongs to; the numbers are stored."""
+
+    SCOPES = 1
+    FORGOTTEN = 2
+    ERASED = 3
+    REPLACED = 4
+    DROPPED = 5
+    WITHDRAWN = 6
+    ANCESTORS = 7
+    SEEN = 8
+
+
+class Record(NamedTuple):
+    """One change; `tombstones` says what the numbers mean in each table."""
+
+    table: Table
+    key: int
+    scope: int = 0
+    sequence: int = 0
+    value: int = 0
+    flag: int = 0
+
+
+_REMOVALS: Final = (Table.DROPPED, Table.WITHDRAWN)
+"""Tables in which a record with flag 0 takes an earlier one back."""
+
+
+class TombstoneLog:
+    """The segments in a folder; one thread of one process writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = sorted(path for path in folder.iterdir() if path.name.startswith(_PREFIX))
+        self._segments = [(path, _load(path)) for path in paths]
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the segments of a folder, which may be new.
+
+        Raises:
+            CorruptArtifactError: a segment cannot be read.
+        """
+        return cls(folder)
+
+    @property
+    def files(self) -> list[Path]:
+        """The segments, oldest first; the files never change."""
+        return [path for path, _ in self._segments]
+
+    def records(self) -> Iterator[Record]:
+        """All records, oldest first."""
+        for _, rows in self._segments:
+            for table, key, scope, sequence, value, flag in rows.tolist():
+                yield Record(Table(table), key, scope, sequence, value, flag)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records as a new segment, and merge the youngest segments where that pays."""
+        if not records:
+            return
+        rows = np.array([tuple(record) for record in records], _RECORD)
+        start = len(self._segments)
+        while start and len(self._segments[start - 1][1]) < MERGE_RATIO * len(rows):
+            start -= 1
+            rows = np.concatenate([self._segments[start][1], rows])
+        merged = self._segments[start:]
+        rows = _last(rows, is_whole=start == 0)
+        number = int(self._segments[-1][0].stem.removeprefix(_PREFIX)) + 1 if self._segments else 1
+        path = self._folder / f"{_PREFIX}{number:06d}.npy"
+        staging = path.with_name(f".new-{path.name}")
+        np.save(staging, rows)
+        staging.rename(path)
+        self._segments[start:] = [(path, rows)]
+        for old, _ in merged:
+            os.unlink(old)  # noqa: PTH108 - generations hold links of their own
+
+
+def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
+    """The last row of every key, in order; where nothing older stands, without what only takes back."""
+    values = np.where(rows["table"] == Table.SCOPES, rows["value"], 0)
+    keys = (values, rows["scope"], rows["key"], rows["table"])
+    order = np.lexsort(keys)
+    same = np.ones(len(order) - 1, bool)
+    for column in keys:
+        same &= column[order[1:]] == column[order[:-1]]
+    kept = np.sort(order[~np.append(same, values=False)])
+    found: NDArray[np.void] = rows[kept]
+    if is_whole:
+        found = found[~(np.isin(found["table"], _REMOVALS) & (found["flag"] == 0))]
+    return found
+
+
+def _load(path: Path) -> NDArray[np.void]:
+    try:
+        rows: NDArray[np.void] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CorruptArtifactError(f"tombstones cannot be read: {path}") from error
+    if rows.dtype != _RECORD or rows.ndim != 1:
+        raise CorruptArtifactError(f"tombstones are of another version: {path}; rebuild, or upgrade")
+    return rows

@@ -1,0 +1,177 @@
+"""Which event reaches which memory: every kind of event, every way of naming, every scope."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from nats.aio.msg import Msg
+
+from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_consolidation.reach import reaches, scope_of, visibility_of
+from helix_shared.artifacts.selection import Selection
+from helix_shared.identity import memory_id
+
+from .conftest import NOON, Bench, Stream, lifecycle, row
+
+MEMORIES: dict[str, dict[str, Any]] = {
+    "everybody's": {},
+    "ann's": {"user_id": "ann"},
+    "shared by ann": {"user_id": "ann", "shared": True},
+    "of hr": {"acl": ["hr"]},
+    "ann's in hr": {"user_id": "ann", "acl": ["hr"]},
+}
+SCOPES: dict[str, dict[str, Any]] = {
+    "tenant": {},
+    "ann": {"user_id": "ann"},
+    "bob": {"user_id": "bob"},
+    "ann of hr": {"user_id": "ann", "acl": ["hr"]},
+    "bob of hr": {"user_id": "bob", "acl": ["hr", "it"]},
+}
+REACHED = {
+    "tenant": set(MEMORIES),
+    "ann": {"everybody's", "ann's", "shared by ann"},
+    "bob": {"everybody's", "shared by ann"},
+    "ann of hr": set(MEMORIES),
+    "bob of hr": {"everybody's", "shared by ann", "of hr"},
+}
+IDS = {name: memory_id("acme", f"e{number}", 0) for number, name in enumerate(MEMORIES, 1)}
+LAST = len(MEMORIES)
+EVENT = LAST + 1
+AXES = {
+    "ids": {"memory_ids": [*IDS.values(), memory_id("acme", "unknown", 0)]},
+    "session": {"of_session": "s"},
+    "document": {"of_document": "d"},
+    "user": {"of_user": "ann"},
+}
+
+
+def memories(stream: Stream) -> list[Msg]:
+    """One memory of each visibility, all of one session and one document."""
+    return [
+        stream.memories(
+            "acme",
+            f"e{number}",
+            number,
+            [row("acme", f"e{number}", number, name, session_id="s", document_id="d", **fields)],
+        )
+        for number, (name, fields) in enumerate(MEMORIES.items(), 1)
+    ]
+
+
+def expected(scope: str, axis: str) -> set[str]:
+    """Names of the memories that an event of a scope reaches, and names in this way."""
+    of_ann = {name for name, fields in MEMORIES.items() if fields.get("user_id") == "ann"}
+    return REACHED[scope] & (of_ann if axis == "user" else set(MEMORIES))
+
+
+def hidden(bench: Bench) -> set[str]:
+    """Names of the memories that are hidden."""
+    return {record["text"] for record in bench.rows().values() if record["hidden"]}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_an_event_reaches_what_a_recall_of_its_scope_returns(scope: str, memory: str) -> None:
+    """The rule of the writer is the filter of the reader; without a user an event acts for the tenant."""
+    fields = {"user_id": "", "acl": [], "shared": False} | MEMORIES[memory]
+    owner = "" if fields["shared"] else fields["user_id"]
+    audience = fields["acl"] or ["*"]
+    event = {"user_id": "", "acl": []} | SCOPES[scope]
+    reached = reaches(scope_of("acme", **event), visibility_of("acme", owner, audience))
+    record = {"tenant_id": "acme", "owner": owner, "audience": audience, "event_at": NOON, "created_at": NOON}
+    selection = Selection("acme", event["user_id"], tuple(event["acl"]))
+    assert reached == (not event["user_id"] or selection.admits(record))
+    assert reached == (memory in REACHED[scope])
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("axis", AXES)
+def test_forget_erase_and_restore_stay_in_their_scope(
+    bench: Bench, stream: Stream, scope: str, axis: str
+) -> None:
+    """In any way of naming. What is unknown or out of reach is passed over without a word."""
+    named = AXES[axis] | SCOPES[scope]
+    bench.apply(*memories(stream))
+    forget = ForgetEvent(event_id="f", tenant_id="acme", **named)
+    outcome = bench.apply(lifecycle(forget, EVENT))
+    assert (len(outcome.done), outcome.dead) == (1, [])
+    assert hidden(bench) == expected(scope, axis)
+    restore = ForgetEvent(event_id="r", tenant_id="acme", restore=True, **named)
+    bench.apply(lifecycle(restore, EVENT + 1))
+    assert hidden(bench) == set()
+    erase = EraseEvent(event_id="x", tenant_id="acme", **named)
+    assert len(bench.apply(lifecycle(erase, EVENT + 2)).done) == 1
+    left = {record["text"] for record in bench.rows().values()}
+    assert left == set(MEMORIES) - expected(scope, axis)
+
+
+@pytest.mark.parametrize("scope", ["tenant", "bob"])
+@pytest.mark.parametrize("axis", AXES)
+def test_a_scope_holds_for_what_arrives_late(bench: Bench, stream: Stream, scope: str, axis: str) -> None:
+    """The erasure comes first, and is carried out when all that it may reach is there."""
+    erase = EraseEvent(event_id="x", tenant_id="acme", **AXES[axis], **SCOPES[scope])
+    bench.apply(lifecycle(erase, EVENT))
+    for message in reversed(memories(stream)):
+        bench.apply(message)
+    left = {record["text"] for record in bench.rows().values()}
+    assert left == set(MEMORIES) - expected(scope, axis)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_feedback_counts_only_inside_its_scope(bench: Bench, stream: Stream, scope: str) -> None:
+    """Nobody raises the rank of a memory they cannot recall."""
+    bench.apply(*memories(stream))
+    feedback = FeedbackEvent(event_id="f", tenant_id="acme", helpful=list(IDS.values()), **SCOPES[scope])
+    assert len(bench.apply(lifecycle(feedback, EVENT)).done) == 1
+    counted = {record["text"] for record in bench.rows().values() if record["helpful_count"]}
+    assert counted == REACHED[scope]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("has_rows", [True, False])
+def test_a_document_is_replaced_only_where_its_publisher_sees_it(
+    bench: Bench, stream: Stream, scope: str, *, has_rows: bool
+) -> None:
+    """Bob's version, or deletion, of a document id leaves Ann's private document of that id alone."""
+    bench.apply(*memories(stream))
+    fields = SCOPES[scope]
+    rows = [row("acme", "v2", EVENT, "new", document_id="d", **fields)] if has_rows else []
+    origin = {"user": fields.get("user_id", ""), "acl": fields.get("acl", ())}
+    bench.apply(stream.memories("acme", "v2", EVENT, rows, document="d", **origin))
+    assert hidden(bench) == REACHED[scope]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_correction_out_of_reach_is_answered_like_one_of_nothing(
+    bench: Bench, stream: Stream, scope: str
+) -> None:
+    """The reason names the id that was given and tells nothing else."""
+    bench.apply(*memories(stream))
+    reasons, unknown = {}, memory_id("acme", "unknown", 0)
+    for number, (name, corrects) in enumerate({**IDS, "unknown": unknown}.items(), EVENT):
+        fields = {"corrects": corrects, **SCOPES[scope]}
+        sent = stream.memories(
+            "acme", f"k{number}", number, [row("acme", f"k{number}", number, "k", **fields)]
+        )
+        for _, error in bench.apply(sent).dead:
+            reasons[name] = str(error)
+    told = {name for name in MEMORIES if name in reasons and "there is no memory" in reasons[name]}
+    assert told == set(MEMORIES) - REACHED[scope]
+    for name in told:
+        assert reasons[name].replace(IDS[name], unknown) == reasons["unknown"]
+
+
+def test_an_erasure_hides_at_once_and_removes_when_earlier_events_are_in(
+    bench: Bench, stream: Stream
+) -> None:
+    """An unanswered earlier event does not keep an erased memory in view."""
+    sent = memories(stream)
+    bench.apply(*sent[1:])
+    bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", of_session="s"), EVENT))
+    assert hidden(bench) == set(MEMORIES) - {"everybody's"}
+    bench.publish()
+    reopened = bench.reopened()
+    reopened.apply(sent[0])
+    assert reopened.rows() == {}
+    reopened.shard.close()
