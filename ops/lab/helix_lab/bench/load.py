@@ -27,6 +27,7 @@ from helix_consolidation.arrivals import Model
 from helix_consolidation.folding import Known
 from helix_consolidation.ledger import FACTS, NO_DUPLICATE
 from helix_consolidation.publish import Circumstances, publish_generation
+from helix_consolidation.reach import EVERYBODY
 from helix_consolidation.rows import Additions, Placed, records_of
 from helix_consolidation.standing import NEVER, Standing
 from helix_lab.bench.base import CHAT, DOCUMENT, FACT, KINDS, Base
@@ -313,7 +314,12 @@ def _publish(loader: _Loader, folder: Path) -> None:
     facts["is_there"] = facts["is_latest"] = True
     facts["duplicate_of"], facts["expires_at"] = NO_DUPLICATE, NEVER
     known.ledger.fill(
-        facts, [tenant_name(0)], corrects={}, superseded_by={}, digest=int(digest_of(loader.ids), 16)
+        facts,
+        [tenant_name(0)],
+        [EVERYBODY],
+        corrects={},
+        superseded_by={},
+        digest=int(digest_of(loader.ids), 16),
     )
     name, _, checksum = loader.base.rows["model"][0].as_py().rpartition("@")
     known.model = Model(name, checksum, loader.base.vectors.shape[1])
