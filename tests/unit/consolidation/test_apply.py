@@ -188,8 +188,8 @@ def _of_another_release() -> dict[str, tuple[str, bytes]]:
         return bytes(sink.getvalue())
 
     return {
-        "newer version": ("memories", body(schema, version="2")),
-        "older version": ("memories", body(schema, version="0")),
+        "newer version": ("memories", body(schema, version=str(int(edges.EDGE_VERSION) + 1))),
+        "older version": ("memories", body(schema, version=str(int(edges.EDGE_VERSION) - 1))),
         "newer origin": ("memories", body(schema, mood="good")),
         "a column more": ("memories", body(schema.append(pa.field("mood", pa.string())))),
         "a column less": ("memories", body(schema.remove(schema.get_field_index("trust")))),
