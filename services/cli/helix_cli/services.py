@@ -50,7 +50,14 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
 
 
 def service_settings(
-    service: str, *, nats_url: str, data: Path, models: Path, query_address: str, copies: int, instance: str = ""
+    service: str,
+    *,
+    nats_url: str,
+    data: Path,
+    models: Path,
+    query_address: str,
+    copies: int,
+    instance: str = "",
 ) -> dict[str, str]:
     """Variables that place a service in the stack; what the user set beside them is kept."""
     known = {
