@@ -21,8 +21,10 @@ from nats.js import api
 from helix import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
+from helix_shared.broker.ask import ask
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
 
@@ -96,8 +98,8 @@ def workers(nats_server: NatsServer, tmp_path: Path) -> Iterator[Workers]:
     started.end()
 
 
-async def publish(client: Client, number: int, text: str) -> None:
-    """Publish the memories message of event `number`, as ingest would, with one memory."""
+def message_of(number: int, text: str) -> bytes:
+    """The memories message of event `number`, as ingest makes it, with one memory."""
     schema = edges.memories_schema(4)
     empty = {"string": "", "bool": False, "float": 0.0, "double": 0.0}
     row = {field.name: empty.get(str(field.type)) for field in schema} | {
@@ -116,9 +118,15 @@ async def publish(client: Client, number: int, text: str) -> None:
         "created_at": 0,
         "occurred_at": 0,
     }
+    origin = edges.Origin("memories", "acme", f"e{number}", "message", number)
+    return edges.encode(origin, [row], schema)
+
+
+async def publish(client: Client, number: int, text: str) -> None:
+    """Publish what ingest publishes for event `number`."""
     await Publisher(client.jetstream()).publish(
         subjects.derived_subject("memories", "acme"),
-        edges.encode(edges.Origin("memories", "acme", f"e{number}", "message", number), [row], schema),
+        message_of(number, text),
         message_id=subjects.derived_message_id("memories", number, "1"),
         headers={subjects.EVENT_SEQUENCE_HEADER: str(number)},
     )
@@ -213,6 +221,19 @@ async def test_a_worker_whose_handlers_do_not_come_back_ends_itself(
     assert {number: len(rows) for number, rows in found.items()} == {1: 1, 2: 1, 3: 1}
     await until_idle(nats_client)
     assert Counter(sequence for sequence, _ in await dead_letters(nats_client)) == {"1": 1, "2": 1}
+
+
+async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Workers) -> None:
+    """Who asks for something to be derived again is told, and the next one is answered."""
+    workers.start()
+    await publish(nats_client, 1, "Caroline met Ann.")
+    await answers(nats_client, wanted=1)
+    with pytest.raises(TemporaryError, match=r"did not end within its deadline of 0\.5 s"):
+        await ask(nats_client, "links", sequence=2, body=message_of(2, "never"))
+    _, links = edges.decode(
+        await ask(nats_client, "links", sequence=1, body=message_of(1, "Caroline met Ann."))
+    )
+    assert links.num_rows > 0
 
 
 async def test_a_handler_that_holds_the_gil_ends_the_process(nats_client: Client, workers: Workers) -> None:

@@ -10,15 +10,17 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterator
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, TypeVar
 
 from helix_shared.errors import OverdueError
+
+T = TypeVar("T")
 
 _RUNNING: Final[ContextVar[tuple[asyncio.Timeout, float] | None]] = ContextVar("deadline", default=None)
 
 
-async def within(seconds: float, work: Awaitable[None]) -> None:
-    """Wait for `work`; it is cancelled after `seconds`. A thread it waits for cannot be: see `lanes`.
+async def within(seconds: float, work: Awaitable[T]) -> T:
+    """What `work` returns; it is cancelled after `seconds`. A thread it waits for cannot be: see `lanes`.
 
     Raises:
         OverdueError: it did not end in time.
@@ -27,7 +29,7 @@ async def within(seconds: float, work: Awaitable[None]) -> None:
     token = _RUNNING.set((timer, seconds))
     try:
         async with timer:
-            await work
+            return await work
     except TimeoutError:
         if timer.expired():
             raise OverdueError(f"handler did not end within its deadline of {seconds:g} s") from None

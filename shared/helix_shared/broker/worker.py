@@ -160,7 +160,8 @@ def subscribe(
 
         async with contextlib.AsyncExitStack() as beside:
             if asked is not None:
-                await beside.enter_async_context(answering(client, edge, lambda m: asked(m, connected)))
+                again = functools.partial(_within, deadline_seconds, asked, connected)
+                await beside.enter_async_context(answering(client, edge, again))
             await pull(
                 client,
                 answer,
@@ -173,6 +174,10 @@ def subscribe(
             )
 
     return Durable(stream, durable, subject, read, lanes)
+
+
+async def _within(seconds: float, asked: Asked, connected: Connected, request: Msg) -> bytes:
+    return await deadline.within(seconds, asked(request, connected))
 
 
 def create_worker(
