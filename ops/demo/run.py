@@ -187,7 +187,7 @@ def show(console: Console, number: int, answer: Answer) -> Answer:
 def memories(answer: Answer) -> Table:
     """The first memories; the expected one stands out."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("mark", "rank", "score", "type", "date"):
+    for name in ("mark", "rank", "relevance", "type", "date"):
         table.add_column(name, no_wrap=True, style="dim")
     table.add_column("text", ratio=1)
     for found in answer.reply.memories[:SHOWN]:
@@ -195,7 +195,7 @@ def memories(answer: Answer) -> Table:
         text = Text(shortened(memory.text), style="default" if answer.expects(found) else "dim")
         date = memory.occurred_at.ToDatetime().date().isoformat()
         mark = "●" if answer.expects(found) else " "
-        table.add_row(mark, str(found.rank), f"{found.score:.3f}", memory.type, date, text)
+        table.add_row(mark, str(found.rank), f"{found.relevance:.2f}", memory.type, date, text)
     return table
 
 

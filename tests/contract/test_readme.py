@@ -69,7 +69,7 @@ def test_first_recall_is_machine_findable() -> None:
         ["helix", "recall"],
     ]
     printed = _blocks(output.lstrip("\n"), "text")[0].splitlines()
-    assert printed[0].split() == ["rank", "score", "type", "date", "memory"]
+    assert printed[0].split() == ["rank", "relevance", "type", "date", "memory"]
     assert "We chose Postgres" in printed[1]
 
 

@@ -19,10 +19,11 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from helix_lab.calibration.judge import figures, held_out, rates, threshold_of
+from helix_lab.calibration.judge import figures, held_out, rates, rates_by_size, threshold_of
 from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
 from helix_lab.calibration.observe import Observation, observe
 from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.calibration.small_stores import small_stores
 from helix_lab.calibration.strangers import asked_of
 from helix_lab.calibration.summary import RATES, heading_of, print_summary
 from helix_lab.data import EvaluationSet, load_sets
@@ -51,6 +52,9 @@ def calibrate_command(
     strangers: Annotated[int, typer.Option(help="Questions asked of each other set's corpus.", min=1)] = 60,
     of_memories: Annotated[str, typer.Option(help="Features of a memory.")] = ",".join(OF_MEMORIES),
     of_answers: Annotated[str, typer.Option(help="Features of an answer.")] = ",".join(OF_ANSWERS),
+    stores: Annotated[
+        int, typer.Option(help="Stores of 1, 3, 10, 30 and 100 memories cut from each set; 0: none.", min=0)
+    ] = 12,
     seed: Annotated[int, typer.Option(help="The same seed asks the same strangers.", min=0)] = 0,
     report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
@@ -69,6 +73,7 @@ def calibrate_command(
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
     start = the_profile(profile, evaluation)
     observations = _observations(loaded, start, evaluation, console, strangers=strangers, seed=seed)
+    observations += _of_small_stores(loaded, start, evaluation, console, stores=stores, seed=seed)
     check_enough(observations)
     held = held_out(
         observations,
@@ -84,6 +89,7 @@ def calibrate_command(
         "held_out": figures(held),
         "held_out_threshold": rates(observations, held.answers, held.thresholds),
         "threshold": rates(observations, answers, threshold),
+        "by_size": rates_by_size(observations, held.answers, held.thresholds),
         "cost": false_abstention,
         "curve": _curve(observations, models, answers),
         "meta": meta(evaluation),
@@ -111,6 +117,26 @@ def _observations(
             with opened(one, evaluation, progress) as corpus:
                 task = progress.add_task(one.name, total=len(asked))
                 found += observe(corpus, asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
+                progress.update(task, visible=False)
+    return found
+
+
+def _of_small_stores(
+    sets: Sequence[EvaluationSet],
+    profile: RankingProfile,
+    evaluation: Evaluation,
+    console: Console,
+    *,
+    stores: int,
+    seed: int,
+) -> list[Observation]:
+    found: list[Observation] = []
+    with progress_bar(console) as progress:
+        for one in sets if stores else ():
+            cut = small_stores(one, stores=stores, seed=seed)
+            with opened(cut.data, evaluation, progress) as corpus:
+                task = progress.add_task(cut.data.name, total=len(cut.asked))
+                found += observe(corpus, cut.asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
                 progress.update(task, visible=False)
     return found
 

@@ -154,8 +154,10 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
 
 
 def _table(reply: recall_pb2.RecallResponse, *, characters: int) -> Table:
+    # Scores only order one answer. Probabilities can be read, so they are shown where there are any.
+    judged = all(found.HasField("relevance") for found in reply.memories)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("rank", "score"):
+    for name in ("rank", "relevance" if judged else "score"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("type", "date"):
         table.add_column(name, no_wrap=True)
@@ -165,7 +167,8 @@ def _table(reply: recall_pb2.RecallResponse, *, characters: int) -> Table:
         text = one_line(memory.text, characters=characters) if characters else memory.text
         happened = memory.event_start if memory.HasField("event_start") else memory.occurred_at
         when = _day(happened) + (GUESSED if memory.event_guessed else "")
-        table.add_row(str(found.rank), f"{found.score:.3f}", plain(memory.type), when, plain(text))
+        value = f"{found.relevance:.2f}" if judged else f"{found.score:.3f}"
+        table.add_row(str(found.rank), value, plain(memory.type), when, plain(text))
     return table
 
 

@@ -128,6 +128,7 @@ class Binding(Finding):
                 for word in lexicon.terms(self.question.query, scopes)
             ],
             intents=way.intents,
+            visible=scopes.size,
         )
         return None if found is None else abstain(found, **dict(constants))
 

@@ -93,6 +93,17 @@ def test_the_table_shows_rank_score_type_date_and_text(served: tuple[Answers, st
     assert "\x1b" not in out
 
 
+def test_a_probability_is_shown_in_the_place_of_the_score(served: tuple[Answers, str]) -> None:
+    """Scores only order one answer, so a score of 1 must not stand beside "probably not relevant"."""
+    answers, address = served
+    answers.reply = some_reply()
+    answers.reply.memories[0].relevance = 0.0625
+    out = ask(address)[1]
+    assert out.splitlines()[0].split() == ["rank", "relevance", "type", "date", "memory"]
+    assert "0.06" in out
+    assert "0.875" not in out
+
+
 def test_nothing_found_says_so_and_ends_well(served: tuple[Answers, str]) -> None:
     """An empty answer is an answer."""
     code, out, _ = ask(served[1])

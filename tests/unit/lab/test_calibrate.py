@@ -1,6 +1,8 @@
 import json
+import math
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -17,17 +19,20 @@ from helix_lab.calibration.judge import (
     figures,
     held_out,
     rates,
+    rates_by_size,
     reliability,
     threshold_of,
 )
 from helix_lab.calibration.models import FEWEST, Models, check_enough
 from helix_lab.calibration.observe import Observation
 from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.calibration.small_stores import SUFFIX
 from helix_lab.calibration.strangers import Kind, asked_of
 from helix_lab.calibration.weighing import nearest_donors, weights
 from helix_lab.data import Document, EvaluationSet, Question
 from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.profile_files import load_profiles
+from helix_query.stages.abstain import LOG_SIZE
 from helix_shared.errors import InvalidInputError
 
 COSINE = ("cosine",)
@@ -50,6 +55,12 @@ def observed(
     """One question with one memory, of which the cosine is all that is known."""
     memories = {"cosine": np.array([cosine]), "standing": np.ones(1)}
     return Observation(name, kind, donor, "?", memories, (relevant,), {"cosine": cosine})
+
+
+def sized(memories: int, kind: Kind, cosine: float, *, relevant: bool = False) -> Observation:
+    """One question asked of a store of so many memories."""
+    one = observed("s", kind, cosine, relevant=relevant)
+    return replace(one, answer={**one.answer, "size": math.log1p(memories) / LOG_SIZE})
 
 
 COEFFICIENTS = {"intercept": -4.0, "coefficients": {"cosine": 8.0}}
@@ -129,6 +140,42 @@ def test_the_threshold_holds_back_no_more_than_was_allowed() -> None:
     few = [observed("few", "answerable", 0.0, relevant=True)] * 19
     assert threshold_of([*good, *few], BY_COSINE, false_abstention=0.01) == threshold
     assert threshold_of([*good, *few, *few], BY_COSINE, false_abstention=0.01) < threshold
+
+
+def test_the_threshold_counts_only_questions_whose_answer_stands_in_front() -> None:
+    """A question whose answer comes fourth or later costs nothing when nothing is packed for it."""
+    good = [observed("s", "answerable", 0.9, relevant=True)] * 100
+    late = [observed("s", "answerable", 0.1) for _ in range(50)]
+    assert threshold_of([*good, *late], BY_COSINE, false_abstention=0.01) > BY_COSINE.answers(late).max()
+
+
+def test_rates_by_size_by_hand() -> None:
+    """Threshold .5, one memory: one of two well answered questions is held back, one of two others not."""
+    observations = [
+        sized(1, "answerable", 0.9, relevant=True),
+        sized(1, "answerable", 0.4, relevant=True),
+        sized(1, "answerable", 0.1),
+        sized(1, "unanswerable", 0.6),
+        sized(1, "unanswerable", 0.2),
+        sized(500, "answerable", 0.8, relevant=True),
+    ]
+    answers = np.array([one.answer["cosine"] for one in observations])
+    found = rates_by_size(observations, answers, 0.5)
+    assert found["up to 1"] == {
+        "well_answered": 2, "near": 2, "held_back": 0.5, "false_answer_near": 0.5, "auroc": 0.75,
+        "said": pytest.approx(0.65), "said_near": pytest.approx(0.4),
+    }  # fmt: skip
+    assert found["up to 1,000"]["well_answered"] == 1
+    assert found["up to 1,000"]["auroc"] is None
+
+
+def test_small_stores_are_left_out_together_with_the_set_they_were_cut_from() -> None:
+    """Otherwise a model would be judged on questions that it was fitted to."""
+    sets = [one for seed in range(3) for one in drawn(200, name=f"s{seed}", seed=seed)]
+    small = [one for seed in range(3) for one in drawn(60, name=f"s{seed}{SUFFIX}", seed=9 + seed)]
+    held = held_out([*sets, *small], of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
+    thresholds = {one.set_name: value for one, value in zip([*sets, *small], held.thresholds, strict=True)}
+    assert all(thresholds[f"s{seed}"] == thresholds[f"s{seed}{SUFFIX}"] for seed in range(3))
 
 
 def test_rates_by_hand() -> None:

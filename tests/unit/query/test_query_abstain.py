@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.pool import DENSE, LEXICAL, Pool, Ranking, Retrieved
 from helix_query.profile_files import load_profiles
-from helix_query.stages.abstain import Features, abstain, answer_features, logistic
+from helix_query.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
 from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.ranking import Hits
 
@@ -38,7 +38,7 @@ def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0,
     """Features of an answer of ordinals 30 and 20 with final scores 2 and .5."""
     positions, scores = np.array([0, 2], np.int64), np.array([2.0, 0.5])
     return answer_features(
-        POOL, positions, scores, retrieved, rarities=rarities, intents=("what", "multi_hop")
+        POOL, positions, scores, retrieved, rarities=rarities, intents=("what", "multi_hop"), visible=999
     )
 
 
@@ -52,17 +52,19 @@ def test_features_of_a_memory_by_hand() -> None:
         "relative": [1.0, 0.25],
         "standing": [1.0, 0.5],
         "mass": [0.5, 0.1],
+        "size": [math.log(1_000) / LOG_SIZE] * 2,
         "agreed": [1.0, 0.0],
     }
 
 
 def test_features_of_an_answer_by_hand() -> None:
-    """Greatest of each; lead 1 - .5/2; of the first two of each channel one is shared; ln 3 for two words."""
+    """Greatest of each; lead 1 - .5/2; one of the first two of each channel is shared; ln 3 for two words."""
     features = found()
     assert features is not None
     assert features.answer == pytest.approx(
         {
             "cosine": 0.7, "lexical": 0.6, "mass": 0.5, "lead": 0.75, "overlap": 0.5, "words": math.log(3),
+            "size": math.log(1_000) / LOG_SIZE,
             "multi_hop": 1.0, "current_value": 0.0, "exact_lookup": 0.0,
         }
     )  # fmt: skip
@@ -141,7 +143,7 @@ def test_at_the_threshold_it_answers() -> None:
 def test_nothing_found_has_probability_0() -> None:
     """Whatever the intercept says."""
     none = np.empty(0, np.int64)
-    features = answer_features(POOL, none, np.empty(0), RETRIEVED, rarities=(), intents=())
+    features = answer_features(POOL, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
     assert features is not None
     belief = abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
     assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")

@@ -18,7 +18,9 @@ from scipy import stats
 
 from helix_lab.calibration.models import Models, fitted, truths
 from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.small_stores import SUFFIX
 from helix_lab.calibration.weighing import near, nearest_donors, weights
+from helix_query.stages.abstain import LOG_SIZE
 
 SETS: Final = 3
 FOLDS: Final = 5
@@ -26,7 +28,11 @@ BINS: Final = 10
 PARTS: Final = 10_000
 """A threshold has four digits."""
 FEW: Final = 20
-"""Answerable questions below which a set does not choose the threshold: 1 % of them is nobody."""
+"""Questions below which a set does not choose the threshold: 1 % of them is nobody."""
+LEADING: Final = 3
+"""A question is answered well when one of the first so many memories is relevant."""
+SIZES: Final = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+"""Upper ends of the classes of store sizes."""
 
 Column = NDArray[np.float64]
 
@@ -66,13 +72,16 @@ def held_out(
 
 
 def threshold_of(observations: Sequence[Observation], models: Models, *, false_abstention: float) -> float:
-    """The greatest threshold below which at most this share of any set's answerable questions falls."""
+    """The greatest threshold that costs no set more than this share of its questions that are answered well.
+
+    Those have a relevant memory among the first `LEADING`; a set with fewer than `FEW` of them has no say.
+    """
     probabilities, names = models.answers(observations), _names(observations)
-    answerable = _of_kind(observations, "answerable")
+    leading = _leading(observations)
     least = [
         float(np.quantile(probabilities[here], false_abstention, method="lower"))
         for name in np.unique(names)
-        if (here := (names == name) & answerable).sum() >= FEW
+        if (here := (names == name) & leading).sum() >= FEW
     ]
     # cut, not rounded: who stands at the threshold must not fall below it
     return math.floor(min(least, default=0.0) * PARTS) / PARTS
@@ -102,6 +111,37 @@ def rates(observations: Sequence[Observation], answers: Column, thresholds: Colu
             "false_answer_far": _share(~low[here & ~answerable & ~close]),
         }
     return found
+
+
+def rates_by_size(
+    observations: Sequence[Observation], answers: Column, thresholds: Column | float
+) -> dict[str, Any]:
+    """By size of the store: what a threshold costs, and how far the answerable stand above the others.
+
+    `held_back` counts questions with a relevant memory among the first `LEADING`.
+    """
+    low, leading = answers < thresholds, _leading(observations)
+    without = ~_of_kind(observations, "answerable")
+    close = near(observations, nearest_donors(observations)) & without
+    classes = np.searchsorted(SIZES, [store_size(one) for one in observations])
+    found = {}
+    for number in np.unique(classes):
+        here = classes == number
+        found[f"up to {SIZES[min(number, len(SIZES) - 1)]:,}"] = {
+            "well_answered": int((here & leading).sum()),
+            "near": int((here & close).sum()),
+            "held_back": _share(low[here & leading]),
+            "false_answer_near": _share(~low[here & close]),
+            "auroc": auroc(answers[here & leading], answers[here & close]),
+            "said": _mean(answers[here & leading]),
+            "said_near": _mean(answers[here & close]),
+        }
+    return found
+
+
+def store_size(one: Observation) -> int:
+    """Memories that the asker of a question may recall."""
+    return round(math.expm1(one.answer["size"] * LOG_SIZE)) if "size" in one.answer else 0
 
 
 def reliability(probabilities: Column, truth: Column, weighed: Column) -> list[dict[str, float]]:
@@ -171,7 +211,8 @@ def _figures(held: HeldOut, where: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _groups(observations: Sequence[Observation]) -> NDArray[np.str_]:
-    names = _names(observations)
+    # a set and the small stores cut from it hold the same questions
+    names = np.array([one.set_name.removesuffix(SUFFIX) for one in observations])
     if len(np.unique(names)) >= SETS:
         return names
     return np.array([str(number % FOLDS) for number in range(len(observations))])
@@ -183,6 +224,14 @@ def _names(observations: Sequence[Observation]) -> NDArray[np.str_]:
 
 def _of_kind(observations: Sequence[Observation], kind: str) -> NDArray[np.bool_]:
     return np.array([one.kind == kind for one in observations], bool)
+
+
+def _leading(observations: Sequence[Observation]) -> NDArray[np.bool_]:
+    return np.array([any(one.relevant[:LEADING]) for one in observations], bool)
+
+
+def _mean(values: Column) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _share(marks: NDArray[np.bool_]) -> float | None:

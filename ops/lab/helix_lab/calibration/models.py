@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 FEWEST: Final = 30
 """Questions of either kind without which nothing is calibrated; a fold may have fewer."""
-OF_MEMORIES: Final = ("cosine", "lexical", "standing", "mass")
-OF_ANSWERS: Final = ("cosine", "lexical")
+OF_MEMORIES: Final = ("cosine", "lexical", "standing", "mass", "size")
+OF_ANSWERS: Final = ("cosine", "lexical", "size")
 """What paid on held-out development sets. More features tell the sets apart, not the questions."""
 DIGITS: Final = 4
 

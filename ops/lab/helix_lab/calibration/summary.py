@@ -56,12 +56,30 @@ def print_summary(found: Mapping[str, Any], console: Console) -> None:
     threshold = found["abstain"]["threshold"]
     _print_rates(f"threshold {threshold}", found["threshold"], console)
     _print_rates("held out: threshold and models of the other sets", found["held_out_threshold"], console)
+    _print_sizes(found["by_size"], console)
     curve = Table(title="what a threshold costs, mean over sets", title_justify="left")
     for column in ("most of a set", "threshold", "held back", "answered: none", "near", "far"):
         curve.add_column(column, justify="right")
     for row in found["curve"]:
         curve.add_row(f"{row['cost']:.1%}", f"{row['threshold']:.4f}", *(_percent(row[key]) for key in RATES))
     console.print(curve)
+
+
+def _print_sizes(by_size: Mapping[str, Any], console: Console) -> None:
+    table = Table(title="held out: by memories in the store", title_justify="left")
+    table.add_column("size")
+    for column in ("well answered", "held back", "near", "answered", "AUROC", "said", "said: near"):
+        table.add_column(column, justify="right")
+    for name, row in by_size.items():
+        table.add_row(
+            name,
+            str(row["well_answered"]),
+            _percent(row["held_back"]),
+            str(row["near"]),
+            _percent(row["false_answer_near"]),
+            *(_shown(row[key]) for key in ("auroc", "said", "said_near")),
+        )
+    console.print(table)
 
 
 def _print_rates(title: str, by_set: Mapping[str, Any], console: Console) -> None:

@@ -12,10 +12,19 @@ from pydantic import Field, model_validator
 
 from helix_query.parts.part import Part
 
-MemoryFeature = Literal["cosine", "lexical", "relative", "standing", "mass", "agreed"]
+MemoryFeature = Literal["cosine", "lexical", "relative", "standing", "mass", "agreed", "size"]
 """What is known of one memory of an answer; `stages.abstain.answer_features` says what each is."""
 AnswerFeature = Literal[
-    "cosine", "lexical", "mass", "lead", "overlap", "words", "multi_hop", "current_value", "exact_lookup"
+    "cosine",
+    "lexical",
+    "mass",
+    "lead",
+    "overlap",
+    "words",
+    "size",
+    "multi_hop",
+    "current_value",
+    "exact_lookup",
 ]
 """What is known of the answer as a whole."""
 

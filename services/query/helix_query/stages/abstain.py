@@ -27,6 +27,11 @@ JUDGED: Final = 10
 RAREST: Final = 8
 """Words of a question that are enough for a full match: a long request is never covered whole."""
 
+LARGEST: Final = 10_000
+"""Memories in sight from which on a store counts as large: no larger one was fitted to."""
+LOG_SIZE: Final = math.log1p(LARGEST)
+"""Brings the logarithm of a store's size to 1 at `LARGEST`."""
+
 NO_REASON: Final = ""
 NOTHING_FOUND: Final = "no memory was found"
 
@@ -62,6 +67,7 @@ def answer_features(
     *,
     rarities: Sequence[float],
     intents: Sequence[str],
+    visible: int,
 ) -> Features | None:
     """Features of the memories at `positions` (best first) with their final `scores`.
 
@@ -73,11 +79,13 @@ def answer_features(
     relative  final score over that of the first
     standing  1 / rank
     mass      share of the graph's mass
+    size      ln(1 + n) / ln(1 + `LARGEST`), n the memories that the caller may recall, at most `LARGEST`
     agreed    1 if dense and lexical both found it, else 0
 
     Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; `lead` of the first score
     over the second, `overlap` of the first `JUDGED` of the two channels, `words` ln(1 + words asked),
-    and 1 for each intent of the question.
+    `size` as above, and 1 for each intent of the question. The greatest cosine, and how rare words are, grow
+    with the store, so without its size no probability holds for a small store and for a large one.
     """
     lists = {ranking.channel: ranking.hits for ranking in retrieved.rankings if not ranking.query}
     if DENSE not in lists or LEXICAL not in lists:
@@ -85,12 +93,14 @@ def answer_features(
     bm25 = lists[LEXICAL].scores_of(pool.ordinals[positions])
     both = np.uint8(1 << CHANNELS.index(DENSE) | 1 << CHANNELS.index(LEXICAL))
     best = max(float(scores[0]), 0.0) if len(scores) else 0.0
+    size = math.log1p(min(visible, LARGEST)) / LOG_SIZE
     memories = {
         "cosine": pool.cosine[positions].astype(np.float64),
         "lexical": _share(bm25, sum(sorted(rarities, reverse=True)[:RAREST])),
         "relative": scores / best if best > 0 else np.zeros(len(scores)),
         "standing": 1.0 / np.arange(1, len(positions) + 1),
         "mass": pool.mass[positions].astype(np.float64),
+        "size": np.full(len(positions), size),
         "agreed": ((pool.found_by[positions] & both) == both).astype(np.float64),
     }
     answer = {name: float(memories[name][:JUDGED].max(initial=0.0)) for name in ("cosine", "lexical", "mass")}
@@ -98,6 +108,7 @@ def answer_features(
         "lead": 1.0 - float(memories["relative"][1]) if len(scores) > 1 else float(len(scores)),
         "overlap": _overlap(lists[DENSE], lists[LEXICAL]),
         "words": math.log1p(len(rarities)),
+        "size": size,
         **{name: float(name in intents) for name in ("multi_hop", "current_value", "exact_lookup")},
     }
     return Features(memories, answer)
