@@ -14,7 +14,16 @@ from helix_cli.stack import Stack
 pytestmark = pytest.mark.integration
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+MOVING = re.compile(r"\d{4}-\d{2}-\d{2}|\b0\.\d\d\b")
+"""Dates, and probabilities: vectors differ in their last digits between processors."""
+
+
+FIRST_QUESTIONS = [
+    ("Search belongs to Tomasz's team since September.", "who owns search?"),
+    ("I'm vegetarian, and I don't eat eggs either.", "What diet do I follow?"),
+    ("Never start a rollout on a Friday afternoon.", "when may I deploy?"),
+]
+"""What a new user tells and asks: questions that share no word, or one, with their answer."""
 
 
 def block(name: str) -> str:
@@ -24,7 +33,7 @@ def block(name: str) -> str:
 
 
 def test_the_first_recall_prints_what_the_readme_shows(tmp_path: Path, models_dir: Path) -> None:
-    """Commands and output are the ones a new user reads first; only the date moves."""
+    """Only dates and probabilities move, and what is found is packed as well."""
     with Stack(tmp_path / "home", nats_port=0, query_port=0, models=models_dir) as stack:
         stack.wait_ready()
         environment = os.environ | {
@@ -37,6 +46,29 @@ def test_the_first_recall_prints_what_the_readme_shows(tmp_path: Path, models_di
             ["bash", "-euc", block("commands")],
             env=environment, capture_output=True, text=True, check=True, timeout=120,
         )  # fmt: skip
-    printed = [line.rstrip() for line in DATE.sub("DATE", done.stdout).splitlines()]
-    for line in DATE.sub("DATE", block("output")).splitlines():
+        packed = subprocess.run(
+            ["bash", "-euc", f"{block('commands').strip().splitlines()[-1]} --packed"],
+            env=environment, capture_output=True, text=True, check=True, timeout=120,
+        ).stdout  # fmt: skip
+        for number, (text, question) in enumerate(FIRST_QUESTIONS):
+            publish = [
+                "helix",
+                "publish",
+                "--tenant",
+                f"new-{number}",
+                "--session",
+                "s1",
+                "--text",
+                text,
+                "--wait",
+            ]
+            recall = ["helix", "recall", question, "--tenant", f"new-{number}", "--packed"]
+            subprocess.run(publish, env=environment, capture_output=True, check=True, timeout=120)
+            asked = subprocess.run(
+                recall, env=environment, capture_output=True, text=True, check=True, timeout=60
+            )
+            assert text in asked.stdout, (question, asked.stderr)
+    assert "We chose Postgres" in packed
+    printed = [line.rstrip() for line in MOVING.sub("-", done.stdout).splitlines()]
+    for line in MOVING.sub("-", block("output")).splitlines():
         assert line.rstrip() in printed, done.stdout

@@ -70,8 +70,8 @@ def test_a_constant_is_read_and_put_by_its_dotted_key() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("expand.restrat", 0.5, r"expand\.restrat: Extra inputs"),
-        ("expand.restart", 1.5, r"expand\.restart: Input should be less than 1"),
+        ("expand.restrat", 0.5, r"expand\.restrat: is not a field here"),
+        ("expand.restart", 1.5, r"expand\.restart: must be below 1"),
         ("top_k.deep", 1, r"top_k\.deep: is no constant"),
     ],
 )

@@ -337,5 +337,5 @@ def written(folder: Path) -> None:
 def test_the_command_refuses_a_bad_name_before_it_searches(tmp_path: Path) -> None:
     """The name of a profile is the name of its file."""
     written(tmp_path / "sets" / "notes")
-    with pytest.raises(InvalidInputError, match="name: String should match"):
+    with pytest.raises(InvalidInputError, match="name: must match"):
         tune_command(data=tmp_path / "sets", name="No Name", out=tmp_path)
