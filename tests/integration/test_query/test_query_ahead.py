@@ -65,7 +65,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def asked(served: Served, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> Recalled:
     """A recall of tenant acme."""
     return recall(
-        Question(query, Selection("acme"), NOW, **options),
+        Question(query, Selection("acme"), NOW, NOW, **options),
         served,
         profile=PROFILE,
         lanes=lanes,
@@ -109,7 +109,7 @@ def test_nothing_is_begun_that_is_not_wanted(served: Served, lanes: Any, searche
     """Mode dense asks no words, and a past moment waits until what was known then is read."""
     asked(served, lanes, "what about the garden", mode="dense")
     assert searched == []
-    past = Question("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW)
+    past = Question("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)
     assert Binding(past, served, PROFILE).begin(lanes) is None
     assert searched == []
 

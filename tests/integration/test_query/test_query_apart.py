@@ -108,7 +108,7 @@ def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path
     words = ("who", "saw", "the", "heron", "of", "the", "harbour", "before", "the", "flood", "last", "week")
 
     def ask(profile: str) -> int:
-        question = Question(" ".join(words), Selection("acme"), NOW, profile=profile, never_skip=True)
+        question = Question(" ".join(words), Selection("acme"), NOW, NOW, profile=profile, never_skip=True)
         with serving.lease() as served:
             lanes = dict.fromkeys(SEARCHED, pool)
             answer = recall(

@@ -117,7 +117,9 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
         with ThreadPoolExecutor(8) as pool, serving.lease() as served:
             for name, profile in profiles.items():
                 for as_of in (None, NOW - 5 * DAY):
-                    asked = Question("who keeps the archive key", Selection("acme", as_of=as_of), NOW, name)
+                    asked = Question(
+                        "who keeps the archive key", Selection("acme", as_of=as_of), NOW, NOW, profile=name
+                    )
                     asked = replace(asked, never_skip=True, explain=True, expand_context="session")
                     lanes = dict.fromkeys(SEARCHED, pool)
                     recall(asked, served, profile=profile, lanes=lanes, channel_deadline_seconds=30)

@@ -85,7 +85,7 @@ def asked(served: Served, query: str, **options: Any) -> Recalled:
     lanes = {channel: ThreadPoolExecutor(2) for channel in SEARCHED}
     try:
         return recall(
-            Question(query, Selection("acme"), NOW, explain=True),
+            Question(query, Selection("acme"), NOW, NOW, explain=True),
             served,
             profile=profile,
             lanes=lanes,
