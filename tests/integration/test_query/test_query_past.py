@@ -64,27 +64,27 @@ class Past:
             if row["created_at"] <= as_of
             and row.get("owner", "") in ("", user)
             and row.get("deleted_at") is None
-            and not any(later.get("deleted_at") for later in self._versions(ordinal))
             and not self._superseded(ordinal, as_of)
             and (row.get("valid_from") is None or row["valid_from"] <= as_of)
             and all(row.get(end) is None or row[end] > as_of for end in ("valid_to", "expires_at"))
         }
 
-    def _versions(self, ordinal: int) -> list[dict[str, Any]]:
-        """Later wordings of the same memory: forgetting one of them forgets this one too."""
-        names = {self.ids[ordinal], self.rows[ordinal].get("corrects", "")} - {""}
-        return [later for later in self.rows[ordinal + 1 :] if later.get("corrects", "") in names]
-
     def _superseded(self, ordinal: int, as_of: datetime) -> bool:
+        """A correction that was forgotten supersedes nothing, at no time."""
         row, identity = self.rows[ordinal], self.ids[ordinal]
         return any(
             later["created_at"] <= as_of
             and (
-                later.get("corrects", "") in ({identity, row.get("corrects", "")} - {""})
+                _is_correction_of(later, {identity, row.get("corrects", "")})
                 or (row.get("document_id", "") and later.get("document_id") == row["document_id"])
             )
             for later in self.rows[ordinal + 1 :]
         )
+
+
+def _is_correction_of(later: dict[str, Any], names: set[str]) -> bool:
+    """Whether a row corrects one of these memories and was not forgotten."""
+    return later.get("deleted_at") is None and later.get("corrects", "") in (names - {""})
 
 
 def written(seed: int, count: int = 140) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ def _settle(rows: list[dict[str, Any]]) -> None:
         corrections = [
             later
             for later in range(ordinal + 1, len(rows))
-            if rows[later].get("corrects", "") in ({ids[ordinal], row.get("corrects", "")} - {""})
+            if _is_correction_of(rows[later], {ids[ordinal], row.get("corrects", "")})
         ]
         replaced = row.get("document_id") and any(
             later.get("document_id") == row["document_id"] for later in rows[ordinal + 1 :]
