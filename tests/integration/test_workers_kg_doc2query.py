@@ -240,6 +240,13 @@ async def test_poison_is_dead_lettered_and_spoils_no_other(
     assert process.poll() is None
 
 
+def of_another_release(body: bytes) -> bytes:
+    """A message as a worker with another edge version would publish it."""
+    current = f'"version": "{edges.EDGE_VERSION}"'.encode()
+    assert current in body
+    return body.replace(current, b'"version": "9"')
+
+
 @pytest.mark.parametrize("service", SERVICES)
 async def test_a_message_of_another_release_is_held_and_spoils_no_other(
     nats_client: Client, workers: Workers, service: str
@@ -248,7 +255,7 @@ async def test_a_message_of_another_release_is_held_and_spoils_no_other(
     jetstream = nats_client.jetstream()
     origin = edges.Origin("memories", "acme", "e9", "message", 9)
     lacking = edges.memories_schema(4).remove(edges.memories_schema(4).get_field_index("text"))
-    newer = edges.encode(origin, [], edges.memories_schema(4)).replace(b'"version": "1"', b'"version": "2"')
+    newer = of_another_release(edges.encode(origin, [], edges.memories_schema(4)))
     for body in (newer, edges.encode(origin, [], lacking)):
         await jetstream.publish(subjects.derived_subject("memories", "acme"), body)
     await publish(nats_client, 1, [memory(1)])
@@ -272,7 +279,7 @@ async def test_what_was_derived_can_be_asked_for_again(
     before = (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq
     again, batch = edges.decode(await ask(nats_client, SERVICES[service], sequence=1, body=body))
     assert (again, batch.to_pylist()) == (origin, rows)
-    newer = body.replace(b'"version": "1"', b'"version": "2"')
+    newer = of_another_release(body)
     with pytest.raises(TemporaryError, match="run one release everywhere"):
         await ask(nats_client, SERVICES[service], sequence=1, body=newer)
     assert (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq == before
