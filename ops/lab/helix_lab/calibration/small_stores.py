@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from helix_lab.calibration.strangers import Asked
+from helix_lab.calibration.strangers import Asked, Kind
 from helix_lab.data import Document, EvaluationSet, Question
 
 SIZES: Final = (1, 3, 10, 30, 100)
@@ -85,7 +85,7 @@ def _asked_of(
     held: set[str],
     host: EvaluationSet,
     drawn: random.Random,
-) -> Iterator[tuple[Question, str]]:
+) -> Iterator[tuple[Question, Kind]]:
     """The store's own question, then `OTHERS` of its tenant with no relevant document in the store."""
     yield question, "answerable"
     without = [one for one in others if held.isdisjoint(host.relevant[one.id])]
