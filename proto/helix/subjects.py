@@ -42,6 +42,7 @@ MODEL_HEADER: Final = "Helix-Model"
 EDGES: Final = ("memories", "expansions", "links")
 
 _TOKEN = re.compile(TOKEN_PATTERN)
+_EVENT_TOKENS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,18 @@ def event_subject(tenant_id: str, session_id: str, kind: str) -> str:
 def parse_event_subject(subject: str) -> EventAddress | None:
     """The address in an event subject, or None when the subject is malformed."""
     parts = subject.split(".")
-    expected_tokens = 6
-    if len(parts) != expected_tokens or parts[:3] != [*ROOT.split("."), "events"]:
+    if len(parts) != _EVENT_TOKENS or parts[:3] != [*ROOT.split("."), "events"]:
         return None
     if not all(is_token(part) for part in parts[3:]):
         return None
     tenant, session, kind = parts[3:]
     return EventAddress(tenant, "" if session == NO_SESSION else session, kind)
+
+
+def kind_of(subject: str) -> str:
+    """The kind in an event subject, whatever its other tokens are; empty if there are not six."""
+    parts = subject.split(".")
+    return parts[-1] if len(parts) == _EVENT_TOKENS else ""
 
 
 def events_of_kind(kind: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf import json_format
 from typer.testing import CliRunner
 
-from helix import events
+from helix import events, subjects
 from helix.recall.v1 import recall_pb2
 from helix_cli.__main__ import app
 from helix_cli.recall_client import RecallClient
@@ -37,15 +37,29 @@ class Helix:
     published: int = 0
 
     def publish(self, kind: str, **fields: Any) -> int:
-        """Publish one event of tenant acme; returns its sequence."""
+        """Publish one event of tenant acme that breaks no rule; returns its sequence."""
+        body = self._body(kind, fields)
+        events.parse_event(body)
+        return self._send(kind, body)
+
+    def publish_unchecked(self, kind: str, **fields: Any) -> int:
+        """Publish whatever `fields` say; returns its sequence."""
+        return self._send(kind, self._body(kind, fields))
+
+    def _body(self, kind: str, fields: dict[str, Any]) -> bytes:
         self.published += 1
-        body = {"kind": kind, "event_id": f"p{self.published}", "tenant_id": "acme"} | fields
-        event = events.parse_event(json.dumps(body).encode())
+        named = {"kind": kind, "event_id": f"p{self.published}", "tenant_id": "acme"}
+        return json.dumps(named | fields).encode()
+
+    def _send(self, kind: str, body: bytes) -> int:
+        session = json.loads(body).get("session_id", "")
+        subject = subjects.event_subject("acme", session, kind)
 
         async def send() -> int:
             client = await connect(self.stack.nats_url, name="test")
             try:
-                return (await Publisher(client.jetstream()).publish_event(event)).sequence
+                publisher = Publisher(client.jetstream())
+                return (await publisher.publish(subject, body, message_id=f"p{self.published}")).sequence
             finally:
                 await client.close()
 
@@ -60,11 +74,11 @@ class Helix:
             assert time.monotonic() < deadline, "it did not settle"
             time.sleep(0.1)
 
-    def dead_letters(self) -> dict[str, str]:
-        """Reasons by service."""
+    def dead_letters(self) -> list[tuple[str, str, str]]:
+        """Service, subject and reason of each, oldest first."""
         runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
         letters = json.loads(runner.invoke(app, ["dlq", "ls", "--json"]).stdout)
-        return {letter["service"]: letter["reason"] for letter in letters}
+        return [(letter["service"], letter["subject"], letter["reason"]) for letter in letters[::-1]]
 
     def recall(self, query: str, *, user: str, principals: Sequence[str] = (), **fields: Any) -> Any:
         """One recall with everything that can come along."""
@@ -155,22 +169,10 @@ def test_a_correction_keeps_what_it_does_not_mention(helix: Helix) -> None:
 def test_a_correction_of_nothing_makes_no_memory_and_says_why(helix: Helix) -> None:
     """A malformed id is told by ingest, an unknown one by consolidation; both name the field."""
     text = "The zeppelin hangs in hangar nine."
-    body = {"kind": "correct", "event_id": "wrong", "tenant_id": "acme", "memory_id": "m", "text": text}
-
-    async def send() -> int:
-        client = await connect(helix.stack.nats_url, name="test")
-        try:
-            publisher = Publisher(client.jetstream())
-            sent = await publisher.publish(
-                "helix.v1.events.acme.-.correct", json.dumps(body).encode(), message_id="wrong"
-            )
-            return sent.sequence
-        finally:
-            await client.close()
-
-    asyncio.run(send())
+    before = len(helix.dead_letters())
+    helix.publish_unchecked("correct", memory_id="m", text=text)
     helix.settle(helix.publish("correct", memory_id=UNKNOWN, text=text))
-    reasons = helix.dead_letters()
+    reasons = {service: reason for service, _, reason in helix.dead_letters()[before:]}
     assert set(reasons) == {"ingest", "consolidation"}
     assert reasons["ingest"].startswith("memory_id: ")
     assert "32 hexadecimal digits" in reasons["ingest"]
@@ -178,3 +180,28 @@ def test_a_correction_of_nothing_makes_no_memory_and_says_why(helix: Helix) -> N
     assert UNKNOWN in reasons["consolidation"]
     found = helix.recall("where is the zeppelin?", user="").memories
     assert not [one for one in found if "zeppelin" in one.memory.text]
+
+
+def test_a_refused_event_is_one_dead_letter_with_the_field_that_is_wrong(helix: Helix) -> None:
+    """Ingest and consolidation both get a forget, an erase and a feedback; consolidation refuses them."""
+    before = len(helix.dead_letters())
+    for kind, fields in (
+        ("forget", {"memory_id": UNKNOWN}),
+        ("erase", {"memory_ids": ["short"]}),
+        ("feedback", {"helpfull": [UNKNOWN]}),
+        ("forget", {"tenant_id": "other", "memory_ids": [UNKNOWN]}),
+        ("message", {"role": "user", "txt": "misspelt"}),
+    ):
+        helix.publish_unchecked(kind, **fields)
+    helix.settle(helix.publish("message", role="user", text="The lighthouse is painted in March."))
+    refused = [
+        (service, subject.rpartition(".")[2], reason.partition(": ")[0])
+        for service, subject, reason in helix.dead_letters()[before:]
+    ]
+    assert sorted(refused) == [
+        ("consolidation", "erase", "memory_ids.0"),
+        ("consolidation", "feedback", "helpfull"),
+        ("consolidation", "forget", "memory_id"),
+        ("consolidation", "forget", "tenant_id"),
+        ("ingest", "message", "txt"),
+    ]

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from pydantic import ValidationError
 
-from helix import events, subjects
+from helix import subjects
 from helix_consolidation.arrivals import check_memories
 from helix_consolidation.lifecycle import LifecycleEvent
 from helix_shared import edges
@@ -20,6 +19,7 @@ from helix_shared.artifacts.graph_snapshot import EDGE_KINDS
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
+from helix_shared.published import published_event
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,16 +79,9 @@ def decode_lifecycle(subject: str, body: bytes, *, sequence: int, at: int) -> Li
     Raises:
         PermanentError: as `decode`.
     """
-    try:
-        event = events.parse_event(body)
-    except ValidationError as error:
-        raise PermanentError(f"event is invalid: {events.explain(error)}") from error
+    event = published_event(subject, body)
     if not isinstance(event, LifecycleEvent):
-        raise PermanentError(
-            f"event of kind {event.kind} is no lifecycle event; publish it on its own subject"
-        )
-    if events.subject_of(event) != subject:
-        raise PermanentError("event names another tenant, session or kind than its subject")
+        raise PermanentError(f"kind: {event.kind} is not for consolidation")
     return Lifecycle(event, sequence, at)
 
 

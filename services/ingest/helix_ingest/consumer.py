@@ -7,12 +7,10 @@ sequence n is in". Earlier turns are the log's (`turns`), so any number of copie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
-from pydantic import ValidationError
 
 from helix import events, subjects
 from helix_ingest.answers import EDGE, Answers
@@ -24,7 +22,8 @@ from helix_shared.broker.ask import asked_sequence
 from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.worker import Connected, Durable, subscribe
-from helix_shared.errors import IncompatibleError, InvalidInputError, PermanentError, TemporaryError
+from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
+from helix_shared.published import published_event
 
 SERVICE: Final = "ingest"
 
@@ -46,9 +45,9 @@ class Ingest:
             TemporaryError: NATS does not answer.
         """
         self.turns.note(message)
+        if subjects.kind_of(message.subject) in events.LIFECYCLE_KINDS:
+            return  # consolidation reads these itself, and refuses what is wrong with them
         logged = read_event(message)
-        if logged.event.kind in events.LIFECYCLE_KINDS:
-            return  # consolidation reads these itself
         before = await self.turns.before(logged, connected.client)
         answer = await connected.lanes.run(self.answers.of, logged, before)
         await answer.publish(connected.publisher)
@@ -68,7 +67,8 @@ class Ingest:
         if found is None:
             raise TemporaryError(f"event {sequence} is not in the log any more")
         try:
-            logged = _checked(found.subject, found.body, sequence, found.stored_at)
+            event = published_event(found.subject, found.body)
+            logged = Logged(event, sequence, found.stored_at)
             before = await self.turns.before(logged, connected.client)
             return (await connected.lanes.run(self.answers.of, logged, before)).body
         except PermanentError:
@@ -76,9 +76,6 @@ class Ingest:
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
-        address = subjects.parse_event_subject(message.subject)
-        if address is not None and address.kind in events.LIFECYCLE_KINDS:
-            return
         await self._empty(message.subject, message.metadata.sequence.stream).publish(connected.publisher)
 
     def _empty(self, subject: str, sequence: int) -> DerivedMessage:
@@ -95,34 +92,8 @@ def read_event(message: Msg) -> Logged:
         InvalidInputError: malformed subject or body, or the two disagree.
     """
     position = message.metadata
-    return _checked(message.subject, message.data, position.sequence.stream, position.timestamp)
-
-
-def _checked(subject: str, body: bytes, sequence: int, stored_at: datetime) -> Logged:
-    address = subjects.parse_event_subject(subject)
-    if address is None:
-        raise InvalidInputError(
-            "subject",
-            f"not {subjects.ROOT}.events.<tenant>.<session>.<kind> with tokens of A-Z a-z 0-9 _ -, 1 to 64",
-        )
-    if address.kind not in events.EVENT_MODELS:
-        raise InvalidInputError(
-            "kind", f"unknown kind {address.kind}; known: {', '.join(events.EVENT_MODELS)}"
-        )
-    try:
-        event = events.parse_event(body)
-    except ValidationError as error:
-        raise PermanentError(events.explain(error)) from error
-    for field, said in (
-        ("tenant_id", address.tenant_id),
-        ("session_id", address.session_id),
-        ("kind", address.kind),
-    ):
-        if getattr(event, field) != said:
-            raise InvalidInputError(
-                field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
-            )
-    return Logged(event, sequence, stored_at)
+    event = published_event(message.subject, message.data)
+    return Logged(event, position.sequence.stream, position.timestamp)
 
 
 def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:

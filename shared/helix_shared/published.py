@@ -1,0 +1,41 @@
+"""A published event and the subject it came on: read and compared in one way by every worker."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from helix import events, subjects
+from helix_shared.errors import InvalidInputError, PermanentError
+
+
+def published_event(subject: str, body: bytes) -> events.Event:
+    """The event of a message of HELIX_EVENTS.
+
+    Raises:
+        InvalidInputError: the subject is malformed, its kind is unknown, or subject and body disagree.
+        PermanentError: the body breaks a rule; the reason names the field.
+    """
+    address = subjects.parse_event_subject(subject)
+    if address is None:
+        raise InvalidInputError(
+            "subject",
+            f"not {subjects.ROOT}.events.<tenant>.<session>.<kind> with tokens of A-Z a-z 0-9 _ -, 1 to 64",
+        )
+    if address.kind not in events.EVENT_MODELS:
+        raise InvalidInputError(
+            "kind", f"unknown kind {address.kind}; known: {', '.join(events.EVENT_MODELS)}"
+        )
+    try:
+        event = events.parse_event(body)
+    except ValidationError as error:
+        raise PermanentError(events.explain(error)) from error
+    for field, said in (
+        ("tenant_id", address.tenant_id),
+        ("session_id", address.session_id),
+        ("kind", address.kind),
+    ):
+        if getattr(event, field) != said:
+            raise InvalidInputError(
+                field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
+            )
+    return event
