@@ -160,12 +160,15 @@ class NearDuplicates:
         self._tail_size += len(keys)
         if self._tail_size > max(_TAIL_KEYS, len(self._keys) // 4):
             self._fold_tail()
-        return self.place(ordinal)
+        return self._place(ordinal, keys)
 
     def place(self, ordinal: int) -> Place:
         """What a memory says again, what says it again, and whose place it takes."""
+        return self._place(ordinal, self._keys_of(ordinal))
+
+    def _place(self, ordinal: int, keys: NDArray[np.uint64]) -> Place:
         earlier, later, displaced = set[int](), set[int](), set[int]()
-        for first, rest in self._buckets(ordinal):
+        for first, rest in self._buckets(keys):
             chosen = first[:LONGEST_BUCKET]
             if ordinal in chosen:
                 at = chosen.index(ordinal)
@@ -196,7 +199,7 @@ class NearDuplicates:
         self._reserve(ordinal)
         heirs: set[int] = set()
         if self._groups[ordinal] != _GONE:
-            for first, _ in self._buckets(ordinal):
+            for first, _ in self._buckets(self._keys_of(ordinal)):
                 if ordinal in first[:LONGEST_BUCKET]:
                     heirs.update(first[LONGEST_BUCKET:])
         self._stamps[ordinal] += 1
@@ -210,6 +213,8 @@ class NearDuplicates:
         return np.unique(keys[0])
 
     def _compared(self, ordinal: int, others: NDArray[np.int64]) -> list[Neighbour]:
+        if not len(others):
+            return []
         others = others[self._groups[others] == self._groups[ordinal]]
         signature = self._signatures[ordinal]
         shares = estimated_jaccard(signature, self._signatures[others])
@@ -219,15 +224,16 @@ class NearDuplicates:
         shares[self._contents[others] == self._contents[ordinal]] = 1.0
         return [Neighbour(int(o), float(s)) for o, s in zip(others, shares, strict=True) if s >= THRESHOLD]
 
-    def _buckets(self, ordinal: int) -> Iterator[tuple[list[int], Callable[[], set[int]]]]:
-        """Of every bucket of a memory the first members, one more than are compared, and all others."""
-        keys = self._keys_of(ordinal)
+    def _buckets(self, keys: NDArray[np.uint64]) -> Iterator[tuple[list[int], Callable[[], set[int]]]]:
+        """Of every bucket with more than one member the first, one more than are compared, and all others."""
         starts = np.searchsorted(self._keys, keys).tolist()
         for key, start in zip(keys.tolist(), starts, strict=True):
             end = start
             if start < len(self._keys) and self._keys[start] == key:
                 end = int(np.searchsorted(self._keys, np.uint64(key), side="right"))
             tail = self._tail.get(key, [])
+            if end - start + len(tail) <= 1:
+                continue
             first = self._first(start, end, tail)
             yield first, partial(self._rest, start, end, tail, first)
 
