@@ -60,8 +60,9 @@ $(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
 demo: setup
 	$(BIN)/python ops/demo/run.py
 
+# Files are shared out among processes; a process runs all tests of a file, which share what the file starts.
 test: setup
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .
