@@ -8,7 +8,8 @@
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
        |- IncompatibleError      this process and the message's worker differ in version or model
-       `- OverdueError           work passed its deadline
+       |- OverdueError           work passed its deadline
+       `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
 The mapping to a gRPC status stands in `helix_query.status`, the mapping to ack, nak or
@@ -67,3 +68,10 @@ class IncompatibleError(TemporaryError):
 
 class OverdueError(TemporaryError):
     """Work did not end by its deadline."""
+
+
+class OtherInstanceError(TemporaryError):
+    """Another instance of Helix answers at an address that this home names; waiting does not help."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(f"{who} belongs to another instance of Helix than this home")

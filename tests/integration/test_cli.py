@@ -143,7 +143,9 @@ def test_strict_publishes_nothing_when_one_line_is_bad(nats: str) -> None:
 
 def test_waiting_without_a_query_service_exits_3_after_publishing(nats: str) -> None:
     """What was published is reported first."""
-    code, out, err = run("publish", "--text", "hi", "--wait", "--nats", nats, *NO_QUERY)
+    code, out, err = run(
+        "publish", "--text", "hi", "--wait", "--wait-seconds", "1", "--nats", nats, *NO_QUERY
+    )
     assert code == 3
     assert out.startswith("published 1")
     assert "127.0.0.1:1" in err

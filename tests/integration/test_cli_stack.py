@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.home import HomeFolder, birth, read_record, write_record
 from helix_cli.ports import is_free
+from helix_cli.readiness import SERVED_SECONDS
 from helix_cli.stack import Stack
 from helix_shared.errors import PermanentError
 
@@ -191,9 +192,11 @@ def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Sta
     assert record is not None
     write_record(HomeFolder.at(tmp_path), record.model_copy(update={"instance": "helix-of-somebody-else"}))
     (tmp_path / "note.md").write_text("# Note\n\nText.\n")
+    begin = time.monotonic()
     for arguments in commands_that_talk(tmp_path):
         code, out, err = run(tmp_path, *arguments)
         assert (code, "another instance" in out + err) == (3, True), (arguments, out, err)
+    assert time.monotonic() - begin < SERVED_SECONDS, "nobody waits for an instance that is not this home's"
 
 
 def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:

@@ -16,7 +16,7 @@ from nats.js.errors import NotFoundError
 from helix import subjects
 from helix_shared.broker import connection
 from helix_shared.broker.server import server_name_at
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
 
 LOOK_SECONDS: Final = 0.1
 
@@ -36,10 +36,11 @@ async def connected_client(url: str, *, instance: str = "") -> AsyncIterator[Cli
     """NATS at `url`; with `instance`, only a server of that name.
 
     Raises:
-        TemporaryError: it does not answer, now or later, or another instance answers there.
+        OtherInstanceError: another instance answers there.
+        TemporaryError: it does not answer, now or later.
     """
     if instance and await asyncio.to_thread(server_name_at, url) != instance:
-        raise TemporaryError(f"NATS at {url} belongs to another instance of Helix than this home")
+        raise OtherInstanceError(f"NATS at {url}")
     client = await connection.connect(url, name="helix-cli")
     try:
         yield client

@@ -16,7 +16,7 @@ from helix_cli.options import Server
 from helix_cli.recall_client import RecallClient
 from helix_cli.writer_state import look_at_writer
 from helix_shared.broker import streams
-from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.errors import HelixError, OtherInstanceError, TemporaryError
 
 CALL_SECONDS: Final = 2.0
 SERVED_SECONDS: Final = 30.0
@@ -27,6 +27,7 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
     """Return when a generation is served, or when there is no event that one could come from.
 
     Raises:
+        OtherInstanceError: another instance answers.
         TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
     """
     deadline = time.monotonic() + wait_seconds
@@ -35,6 +36,8 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
             if client.status().generation or not run_async(_last_event(nats)):
                 return
             waits = "events are published, but none can be recalled yet"
+        except OtherInstanceError:
+            raise
         except TemporaryError as error:
             waits = str(error)
         if time.monotonic() > deadline:

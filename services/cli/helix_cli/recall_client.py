@@ -13,6 +13,7 @@ from helix_shared.errors import (
     HelixError,
     InvalidInputError,
     NotFoundError,
+    OtherInstanceError,
     OverloadedError,
     PermanentError,
     TemporaryError,
@@ -150,9 +151,7 @@ class RecallClient:
             return
         found = self._stub.GetStatus(recall_pb2.GetStatusRequest(), timeout=self._call_seconds).instance
         if found != self._instance:
-            raise TemporaryError(
-                f"the query service at {self.address} belongs to another instance of Helix than this home"
-            )
+            raise OtherInstanceError(f"the query service at {self.address}")
         self._instance = ""
 
     def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:

@@ -128,14 +128,14 @@ def test_a_day_of_the_zone_has_the_hours_of_its_clock() -> None:
 )  # fmt: skip
 def test_the_tense_of_hostile_text_costs_linear_time(piece: str) -> None:
     """Four times the text costs about four times as much, though each date looks around itself."""
-    text = (piece * 80_000)[:80_000] + " on Friday"
+    text = (piece * (40_000 // len(piece) + 1))[:40_000] + " on Friday"
 
     def seconds(given: str) -> float:
         best = float("inf")
-        for _ in range(3):
+        for _ in range(2):
             begin = process_time()
             find_time_expressions(given, _said("2026-03-18"), limit=len(given))
             best = min(best, process_time() - begin)
         return best
 
-    assert seconds(text) < 10 * seconds(text[-20_000:]) + 0.05
+    assert seconds(text) < 10 * seconds(text[-10_000:]) + 0.05
