@@ -16,6 +16,15 @@ MARKS_IN_A_ROW: Final = 30
 SHORT: Final = 256
 """Characters; the marks of a shorter text are sorted in microseconds."""
 
+# Latin, Greek and Cyrillic accents only: kana voicing and Indic vowels are marks too, and letters
+_ACCENT: Final = re.compile("[\u0300-\u036f]")
+_BARE: Final = str.maketrans(
+    {
+        # letters Unicode does not take apart, as they are usually written without their marks
+        **dict(zip("\u00f8\u0142\u0111\u00f0\u0131", "olddi", strict=True)),
+        **dict(zip("\u00fe\u00e6\u0153", ("th", "ae", "oe"), strict=True)),
+    }
+)
 _JOINER: Final = "\u034f"
 _HALF_WIDTH_MARKS: Final = "\uff9e\uff9f"
 """The only letters that become combining marks (NFKC)."""
@@ -27,6 +36,15 @@ def normalised(form: Literal["NFKC", "NFKD"], text: str) -> str:
     if len(text) > SHORT and not text.isascii():
         text = _PERHAPS_MARKS.sub(_broken, text)
     return unicodedata.normalize(form, text)
+
+
+def without_accents(text: str) -> str:
+    """`text` in lower case without the accents of Latin, Greek and Cyrillic letters (NFKC)."""
+    if text.isascii():
+        return text.lower()
+    bare = _ACCENT.sub("", normalised("NFKD", text)).casefold().translate(_BARE)
+    # folding case may bring forth accents of its own
+    return normalised("NFKC", _ACCENT.sub("", normalised("NFKD", bare)).casefold())
 
 
 def _broken(run: re.Match[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 from helix.events import MessageEvent
 from helix_ingest.draft import Logged
 from helix_shared.audience import may_quote
+from helix_shared.scripts import FULL_STOPS, QUESTION_MARKS, unspaced_words
 
 TURNS_BEFORE: Final = 2
 NEIGHBOUR_CHARACTERS: Final = 1_000
@@ -24,9 +25,14 @@ WINDOW_CHARACTERS: Final = 300
 
 _SHORT_ANSWER_WORDS: Final = 6
 _QUESTION_CHARACTERS: Final = 300
-_LAST_QUESTION: Final = re.compile(r"(?<![^.!?\n])[^.!?\n]{3,300}\?\s*$")
+_END: Final = rf".!\n{QUESTION_MARKS}{FULL_STOPS}"
+_LAST_QUESTION: Final = re.compile(rf"(?<![^{_END}])[^{_END}]{{3,300}}[{QUESTION_MARKS}]\s*$")
+_QUESTION: Final = re.compile(f"[{QUESTION_MARKS}]")
 _ACKNOWLEDGEMENT: Final = re.compile(
-    r"^\W*(thanks?|thank you|cool|great|nice|wow|ok(ay)?|sure|bye|hi|hey|hello|good|awesome|lol|haha)\b",
+    r"^\W*(thanks?|thank you|cool|great|nice|wow|ok(ay)?|sure|bye|hi|hey|hello|good|awesome|lol|haha)\b"
+    # thanks, all right, haha and greetings of Chinese, Japanese and Korean
+    r"|^\W*(\u8c22\u8c22|\u8b1d\u8b1d|\u591a\u8c22|\u597d\u7684|\u54c8\u54c8|\u4f60\u597d|\u518d\u89c1"
+    r"|\u3042\u308a\u304c\u3068\u3046|\u3053\u3093\u306b\u3061\u306f|\uac10\uc0ac|\uace0\ub9c8\uc6cc|\uc548\ub155)",
     re.IGNORECASE,
 )
 
@@ -48,12 +54,12 @@ def answered_question(event: MessageEvent, before: Sequence[Logged]) -> str:
     `before` holds quotable earlier turns of the session, oldest first. A turn of at most six words that is
     neither a question nor small talk, right after another speaker's question, is an answer.
     """
-    if not before or "?" in event.text or _ACKNOWLEDGEMENT.match(event.text):
+    if not before or _QUESTION.search(event.text) or _ACKNOWLEDGEMENT.match(event.text):
         return ""
     previous = before[-1].event
     if not isinstance(previous, MessageEvent) or _speaker(previous) == _speaker(event):
         return ""
-    if len(event.text.split()) > _SHORT_ANSWER_WORDS:
+    if len(event.text.split()) + unspaced_words(event.text) > _SHORT_ANSWER_WORDS:
         return ""
     question = _LAST_QUESTION.search(previous.text[-_QUESTION_CHARACTERS:])
     return question[0].strip() if question else ""

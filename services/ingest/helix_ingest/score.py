@@ -14,6 +14,7 @@ from datasketch import MinHash
 
 from helix.events import DocumentEvent, Event, MemoryType, MessageEvent, ToolEvent
 from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.scripts import QUESTION_MARKS, WORD, word_count
 from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
@@ -34,7 +35,6 @@ _HEDGED: Final = re.compile(
 _CONFIRMED: Final = re.compile(
     r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
 )
-_WORD: Final = re.compile(r"\w+")
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 _SCORED_TEXTS: Final = 512
@@ -47,7 +47,7 @@ def salience(text: str, memory_type: MemoryType) -> float:
     type (at most .35) + .25 x length up to 40 words + .25 x specifics up to 6 (numbers, names,
     paths, symbols) + .15 if stressed; a greeting keeps a quarter, a bare question two thirds.
     """
-    words = len(_WORD.findall(text))
+    words = word_count(text)
     specifics = len(_SPECIFIC.findall(text[:2_000]))
     value = (
         _TYPE_SALIENCE[memory_type]
@@ -57,7 +57,7 @@ def salience(text: str, memory_type: MemoryType) -> float:
     )
     if _SMALL_TALK.match(text) and words < _RICH_WORDS // 2:
         value *= 0.25
-    elif text.rstrip().endswith("?"):
+    elif text.rstrip().endswith(tuple(QUESTION_MARKS)):
         value *= 2 / 3
     return min(1.0, value)
 
@@ -118,8 +118,11 @@ def _first_time_told(text: str, occurred_at: datetime, _offset: timedelta | None
 
 @functools.lru_cache(_SCORED_TEXTS)
 def minhash(text: str) -> bytes:
-    """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997)."""
-    words = [word.lower() for word in _WORD.findall(text)]
+    """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997).
+
+    A letter of a script without spaces counts as a word.
+    """
+    words = [word.lower() for word in WORD.findall(text)]
     shingles = {*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
     signature = _no_words().copy()
     signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])

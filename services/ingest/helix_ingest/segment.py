@@ -13,15 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from helix_ingest.draft import Piece
+from helix_shared.scripts import FULL_STOPS
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
 _HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
+_CLOSING: Final = r"\u300d\u300f\uff09\u3011\u300b\u201d\u2019"
+_SENTENCE: Final = re.compile(rf"(?<=[.!?])\s+|(?<=[{FULL_STOPS}])[{FULL_STOPS}{_CLOSING}]*\s*")
 _WORD: Final = re.compile(r"\s+")
 _LINE_END: Final = re.compile(r"\n")
 _LONGEST_WORD: Final = 400
 """Characters of an unbroken run before it is cut by force."""
+_LONGEST_CLAUSE: Final = 100
+"""The same of a run that is not ASCII, where a character is about a token."""
 
 Span = tuple[int, int]
 CountTokens = Callable[[str], int]
@@ -117,10 +121,11 @@ def _sentences(text: str, span: Span) -> list[Span]:
 
 
 def _words(text: str, span: Span) -> list[Span]:
-    words = _split(text, span, _WORD)
-    return [
-        (a, min(a + _LONGEST_WORD, end)) for start, end in words for a in range(start, end, _LONGEST_WORD)
-    ]
+    cut = []
+    for start, end in _split(text, span, _WORD):
+        longest = _LONGEST_WORD if text[start:end].isascii() else _LONGEST_CLAUSE
+        cut += [(a, min(a + longest, end)) for a in range(start, end, longest)]
+    return cut
 
 
 _FINER: Final = (_lines, _sentences, _words)

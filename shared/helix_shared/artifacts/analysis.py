@@ -1,7 +1,7 @@
-"""The analyser of the lexicon: English words as both documents and queries see them.
+"""The analyser of the lexicon: words as both documents and queries see them.
 
-Letters and digits, lower case, without function words, stemmed (Snowball English). `exact` finds
-what must not be stemmed.
+Letters and digits, lower case, without English function words, stemmed (Snowball English); `languages` has
+the rules for other scripts and for accents, and `exact` finds what must not be stemmed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-ANALYSER: Final = "helix_scoped_english"
-"""Name under which the index knows how its terms were made; a change of the rules needs a new name."""
+from helix_shared.artifacts.languages import MOST_TOKEN_BYTES, is_plain, terms
 
-MOST_TOKEN_BYTES: Final = 64
+ANALYSER: Final = "helix_scoped_words"
+"""Name under which the index knows how its terms were made; a change of the rules needs a new name."""
 
 # Function words, and what the tokenizer leaves of contractions. They fill chat and decide nothing.
 _FUNCTION_WORDS: Final = """
@@ -28,7 +28,7 @@ shouldn so some such t than that the their theirs them themselves then there the
 those through to too under until up us ve very was wasn we were weren what when where which
 while who whom whose why will with won would wouldn you your yours yourself yourselves
 """
-STOP_WORDS: Final = tuple(_FUNCTION_WORDS.split())
+STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split())
 
 
 def english() -> TextAnalyzer:
@@ -37,7 +37,7 @@ def english() -> TextAnalyzer:
     for step in (
         Filter.remove_long(MOST_TOKEN_BYTES),
         Filter.lowercase(),
-        Filter.custom_stopword(list(STOP_WORDS)),
+        Filter.custom_stopword(sorted(STOP_WORDS)),
         Filter.stemmer("english"),
     ):
         builder = builder.filter(step)
@@ -51,7 +51,10 @@ def spaced() -> TextAnalyzer:
 
 def stems(text: str) -> list[str]:
     """The analysed words of a text, in order."""
-    return list(_shared().analyze(storable(text)))
+    text = storable(text)
+    if is_plain(text):
+        return list(_shared().analyze(text))
+    return list(terms(text, english=_shared(), stop_words=STOP_WORDS))
 
 
 @cache

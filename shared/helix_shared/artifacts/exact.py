@@ -12,14 +12,27 @@ import errno
 import re
 from typing import TYPE_CHECKING, Final
 
+from helix_shared.scripts import HANGUL, UNSPACED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_TOKENS: Final = 512
 PIECE_CHARACTERS: Final = 256
 
-_PIECE = re.compile(r"[^\s()\[\]{}<>,;\"'`|=*&^!?“”‘’]+")  # noqa: RUF001 - typographic quotes are meant
-_QUOTED = re.compile(r"\"([^\"\n]{2,64})\"|“([^“”\n]{2,64})”|`([^`\n]{2,64})`")
+_ENDS: Final = (
+    r"\s()\[\]{}<>,;\"'`|=*&^!?\u2018\u2019\u201c\u201d"
+    r"\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0c\uff1a-\uff1f\uff3b-\uff3d\uff5b-\uff65"
+)
+"""Quotes, brackets and marks, those of Chinese and Japanese too, with which no name is written."""
+_PIECE = re.compile(f"[^{_ENDS}]+")
+_PIECE_AMONG = re.compile(f"[^{_ENDS}{UNSPACED}{HANGUL}]+")
+"""The same where a name stands in a text that has no spaces around it."""
+_AMONG = re.compile(f"[{UNSPACED}{HANGUL}]")
+_QUOTED = re.compile(
+    r"\"([^\"\n]{2,64})\"|\u201c([^\u201c\u201d\n]{2,64})\u201d|`([^`\n]{2,64})`"
+    r"|\u300c([^\u300c\u300d\n]{2,64})\u300d|\u300a([^\u300a\u300b\n]{2,64})\u300b"
+)
 _NUMBERED = re.compile(
     r"\b(?:http|status|error|code|exit|errno|signal|sqlstate)[\s:=#]{1,3}(\d{2,5})\b"
     r"|\b(\d{3})\s(?:error|status)\b",
@@ -71,7 +84,7 @@ def exact_tokens(text: str) -> list[str]:
 
 
 def _found(text: str) -> Iterator[str]:
-    for match in _PIECE.finditer(text):
+    for match in _pieces(text):
         if match.end() - match.start() <= PIECE_CHARACTERS:
             yield from _of_piece(match.group())
     for match in _NUMBERED.finditer(text):
@@ -80,6 +93,12 @@ def _found(text: str) -> Iterator[str]:
         phrase = next(group for group in match.groups() if group is not None)
         if folded := " ".join(phrase.split()):
             yield folded
+
+
+def _pieces(text: str) -> Iterator[re.Match[str]]:
+    yield from _PIECE.finditer(text)
+    if _AMONG.search(text):
+        yield from _PIECE_AMONG.finditer(text)
 
 
 def _of_piece(piece: str) -> Iterator[str]:

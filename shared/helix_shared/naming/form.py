@@ -10,20 +10,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_shared.unicode_form import normalised
+from helix_shared.unicode_form import without_accents
 
 _SPACE = re.compile(r"\s+")
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)")
-# Latin, Greek and Cyrillic accents only: kana voicing and Indic vowels are marks too, and letters
-_ACCENT = re.compile("[\u0300-\u036f]")
-_LETTERS: Final = str.maketrans(
+_MARKS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201b\u02bc", "'"),
         **dict.fromkeys("\u201c\u201d\u201e", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-        # letters Unicode does not take apart, as they are usually written without their marks
-        **dict(zip("\u00f8\u0142\u0111\u00f0\u0131", "olddi", strict=True)),
-        **dict(zip("\u00fe\u00e6\u0153", ("th", "ae", "oe"), strict=True)),
     }
 )
 _EDGE: Final = frozenset(" \"'`*\u00ab\u00bb\u2039\u203a\u00bf\u00a1,;:!?\u2026")
@@ -33,7 +28,7 @@ _CLOSING: Final = {closing: opening for opening, closing in _BRACKETS.items()}
 
 def canonical(surface: str) -> str:
     """The canonical form of a name as written; empty when nothing of it is left."""
-    folded = _SPACE.sub(" ", _folded(surface))
+    folded = _SPACE.sub(" ", without_accents(surface).translate(_MARKS))
     end = _end_of_name(folded)
     return folded[_start_of_name(folded, end) : end]
 
@@ -43,14 +38,6 @@ def without_disambiguation(surface: str) -> str:
     stripped = surface.strip()
     opening = stripped.rfind(" (")
     return stripped[:opening].rstrip() if opening > 0 and stripped.endswith(")") else stripped
-
-
-def _folded(surface: str) -> str:
-    if surface.isascii():
-        return surface.lower()
-    bare = _ACCENT.sub("", normalised("NFKD", surface)).casefold().translate(_LETTERS)
-    # folding case may bring forth accents of its own
-    return normalised("NFKC", _ACCENT.sub("", normalised("NFKD", bare)).casefold())
 
 
 def _end_of_name(text: str) -> int:

@@ -30,6 +30,8 @@ SAID = (
     f"When deliveries pile up we {WORDS}. Somebody from the platform team looks at the dashboards afterwards."
 )
 NEW_PORT = "Since the move the staging database has 6543 as its current port."
+QUOTED_IN_CHINESE = "昨天夜里数据库连接池耗尽导致支付接口超时，今天已经恢复。"  # noqa: RUF001 - meant
+CHINESE_WORDS = "数据库连接池耗尽导致支付接口"
 OTHER_ORDER = "Check the log for errors, then drain its queue and restart worker-7."
 
 
@@ -51,6 +53,8 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
             "occurred_at": NOW - timedelta(days=300),
         },
         {"text": NEW_PORT, "occurred_at": NOW - timedelta(days=3)},
+        {"text": QUOTED_IN_CHINESE},
+        {"text": "支付接口超时以后先看数据库，再看连接池是不是耗尽，导致的影响要写清楚。"},  # noqa: RUF001 - meant
         {"text": "Nothing to see.", "title": "How we drain the queue: restart WORKER-7"},
     ]
     folder = tmp_path_factory.mktemp("quoted")
@@ -111,6 +115,14 @@ def test_words_in_a_row_are_told_from_the_same_words_elsewhere(generation: Gener
     few = texts_quoting(generation, "drain the queue restart worker-7", acme, limit=200)
     assert sorted(few) == ["Nothing to see.", SAID]
     assert texts_quoting(generation, "drain the que", acme) == []
+
+
+def test_part_of_a_clause_without_spaces_is_quoted(generation: Generation, served: Served) -> None:
+    """Each letter of Chinese counts as a word does, in the look-up and in the answer of a recall."""
+    assert texts_quoting(generation, CHINESE_WORDS, Selection("acme")) == [QUOTED_IN_CHINESE]
+    row = asked(served, CHINESE_WORDS).rows[0]
+    assert row.row["text"] == QUOTED_IN_CHINESE
+    assert "lexical" in row.channels
 
 
 def test_the_memory_with_the_very_words_comes_first(served: Served) -> None:
@@ -192,6 +204,9 @@ def test_a_failing_look_up_is_named_by_itself(served: Served, monkeypatch: pytes
         ("one two three four", False),
         ("one, two; three four\nfive", True),
         ("... !!! ??? --- ///", False),
+        ("数据库连接", False),
+        (CHINESE_WORDS, True),
+        (f"{CHINESE_WORDS}\uff1f", False),
         ("word " * 401, False),
         ("How do we drain the queue and restart", False),
         ("what is the port of staging now", False),

@@ -6,22 +6,21 @@ about the same. The lexicon tells who holds every word, their lines tell the ord
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helix_query.columns import NONE
 from helix_query.view import seen_hits
 from helix_shared.artifacts.ranking import Hits
+from helix_shared.scripts import WORD
+from helix_shared.unicode_form import normalised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.view import View
     from helix_shared.artifacts.lexicon import LexiconReader, OrdinalSet
-
-_WORD: Final = re.compile(r"\w+")
 
 
 def quoted(
@@ -53,5 +52,5 @@ def quoted(
 
 
 def _in_a_row(text: str) -> str:
-    """The words of a text, each between two spaces."""
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+    """The words of a text, each between two spaces; so is each letter of a script without spaces."""
+    return f" {' '.join(WORD.findall(normalised('NFKC', text).lower()))} "

@@ -10,12 +10,12 @@ import re
 from typing import Final
 
 from helix_query.routing.rules import REQUESTS
+from helix_shared.scripts import QUESTION_MARKS, word_count
 
 LEAST_WORDS: Final = 5
 """Fewer words in a row stand in many texts and are no quotation."""
 MOST_CHARACTERS: Final = 2_000
 """Of a query; a longer text is no quotation but a document."""
-_WORD: Final = re.compile(r"\w+")
 _AUXILIARY = "is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 _ASKED_OF = (
     r"i|you|we|he|she|they|it|the|an?|this|that|these|those|my|our|your|his|her|their|its|there|"
@@ -31,7 +31,7 @@ _ASKS: Final = re.compile(
     rf"(?:please )?(?:{REQUESTS}) [a-z]",
     re.IGNORECASE,
 )
-_ENDS_A_QUESTION: Final = re.compile(r"[\w\"'\u2019\u201d]\s*\?+\s*$")
+_ENDS_A_QUESTION: Final = re.compile(rf"[\w\"'\u2019\u201d]\s*[{QUESTION_MARKS}]+\s*$")
 
 
 def is_quotation(query: str) -> bool:
@@ -41,6 +41,5 @@ def is_quotation(query: str) -> bool:
     """
     if len(query) > MOST_CHARACTERS:
         return False
-    words = sum(1 for _ in zip(range(LEAST_WORDS), _WORD.finditer(query), strict=False))
     text = " ".join(query.replace("\u2019", "'").split())
-    return words == LEAST_WORDS and not _ENDS_A_QUESTION.search(text) and not _ASKS.match(text)
+    return word_count(query) >= LEAST_WORDS and not _ENDS_A_QUESTION.search(text) and not _ASKS.match(text)
