@@ -1,5 +1,6 @@
 """What one caller asks makes no other caller's answer quicker: no work on a question is kept or shared."""
 
+import functools
 import gc
 import socket
 import urllib.request
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helix.recall.v1 import recall_pb2
@@ -18,6 +20,7 @@ from helix_query.question import Question
 from helix_query.recall import recall
 from helix_query.serving import Serving
 from helix_shared.artifacts.selection import Selection
+from helix_shared.encoders.vector_cache import text_key
 
 pytestmark = pytest.mark.integration
 
@@ -87,19 +90,62 @@ def test_why_not_embeds_its_question_once(measured: Any, metrics: str) -> None:
     assert embeddings(metrics)["model"] == before + 1
 
 
+def contents(holder: Any) -> list[Any]:
+    """What an object refers to; the collector passes over the keys of a dict that are all text."""
+    return [*list(holder), *list(holder.values())] if type(holder) is dict else gc.get_referents(holder)
+
+
 def holders(text: str) -> list[str]:
-    """Types of the objects of this process that hold a string with `text` in it."""
+    """Types of the objects of this process that hold a string with `text` in it, or the key of `text`."""
+    key = text_key(text)
     gc.collect()
-    return [
-        type(holder).__name__
-        for holder in gc.get_objects()
-        for held in gc.get_referents(holder)
-        if isinstance(held, str) and held is not text and text in held
+    tracked = gc.get_objects()
+    known, waiting, found = {id(tracked)}, list[Any](), list[str]()
+    for holder in tracked:
+        waiting.append(holder)
+        while waiting:
+            holding = waiting.pop()
+            for held in contents(holding):
+                if (isinstance(held, str) and held is not text and text in held) or (
+                    isinstance(held, bytes) and held is not key and held == key
+                ):
+                    found.append(type(holding).__name__)
+                # the collector does not list a dict or tuple that holds nothing but text and numbers
+                elif isinstance(held, dict | tuple) and not gc.is_tracked(held) and id(held) not in known:
+                    known.add(id(held))
+                    waiting.append(held)
+    return found
+
+
+def cached_call(*arguments: Any) -> Any:
+    """A cached function that was called."""
+    cached = functools.lru_cache(8)(lambda *given: len(given))
+    cached(*arguments)
+    return cached
+
+
+def test_caches_of_every_usual_form_would_be_found() -> None:
+    """Keyed by text, by text and tenant or by digest, as a value, in an `lru_cache`: so the next test can fail."""
+    words = ("a", "question", "that", "only", "this", "test", "asks")
+    text = " ".join(words)
+    planted = [
+        {text: np.zeros(3)},
+        {("acme", text): 1.0},
+        {text: 1.0},
+        {1: {"said": f"<{text}>"}},
+        {text},
+        cached_call(text),
+        cached_call(text, 2),
+        {text_key(text): np.zeros(3)},
     ]
+    del text
+    assert len(holders(" ".join(words))) >= len(planted)
+    planted.clear()
+    assert holders(" ".join(words)) == []
 
 
 def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
-    """No cache, whatever its key, holds a text that was asked: the next generation of caches included."""
+    """No object of the process holds a text that was asked, or its key, once it is answered."""
     corpus.add([{"text": f"The heron of the harbour is grey, as note {number} says."} for number in range(5)])
     corpus.publish()
     profiles = load_profiles()
