@@ -125,7 +125,7 @@ def cached_call(*arguments: Any) -> Any:
 
 
 def test_caches_of_every_usual_form_would_be_found() -> None:
-    """Keyed by text, by text and tenant or by digest, as a value, in an `lru_cache`: so the next test can fail."""
+    """Keyed by text, tenant and text, or digest, as a value, in an `lru_cache`: so the next test can fail."""
     words = ("a", "question", "that", "only", "this", "test", "asks")
     text = " ".join(words)
     planted = [
