@@ -59,6 +59,7 @@ def warm(
     at_start = centroids is None
     generation.vectors.warm(whole=at_start)
     generation.lexicon.warm()
+    generation.signals.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
         lanes = {channel: held.enter_context(ThreadPoolExecutor(1)) for channel in SEARCHED}

@@ -5,19 +5,26 @@ Immutable: a generation shares with the one before what did not change, and addi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.sketches import differing_signs
+from helix_shared.artifacts.sketches import Sought, differing_signs, differing_weight, least
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_RATIO: Final = 2
 """A piece is at least this many times the next, so a tenant has few of them however often it grew."""
+
+ESTIMATED: Final = 8
+"""Memories whose distance is estimated for every one that is chosen by the estimate.
+
+So nearly all that a stored vector would bring to the front are among them: of half a million 16,000 hold .993 of
+the hundred nearest, 6,000 .977.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,27 +101,32 @@ class Members:
         return largest.ordinals[:: max(1, len(largest) // count)].astype(np.int64)
 
     def nearest(
-        self,
-        tenant_code: int,
-        sought: NDArray[np.uint64],
-        count: int,
-        among: NDArray[np.bool_] | None = None,
+        self, tenant_code: int, sought: Sought, count: int, among: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
-        """A tenant's memories whose sketch differs least from `sought`: `count`, and all who equal the last.
+        """The `count` memories of a tenant that are nearest to `sought` by estimate; ordinals, ascending.
 
-        With `among` of those alone; it runs parallel to `of`.
+        Those with the least `differing_weight`, of `ESTIMATED` times as many that differ in the fewest signs;
+        of equal ones the lowest ordinals. With `among` of those alone; it runs parallel to `of`.
         """
-        ordinals = self.of(tenant_code)
-        ordinals = ordinals if among is None else ordinals[among]
-        if len(ordinals) <= count:
-            return ordinals
-        pieces = self.pieces[tenant_code]
-        apart = np.concatenate([differing_signs(piece.sketches, sought) for piece in pieces])
-        apart = apart if among is None else apart[among]
-        # the greatest of the `count` smallest
-        bound = np.partition(apart, count - 1)[count - 1]
-        nearest: NDArray[np.int64] = ordinals[apart <= bound]
-        return nearest
+        pieces, ordinals = self.pieces.get(tenant_code, ()), self.of(tenant_code)
+        places = np.arange(len(ordinals)) if among is None else np.flatnonzero(among)
+        if len(places) > ESTIMATED * count:
+            differing = _concatenated([differing_signs(piece.sketches, sought) for piece in pieces])
+            differing = differing if among is None else differing[places]
+            places = places[least(differing, ESTIMATED * count, ordinals[places])]
+        if len(places) > count:
+            starts = np.cumsum([0, *map(len, pieces)])
+            cuts = np.searchsorted(places, starts)
+            weights = [
+                differing_weight(np.take(piece.sketches, places[first:last] - start, axis=1), sought)
+                for piece, start, first, last in zip(pieces, starts.tolist(), cuts, cuts[1:], strict=False)
+            ]
+            places = places[least(_concatenated(weights), count, ordinals[places])]
+        return np.sort(ordinals[places])
+
+
+def _concatenated(parts: Sequence[NDArray[np.uint16]]) -> NDArray[np.uint16]:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint16), *parts])
 
 
 def _by_tenant(tenant_codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:

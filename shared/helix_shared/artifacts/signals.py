@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.growing import Growing
-from helix_shared.artifacts.mapped import put_aside
+from helix_shared.artifacts.mapped import put_aside, warm
 from helix_shared.artifacts.members import Members
 from helix_shared.artifacts.segments import (
     Segment,
@@ -32,7 +32,7 @@ from helix_shared.artifacts.signal_columns import (
     code,
     signals_of,
 )
-from helix_shared.artifacts.sketches import sketches_of
+from helix_shared.artifacts.sketches import Sought
 from helix_shared.artifacts.vector_storage import (
     dimensions_of,
     dot_products,
@@ -161,6 +161,11 @@ class Signals:
         """Vectors of `ordinals`, one row each; zeros for an ordinal without a row."""
         return self._gather("vector", ordinals, unpacked)
 
+    def warm(self) -> None:
+        """Bring the stored vectors into the memory of this process: a recall compares thousands of them."""
+        for segment in self.segments:
+            warm(segment.columns["vector"])
+
     def minhash(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint32]:
         """MinHash signatures of `ordinals`, one row each."""
         return self._gather("minhash", ordinals, lambda rows: rows)
@@ -182,8 +187,8 @@ class Signals:
         count: int,
         among: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
-        """About `count` memories of a tenant, those most likely nearest to `query`; see `Members.nearest`."""
-        return self.members.nearest(tenant_code, sketches_of(query), count, among)
+        """The `count` memories of a tenant that are most likely nearest to `query`; see `Members.nearest`."""
+        return self.members.nearest(tenant_code, Sought.of(query), count, among)
 
     def latest(self, count: int) -> NDArray[np.int64]:
         """Ordinals of the `count` rows that were written last, and maybe of others; ascending.

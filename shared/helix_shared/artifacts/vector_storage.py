@@ -74,11 +74,15 @@ def unpacked(rows: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def dot_products(rows: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Products of stored rows with `query`, without scaling more than the result."""
+    """Products of stored rows with `query`, without scaling more than the result.
+
+    Each row by itself: a product of the whole matrix sums rows at its end in another order, so the last digit
+    would depend on who stands beside.
+    """
     if rows.dtype.names is None:
-        products: NDArray[np.float32] = rows.astype(np.float32, copy=False) @ query
+        products: NDArray[np.float32] = np.vecdot(rows.astype(np.float32, copy=False), query)
         return products
-    scaled: NDArray[np.float32] = (rows["codes"].astype(np.float32) @ query) * rows["step"]
+    scaled: NDArray[np.float32] = np.vecdot(rows["codes"].astype(np.float32), query) * rows["step"]
     return scaled
 
 

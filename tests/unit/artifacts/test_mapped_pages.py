@@ -1,12 +1,14 @@
 """What is mapped and copied gives its pages back; lines are read without keeping any."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from helix_shared.artifacts import mapped as pages
 from helix_shared.artifacts.lines import open_lines, write_lines
-from helix_shared.artifacts.mapped import mapped, put_aside
+from helix_shared.artifacts.mapped import mapped, put_aside, warm
 
 
 def resident_kib(name: str) -> int:
@@ -30,6 +32,28 @@ def test_pages_of_an_array_that_was_copied_are_given_back(tmp_path: Path) -> Non
     assert resident_kib("aside.npy") < 100
     assert array[-1] == (1 << 20) - 1
     put_aside(np.arange(3))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype([("step", np.float32), ("codes", np.int8, (384,))]), np.float32])
+def test_a_warmed_array_is_in_memory_as_a_whole(tmp_path: Path, dtype: Any) -> None:
+    """Of every kind vectors are stored in; of none at all nothing is looked at."""
+    array = np.zeros(10_000, dtype) if dtype != np.float32 else np.zeros((2_600, 384), dtype)
+    np.save(tmp_path / "warmed.npy", array)
+    found = mapped(tmp_path / "warmed.npy")
+    assert resident_kib("warmed.npy") < 1_000
+    warm(found)
+    assert resident_kib("warmed.npy") >= array.nbytes // 1_024
+    warm(found[:0])
+
+
+def test_what_is_larger_than_a_part_of_the_memory_is_not_warmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would push out what is needed more."""
+    np.save(tmp_path / "large.npy", np.zeros((2_600, 384), np.float32))
+    monkeypatch.setattr(pages, "WARMED_SHARE", 1e-9)
+    warm(mapped(tmp_path / "large.npy"))
+    assert resident_kib("large.npy") < 1_000
 
 
 def test_lines_stay_out_of_the_process(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.members import Members
-from helix_shared.artifacts.sketches import sketches_of
+from helix_shared.artifacts.members import ESTIMATED, Members
+from helix_shared.artifacts.sketches import Sought, differing_signs, differing_weight, sketches_of
 
 WORDS = 2
 BATCHES = st.lists(st.lists(st.integers(1, 3), min_size=0, max_size=20), max_size=12)
@@ -42,14 +42,15 @@ def test_members_are_those_of_the_codes(batches: list[list[int]]) -> None:
 @given(
     seed=st.integers(0, 2**32 - 1),
     cuts=st.lists(st.integers(0, 300), max_size=5),
-    count=st.integers(1, 320),
+    count=st.integers(1, 40) | st.integers(1, 320),
     some=st.booleans(),
 )
-def test_the_nearest_are_those_that_differ_least(seed: int, cuts: list[int], count: int, some: bool) -> None:
-    """At least `count`, none missing that is nearer than one of them, in whatever pieces they came."""
+def test_the_nearest_are_those_a_sort_puts_first(seed: int, cuts: list[int], count: int, some: bool) -> None:
+    """By signs, then of those by estimate; equal ones by ordinal, in whatever pieces they came."""
     drawn = np.random.default_rng(seed)
-    stored, sought = drawn_sketches(seed, 301), drawn_sketches(seed + 1, 1)[0]
-    stored[:150] = ~stored[:150]
+    stored = drawn_sketches(seed, 301)
+    sought = Sought.of(drawn.normal(size=64 * WORDS).astype(np.float32))
+    stored[:150] = stored[drawn.integers(0, 4, 150)]
     codes = drawn.integers(1, 3, 301)
     # ordinals come in any order of pieces, ascending in each
     edges = [0, *sorted(cuts), 301]
@@ -62,10 +63,10 @@ def test_the_nearest_are_those_that_differ_least(seed: int, cuts: list[int], cou
     rows = members.of(1)
     among = drawn.random(len(rows)) < 0.7 if some else None
     expected = rows if among is None else rows[among]
-    differing = np.bitwise_count(stored[expected] ^ sought).sum(axis=1)
-    if len(expected) > count:
-        expected = expected[differing <= np.sort(differing)[count - 1]]
-    assert members.nearest(1, sought, count, among).tolist() == expected.tolist()
+    for measure, most in ((differing_signs, ESTIMATED * count), (differing_weight, count)):
+        apart = measure(np.ascontiguousarray(stored[expected].T), sought)
+        expected = expected[np.lexsort((expected, apart))[:most]]
+    assert members.nearest(1, sought, count, among).tolist() == sorted(expected.tolist())
 
 
 def test_changed_sketches_leave_earlier_values_alone() -> None:

@@ -17,7 +17,15 @@ from helix_shared.artifacts.signal_writer import SignalsWriter
 from helix_shared.artifacts.signals import Signals, signals_of
 from helix_shared.artifacts.vector_index import VectorIndex, wanted_index
 from helix_shared.artifacts.vector_reader import VectorReader
-from helix_shared.artifacts.vector_storage import STORAGES, Storage, VectorForm, packed, storage_of, unpacked
+from helix_shared.artifacts.vector_storage import (
+    STORAGES,
+    Storage,
+    VectorForm,
+    dot_products,
+    packed,
+    storage_of,
+    unpacked,
+)
 from helix_shared.artifacts.vectors import VectorWriter
 from helix_shared.errors import InvalidInputError
 
@@ -53,6 +61,19 @@ def test_each_form_gives_float32_within_its_bound(tmp_path: Path, records: Recor
     assert signals.vectors(wanted).dtype == signals.cosines(matrix[0], wanted).dtype == np.float32
     assert signals.vectors(wanted) == pytest.approx(expected, abs=1 / 254 + 1e-6)
     assert signals.cosines(matrix[0], wanted) == pytest.approx(expected @ matrix[0], abs=BOUNDS[storage])
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_product_does_not_hang_on_who_stands_beside(storage: Storage) -> None:
+    """To the last bit: in what order and among how many rows are compared follows from others' memories."""
+    drawn = np.random.default_rng(5)
+    rows = packed(drawn.normal(size=(1_003, 384)).astype(np.float32), storage)
+    query = drawn.normal(size=384).astype(np.float32)
+    together = dot_products(rows, query)
+    for count in (1, 2, 3, 5, 7, 250, 1_001):
+        assert dot_products(rows[-count:], query).tolist() == together[-count:].tolist()
+    order = drawn.permutation(len(rows))
+    assert dot_products(rows[order], query).tolist() == together[order].tolist()
 
 
 @pytest.mark.parametrize("storage", STORAGES)

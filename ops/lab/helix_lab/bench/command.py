@@ -20,6 +20,7 @@ from helix_cli.models import ensure_default_model
 from helix_cli.services import QUERY
 from helix_cli.stack import Stack
 from helix_lab.bench.asking import (
+    WARM_UP,
     Asked,
     ask,
     asked_texts,
@@ -34,6 +35,7 @@ from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.kept import ensure_built
 from helix_lab.bench.load import Facts, read_facts
 from helix_lab.bench.machine import machine, reference_ms
+from helix_lab.bench.memory import Faults, page_reads
 from helix_lab.bench.place import stack_over
 from helix_lab.bench.rivals import peers_section
 from helix_lab.bench.table import print_report
@@ -140,13 +142,19 @@ def _failed(run: Bench, name: str, error: Exception) -> None:
 
 
 def _recall(run: Bench, stack: Any) -> dict[str, Any]:
+    pid = _query_pid(stack)
+    before = Faults.of(pid)
     run.asked = ask(stack.query_address, run.facts, run.queries)
-    return recall_section(run.asked)
+    faults = Faults.of(pid).since(before, recalls=WARM_UP + len(run.queries))
+    return recall_section(run.asked) | {"page_faults": faults, "page_reads": page_reads()}
 
 
 def _memory(_: Bench, stack: Any) -> dict[str, Any]:
-    pids = [child.pid for child in stack.processes if child.name.startswith(QUERY)]
-    return {"memory_bytes": memory_bytes(pids[0])}
+    return {"memory_bytes": memory_bytes(_query_pid(stack))}
+
+
+def _query_pid(stack: Stack) -> int:
+    return next(child.pid for child in stack.processes if child.name.startswith(QUERY))
 
 
 def _start(run: Bench, _: Any) -> dict[str, Any]:

@@ -87,6 +87,7 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if found := report.get("memory_bytes"):
         parts = (f"{found[name] / _MIB:,.0f} MiB {name}" for name in ("resident", "anonymous", "mapped"))
         yield f"query service: {', '.join(parts)}"
+    yield from _memory_lines(report)
     if "start_s" in report:
         yield f"start to first answer: {report['start_s']} s"
     if report.get("unanswered"):
@@ -101,6 +102,20 @@ def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
         )
     for name, reason in report.get("failed", {}).items():
         yield f"{name} failed: {reason}"
+
+
+def _memory_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    if reads := report.get("page_reads"):
+        yield (
+            f"memory: one row of a page at random {reads['random_4k_ns']} ns in pages of 4 KiB, "
+            f"{reads['random_huge_ns']} in huge ones ({reads['huge_pages']}); a new page {reads['fault_ns']} ns; "
+            f"{reads['sequential_gb_per_s']} GB/s in sequence"
+        )
+    if faults := report.get("page_faults"):
+        yield (
+            f"page faults of a recall: {faults['minor']} minor, {faults['major']} major; "
+            f"pages of files read again by the machine meanwhile: {faults['put_out']:,}"
+        )
 
 
 def _ingest_lines(found: Mapping[str, Any]) -> Iterator[str]:

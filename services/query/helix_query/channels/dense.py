@@ -34,15 +34,19 @@ SCANNED: Final = 1_048_576
 """Memories of a tenant up to which all sketches are looked at: that costs less than the index."""
 JUDGED: Final = 131_072
 """Memories of a tenant up to which it is judged of each whether it is in sight, where few are."""
-MOST_COMPARED: Final = 16_384
+MOST_COMPARED: Final = 8_192
 """Memories chosen by sketch, above which comparing them costs more than asking the index."""
-COMPARED: Final = 8_192
-"""Memories in sight up to which each is compared; of more, the best by sketch."""
-SKETCHED: Final = 32
-"""Memories chosen by sketch for every one asked for: that misses one in a hundred of the nearest.
+COMPARED: Final = 2_048
+"""Memories in sight up to which each is compared; of more, the best by sketch.
 
-Of a tenant of more than `JUDGED` more, as the root of its size: among many, more come close by chance.
+A stored vector lies on a page of its own, which costs from .1 to .8 microseconds with the machine's state.
 """
+SKETCHED: Final = 20
+"""Memories chosen by sketch for every one asked for: that misses one or two in a hundred of the nearest.
+
+Of a tenant of more than `CROWDED` more, as the root of its size: among many, more come close by chance.
+"""
+CROWDED: Final = 524_288
 JUDGED_AFTER: Final = 0.25
 """Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""
 MANY_LISTS: Final = 64
@@ -135,7 +139,7 @@ class _Scan:
 
     @property
     def _chosen(self) -> int:
-        return int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / JUDGED)))
+        return int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / CROWDED)))
 
     def _nearest(
         self,
