@@ -127,4 +127,5 @@ def least(distances: NDArray[np.uint16], count: int, ordinals: NDArray[np.int64]
     tied = ordinals[near[equal]]
     last = len(tied) - surplus
     equal[equal] = tied >= np.partition(tied, last)[last]
-    return near[~equal]
+    chosen: NDArray[np.int64] = near[~equal]
+    return chosen

@@ -1,9 +1,9 @@
 """What the machine's memory does: reads of pages at random and in sequence, and the page faults of a process.
 
-A recall reads a row of a thousand different pages of the stored vectors. What that costs differs between
-machines of one kind, and between minutes of one: with the size of its pages, with what the host leaves it of
-the tables that find them, and with whether unused pages of files are put out of memory meanwhile. Reads Linux's
-`/proc`, as `processor_time` does.
+A recall compares stored vectors that lie on as many pages. What reading them costs differs between machines
+of one kind, and between minutes of one: with the size of pages and the reach of the tables that find them,
+with what else is in the caches, and with whether the system puts unused pages of files out of memory. Reads
+Linux's `/proc`, as `processor_time` does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import mmap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,10 +65,10 @@ class Faults:
 
 
 def page_reads(size: int = LOOKED_AT) -> dict[str, Any]:
-    """Nanoseconds of one read at random, in pages of 4 KiB and in huge ones; and of a fault; GB/s in sequence.
+    """Nanoseconds of a row of one page at random, in pages of 4 KiB and in huge ones, and of a new page.
 
-    Over `size` bytes of memory of its own, a row of one page each, gathered as stored vectors are. Where the
-    kernel gives no huge pages both figures of reads are the same.
+    And GB/s in sequence. Over `size` bytes of memory of its own; rows are gathered as stored vectors are.
+    Where the kernel gives no huge pages, both figures of rows are the same.
     """
     small, fault = _mapping(size, mmap.MADV_NOHUGEPAGE)
     huge, _ = _mapping(size, mmap.MADV_HUGEPAGE)
@@ -95,7 +96,7 @@ def _random_ns(pages: NDArray[np.uint8]) -> float:
     every = np.random.default_rng(0).permutation(len(pages) // mmap.PAGESIZE)
     places = every * (mmap.PAGESIZE // _ROW_BYTES)
     gathers = [np.sort(places[at : at + _ROWS_AT_ONCE]) for at in range(0, len(places), _ROWS_AT_ONCE)]
-    taken = [_seconds(lambda some=some: np.take(rows, some)) / len(some) for some in gathers]
+    taken = [_seconds(partial(np.take, rows, some)) / len(some) for some in gathers]
     return round(float(np.median(taken)) * 1e9, 1)
 
 

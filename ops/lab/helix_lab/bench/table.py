@@ -108,8 +108,8 @@ def _memory_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if reads := report.get("page_reads"):
         yield (
             f"memory: one row of a page at random {reads['random_4k_ns']} ns in pages of 4 KiB, "
-            f"{reads['random_huge_ns']} in huge ones ({reads['huge_pages']}); a new page {reads['fault_ns']} ns; "
-            f"{reads['sequential_gb_per_s']} GB/s in sequence"
+            f"{reads['random_huge_ns']} in huge ones ({reads['huge_pages']}); a new page "
+            f"{reads['fault_ns']} ns; {reads['sequential_gb_per_s']} GB/s in sequence"
         )
     if faults := report.get("page_faults"):
         yield (

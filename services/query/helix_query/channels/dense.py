@@ -37,9 +37,9 @@ JUDGED: Final = 131_072
 MOST_COMPARED: Final = 8_192
 """Memories chosen by sketch, above which comparing them costs more than asking the index."""
 COMPARED: Final = 2_048
-"""Memories in sight up to which each is compared; of more, the best by sketch.
+"""Memories in sight up to which each is compared; of more, so many and no fewer are chosen by sketch.
 
-A stored vector lies on a page of its own, which costs from .1 to .8 microseconds with the machine's state.
+Each lies on a page of its own, and reading that takes from .1 to 3 microseconds with the machine's state.
 """
 SKETCHED: Final = 20
 """Memories chosen by sketch for every one asked for: that misses one or two in a hundred of the nearest.
@@ -47,6 +47,7 @@ SKETCHED: Final = 20
 Of a tenant of more than `CROWDED` more, as the root of its size: among many, more come close by chance.
 """
 CROWDED: Final = 524_288
+"""Memories of a tenant."""
 JUDGED_AFTER: Final = 0.25
 """Part of a tenant in sight from which memories are chosen first and judged then: that is cheaper."""
 MANY_LISTS: Final = 64
@@ -130,7 +131,7 @@ class _Scan:
         """The nearest of those in sight."""
         seen = self.view.sees(self.view.signals.members.of(self.tenant))
         known = self.already[self.view.sees(self.already)]
-        hits = self._nearest(max(COMPARED, self._chosen), self._wanted, known, seen)
+        hits = self._nearest(self._chosen, self._wanted, known, seen)
         return first_seen(hits, np.ones(len(hits), bool), limit=self.limit, already=self.already)
 
     @property
@@ -139,7 +140,7 @@ class _Scan:
 
     @property
     def _chosen(self) -> int:
-        return int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / CROWDED)))
+        return max(COMPARED, int(self.limit * SKETCHED * max(1.0, math.sqrt(self.count / CROWDED))))
 
     def _nearest(
         self,
@@ -148,7 +149,7 @@ class _Scan:
         known: NDArray[np.int64],
         among: NDArray[np.bool_] | None = None,
     ) -> Hits:
-        """The nearest, of which about `chosen` are compared beside the `known`."""
+        """The nearest, of which `chosen` are compared beside the `known`."""
         signals = self.view.signals
         near = signals.nearest_sketches(self.vector, self.tenant, chosen + len(known), among)
         near = np.union1d(near, known) if len(known) else near
