@@ -87,6 +87,8 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     assert report["own"]["recall_at_10"] > 0.5
     memory = report["memory_bytes"]
     assert memory["anonymous"] + memory["mapped"] == memory["resident"] > 50_000_000
+    assert set(report["page_faults"]) == {"minor", "major", "put_out"}
+    assert report["page_faults"]["minor"] > 0 < report["page_reads"]["random_4k_ns"]
     assert 0 < report["start_s"] < 60
     assert "make peers-setup" in report["peers"]["skipped"]
     print_report(report, Console(quiet=True))

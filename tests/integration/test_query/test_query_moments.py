@@ -52,7 +52,7 @@ def test_an_odd_moment_spoils_no_estimate_that_others_use(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What part of its tenant a caller sees is estimated once; first asked with a moment of the year 9999."""
-    monkeypatch.setattr(dense, "COMPARED", 0)
+    monkeypatch.setattr(dense, "JUDGED_ALL", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
     with service.serving.lease() as served:
         view = View.of(served.generation, Selection("acme"), datetime.now(UTC))

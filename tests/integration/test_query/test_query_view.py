@@ -23,11 +23,12 @@ pytestmark = pytest.mark.integration
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 OWNERS = ("", "ada", "bob")
+BY_SKETCH = {"SCANNED": 999, "JUDGED_ALL": 0, "COMPARED": 0, "SKETCHED": 4}
 WAYS = {
     "scanned and compared": {"SCANNED": 999},
-    "scanned by sketch, then judged": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 1e-9, "SKETCHED": 4},
-    "judged, then scanned by sketch": {"SCANNED": 999, "COMPARED": 0, "JUDGED_AFTER": 2.0, "SKETCHED": 4},
-    "too many access lists to read": {"SCANNED": 999, "COMPARED": 0, "MANY_LISTS": 0},
+    "scanned by sketch, then judged": BY_SKETCH | {"JUDGED_AFTER": 1e-9},
+    "judged, then scanned by sketch": BY_SKETCH | {"JUDGED_AFTER": 2.0},
+    "too many access lists to read": BY_SKETCH | {"MANY_LISTS": 0},
     "index, then judged": {"SCANNED": 0, "BROAD": 1e-9},
     "filtered by the engine": {"SCANNED": 0, "BROAD": 2.0},
 }
@@ -124,7 +125,7 @@ def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: py
         return cosines(signals, query, ordinals)
 
     monkeypatch.setattr(type(generation.signals), "cosines", counted)
-    for name, value in {"COMPARED": 0, "SKETCHED": 4}.items():
+    for name, value in BY_SKETCH.items():
         monkeypatch.setattr(channel, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
     view = View.of(generation, Selection("acme"), NOW)

@@ -107,7 +107,7 @@ def test_equal_ones_are_no_more_than_asked_for() -> None:
 
 def test_the_estimate_finds_more_than_signs_alone() -> None:
     """300 of 10,000 clustered vectors hold .98 of the nearest 50 by estimate, .86 by signs."""
-    vectors = clustered(3, 10_030)
+    vectors = clustered(3, 10_012)
     stored, queries = vectors[:10_000], vectors[10_000:]
     every = np.arange(10_000)
     members = Members.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))

@@ -34,6 +34,8 @@ SCANNED: Final = 1_048_576
 """Memories of a tenant up to which all sketches are looked at: that costs less than the index."""
 JUDGED: Final = 131_072
 """Memories of a tenant up to which it is judged of each whether it is in sight, where few are."""
+JUDGED_ALL: Final = 8_192
+"""Memories of a tenant up to which each is judged; of more a sample tells how much of it is in sight."""
 MOST_COMPARED: Final = 8_192
 """Memories chosen by sketch, above which comparing them costs more than asking the index."""
 COMPARED: Final = 2_048
@@ -95,7 +97,7 @@ def dense(
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
     count = members.count(tenant)
-    sight = sight_of(view) if count > COMPARED else NO_SIGHT
+    sight = sight_of(view) if count > JUDGED_ALL else NO_SIGHT
     if count <= SCANNED and sight.lists <= MANY_LISTS:
         scan = _Scan(vector, view, tenant, count, limit, already)
         hits = scan.judged_after(sight.share) if scan.pays(sight.share) else None
