@@ -38,6 +38,14 @@ RECALL_SECONDS = Histogram(
 )
 RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
 RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because all places were taken")
+RECALL_CALLS = Gauge(
+    "helix_recall_calls",
+    "Calls that wait, run, or are late: answered or given up while threads of them still run",
+    ["rpc", "state"],
+)
+RECALL_STUCK = Gauge(
+    "helix_recall_stuck_threads", "Threads that still run long after the deadline of their call", ["rpc"]
+)
 
 
 def configure_logging(*, log_format: str, level: str, service: str) -> None:

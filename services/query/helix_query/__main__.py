@@ -1,6 +1,7 @@
 """`python -m helix_query`: answer recalls until told to stop.
 
-Exit code 78 means a wrong setting or ranking profile, 1 a start that may work later.
+Exit code 78 means a wrong setting or ranking profile, 1 a start that may work later or too many
+stuck threads.
 """
 
 from __future__ import annotations
@@ -25,13 +26,18 @@ def main() -> None:
     from helix_shared.settings import CONFIG_ERROR_EXIT  # noqa: PLC0415 - as above
 
     try:
-        asyncio.run(create_app().run())
+        end = asyncio.run(create_app().run())
     except InvalidInputError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(CONFIG_ERROR_EXIT)
     except TemporaryError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(1)
+    if end.stuck:
+        # native code in a thread that still runs may crash an interpreter that is taken down around it
+        sys.stderr.flush()
+        os._exit(end.code)
+    sys.exit(end.code)
 
 
 if __name__ == "__main__":

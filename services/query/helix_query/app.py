@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from helix_query.handlers import RecallHandlers
 from helix_query.profile import DEFAULT_PROFILE, RankingProfile
@@ -22,6 +24,17 @@ from helix_shared.telemetry import configure_logging, logger, serve_metrics
 _log = logger(__name__)
 
 
+FAILURE_EXIT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How the service ended: the exit code of its process, and threads that still run."""
+
+    code: int
+    stuck: int
+
+
 @dataclass(frozen=True, slots=True)
 class App:
     """The service, ready to run."""
@@ -29,13 +42,13 @@ class App:
     settings: QuerySettings
     profiles: Mapping[str, RankingProfile]
 
-    async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT."""
+    async def run(self) -> End:
+        """Serve until SIGTERM or SIGINT, or until too many threads are stuck."""
         allow_open_files()
         with scratch_folder() as scratch:
-            await self._serve(scratch)
+            return await self._serve(scratch)
 
-    async def _serve(self, scratch: Path) -> None:
+    async def _serve(self, scratch: Path) -> End:
         data = self.settings.data_dir
         serving = Serving(
             data,
@@ -48,7 +61,14 @@ class App:
         )
         handlers = RecallHandlers(serving, self.profiles, self.settings)
         server = RecallServer(handlers, self.settings)
-        stopped = _signals()
+        stopped, loop = _signals(), asyncio.get_running_loop()
+        failed = asyncio.Event()
+
+        def fail() -> None:
+            failed.set()
+            stopped.set()
+
+        handlers.on_too_many_stuck(partial(_soon, loop, fail))
         port = await server.start()
         _log.info("listening", address=self.settings.listen, port=port)
         serving.start(server.set_serving)
@@ -59,6 +79,7 @@ class App:
             await server.stop()
             await asyncio.to_thread(handlers.close)
             await asyncio.to_thread(serving.close)
+        return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
 
 
 def create_app() -> App:
@@ -72,6 +93,11 @@ def create_app() -> App:
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
     serve_metrics(settings.metrics_port)
     return App(settings, profiles)
+
+
+def _soon(loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+    """Call `then` on the loop; from any thread."""
+    loop.call_soon_threadsafe(then)
 
 
 def _signals() -> asyncio.Event:

@@ -6,6 +6,7 @@ an attempt says is what the caller would get.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -89,6 +90,8 @@ class Attempts:
     channel_deadline_seconds: float
     clock: datetime
     until: float
+    deadline: float = math.inf
+    """Of the call, of the same clock: no wait of an attempt goes past it."""
     asked: int = field(default=0, init=False)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False)
     """By question: embedded once for all attempts, and forgotten with them."""
@@ -124,6 +127,7 @@ class Attempts:
             profile=profile,
             lanes=self.lanes,
             channel_deadline_seconds=self.channel_deadline_seconds,
+            until=self.deadline,
         )
         return Attempt(asking, question, profile, answer, row)
 

@@ -6,6 +6,7 @@ stage 3 may look for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,6 +51,8 @@ class Finding:
     question: Question
     served: Served
     profile: RankingProfile
+    until: float = math.inf
+    """Deadline of the recall, a moment of the monotonic clock."""
     already: Lazy[NDArray[np.int64]] = field(init=False)
     """Ordinals of what the caller has."""
     by_rule: Lazy[tuple[str, ...]] = field(init=False)
@@ -61,8 +64,9 @@ class Finding:
         question, served = self.question, self.served
         view = View.of(served.generation, question.selection, question.clock)
         object.__setattr__(self, "view", view)
-        object.__setattr__(self, "already", Lazy(partial(served.ordinals_of, question.already_served)))
-        object.__setattr__(self, "by_rule", Lazy(partial(intents_by_rule, question.query)))
+        already = Lazy(partial(served.ordinals_of, question.already_served), until=self.until)
+        object.__setattr__(self, "already", already)
+        object.__setattr__(self, "by_rule", Lazy(partial(intents_by_rule, question.query), until=self.until))
 
     def begin(self, lanes: Mapping[str, Executor]) -> Future[Hits] | None:
         """Start what needs no vector, the lexical search, so that it runs while the question is embedded.
@@ -73,7 +77,9 @@ class Finding:
         wanted = question.mode != "dense" and LEXICAL in self.profile.retrieve.channels
         if not wanted or question.selection.as_of is not None:
             return None
-        by_words = ByWords(question, self.served, self.profile, self.view, self.already, self.by_rule)
+        by_words = ByWords(
+            question, self.served, self.profile, self.view, self.already, self.by_rule, until=self.until
+        )
         return lanes[LEXICAL].submit(by_words.ahead)
 
     def embed(self) -> NDArray[np.float32]:
@@ -115,7 +121,7 @@ class Finding:
         """
         question, constants = self.question, self.profile.retrieve
         if question.selection.as_of is not None:
-            self.served.ready_for_past()
+            self.served.ready_for_past(self.until)
         searches = self.searches(vector, way, begun)
         of_channels = searches.of_channels()
         asked = (DENSE,) if question.mode == "dense" else constants.channels
@@ -125,6 +131,7 @@ class Finding:
             further=() if question.mode == "dense" else searches.further(),
             lanes=lanes,
             deadline_seconds=deadline_seconds,
+            until=self.until,
             # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
             clear_lead=lead if question.mode == "auto" and question.selection.as_of is None else None,
         )
@@ -147,6 +154,7 @@ class Finding:
             vector,
             way,
             begun,
+            until=self.until,
         )
 
     def fuse(self, retrieved: Retrieved, vector: NDArray[np.float32], way: Route) -> Pool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from helix_query.deadline import check
 from helix_query.stored import stored_rows
 from helix_query.view import View
 from helix_shared.errors import NotFoundError
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
 
 
 def get_memory(
-    memory_id: str, selection: Selection, served: Served, *, now: datetime
+    memory_id: str, selection: Selection, served: Served, *, now: datetime, until: float = math.inf
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """The row and its entities; of a selection with `as_of` as it was known then.
 
     Raises:
         NotFoundError: there is none, or the caller may not see it; which of the two is not told.
+        OverdueError: `until`, a moment of the monotonic clock, came first.
     """
+    if selection.as_of is not None:
+        served.ready_for_past(until)
+    check(until)
     ordinals = served.ordinals_of([memory_id])
     for row in stored_rows(served, ordinals, View.of(served.generation, selection, now)):
         if selection.admits(row):

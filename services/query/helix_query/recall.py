@@ -6,6 +6,7 @@ router skips ends after stage 2. `binding` gives the stages what they need.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from helix_query.binding import Binding
+from helix_query.deadline import check
 from helix_query.explain import Trace, explained
 from helix_query.question import Recalled
 from helix_shared.telemetry import RECALL_SECONDS
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds of every stage, in the order they ran; stages do not overlap."""
+    """Seconds of every stage, in the order they ran; stages do not overlap, and none begins past `until`."""
 
+    until: float
     seconds: list[tuple[str, float]] = field(default_factory=list)
     _stage: str = ""
     _started: float = 0.0
@@ -43,6 +46,7 @@ class Stopwatch:
         return self
 
     def __enter__(self) -> None:
+        check(self.until)
         self._started = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
@@ -65,17 +69,20 @@ def recall(
     lanes: Mapping[str, Executor],
     channel_deadline_seconds: float,
     vector: NDArray[np.float32] | None = None,
+    until: float = math.inf,
 ) -> Recalled:
     """Answer `question` from one generation.
 
     `lanes` has one executor per channel, so that a stuck channel never keeps another one waiting. `vector` is
-    that of the question, for a caller who asks the same one several times.
+    that of the question, for a caller who asks the same one several times. `until` is the deadline, of the
+    monotonic clock: no wait goes past it, and no stage begins after it.
 
     Raises:
         TemporaryError: no channel answered.
+        OverdueError: the deadline passed.
     """
-    stage = Stopwatch()
-    stages = Binding(question, served, profile)
+    stage = Stopwatch(until)
+    stages = Binding(question, served, profile, until)
     begun = stages.begin(lanes)
     way = None
     try:

@@ -6,8 +6,9 @@ hands these to `stages.retrieve`. Nothing is searched here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,6 +57,8 @@ class ByWords:
     """Memories the caller has; they take no place of others."""
     by_rule: Lazy[tuple[str, ...]]
     """Intents by the question's wording."""
+    until: float = field(default=math.inf, kw_only=True)
+    """Deadline of the recall, a moment of the monotonic clock."""
 
     def limit_of(self, channel: str) -> int:
         """Candidates asked of a channel."""
@@ -103,7 +106,7 @@ class Searches(ByWords):
 
     def of_channels(self) -> Mapping[str, Begun]:
         """The search of each channel, whether the profile asks it or not."""
-        nearest = Lazy(partial(self._dense, self.vector))
+        nearest = Lazy(partial(self._dense, self.vector), until=self.until)
         begun = self.begun
         if begun is not None and not self.foresees(self.way.intents):
             begun.cancel()

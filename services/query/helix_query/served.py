@@ -48,6 +48,8 @@ class Served:
     centroids: Centroids
     chronology: Lazy[Chronology] = field(init=False)
     """What was known when; for `as_of`."""
+    past: Lazy[None] = field(init=False)
+    """Makes what recalls of a past moment need."""
     known_order: InitVar[ReadingOrder | None] = None
     """The reading order of the generation before."""
     reading_order: ReadingOrder = field(init=False)
@@ -57,7 +59,9 @@ class Served:
 
     def __post_init__(self, known_order: ReadingOrder | None) -> None:
         signals = self.generation.signals
-        object.__setattr__(self, "chronology", Lazy(lambda: Chronology.of(signals.created_at)))
+        chronology, vectors = Lazy(lambda: Chronology.of(signals.created_at)), self.generation.vectors
+        object.__setattr__(self, "chronology", chronology)
+        object.__setattr__(self, "past", Lazy(lambda: _read(chronology.value, vectors.versions)))
         order = ReadingOrder.of(signals, known=known_order)
         object.__setattr__(self, "reading_order", order)
 
@@ -94,9 +98,13 @@ class Served:
             sight = self.sights[key] = Sight.of(view)
         return sight
 
-    def ready_for_past(self) -> None:
-        """Read what recalls of a past moment need, so that no channel's deadline pays for it."""
-        _ = self.chronology.value, self.generation.vectors.versions
+    def ready_for_past(self, until: float) -> None:
+        """Read what recalls of a past moment need, so that no channel's deadline pays for it.
+
+        Raises:
+            OverdueError: another thread reads it and is not ready by `until`, of the monotonic clock.
+        """
+        self.past.by(until)
 
     def known_sequence(self, moment: datetime) -> int:
         """The last event sequence of which a memory was known at `moment`, 0 if there was none."""
@@ -129,3 +137,7 @@ class Served:
         whole = [f" {name} " for name in spelt]
         outer = [not any(mine != other and mine in other for other in whole) for mine in whole]
         return np.unique(nodes[np.array(outer, bool)])
+
+
+def _read(*_: object) -> None:
+    """What is passed was read."""

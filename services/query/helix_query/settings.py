@@ -59,5 +59,11 @@ class QuerySettings(ServiceSettings):
     )
     deadline_seconds: float = Field(2.0, gt=0, le=60, description="longest a call may take")
     channel_deadline_seconds: float = Field(0.25, gt=0, le=60, description="longest a channel may take")
+    stuck_seconds: float = Field(
+        1.0,
+        gt=0,
+        le=60,
+        description="a thread that runs so long past its call's deadline is replaced and counts as stuck",
+    )
     poll_seconds: float = Field(0.25, gt=0, le=60, description="how often CURRENT is looked at")
     grace_seconds: float = Field(5.0, ge=0, le=60, description="how long running calls may finish at the end")

@@ -9,10 +9,12 @@ from typing import Final
 
 import grpc
 
+from helix_query.deadline import PASSED
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,
     NotFoundError,
+    OverdueError,
     OverloadedError,
     TemporaryError,
 )
@@ -20,6 +22,7 @@ from helix_shared.errors import (
 _STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
     (InvalidInputError, grpc.StatusCode.INVALID_ARGUMENT),
     (NotFoundError, grpc.StatusCode.NOT_FOUND),
+    (OverdueError, grpc.StatusCode.DEADLINE_EXCEEDED),
     (OverloadedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (TemporaryError, grpc.StatusCode.UNAVAILABLE),
 )
@@ -34,5 +37,5 @@ def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
         # The message names files of the server.
         return grpc.StatusCode.DATA_LOSS, "an artifact is damaged; the operator's log names it"
     if isinstance(error, TimeoutError):
-        return grpc.StatusCode.DEADLINE_EXCEEDED, "deadline passed before the answer was ready"
+        return grpc.StatusCode.DEADLINE_EXCEEDED, PASSED
     return grpc.StatusCode.INTERNAL, "internal error"

@@ -1,87 +1,98 @@
-"""Whose call is worked on next: few workers, a bounded queue, and turns that go round the tenants.
+"""Runs the calls of the fair queue on threads, and accounts for every thread until it ends.
 
-Callers of one tenant are served first come first served, tenants one after the other, so whoever floods
-waits behind his own calls. When all places are taken the tenant with most calls waiting gives way: its
-newcomers are refused, and its newest waiting call is, if another tenant comes (ops/decisions/0017). A
-call that was given up, or whose time is over before its turn, leaves its place without any work done.
-`handlers` brings the calls; nothing here knows what they do.
+A call has a thread of its own and further ones for its channels. It keeps its place until all of them have
+ended, whether or not somebody still waits for its answer. When the call itself ends first, the channel
+threads that are left are late: they are replaced at once, so that channels of other calls do not wait. A
+thread that still runs `stuck_seconds` after the deadline of its call is written off: it is replaced, counted
+as stuck until it ends, and no longer holds a place (ops/decisions/0031).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from helix_shared.errors import OverloadedError
-from helix_shared.telemetry import RECALL_REFUSED, RECALL_SECONDS
+from helix_query.deadline import PASSED, WAITED
+from helix_query.fair_queue import Call, FairQueue, Work
+from helix_query.workers import Workers, outcome, settle
+from helix_shared.errors import OverdueError
+from helix_shared.telemetry import RECALL_SECONDS, RECALL_STUCK, logger
 
 QUEUE: Final = "queue"
 """Name, among the times of the stages, of the time a call waited for its turn."""
-TYPICAL_SECONDS: Final = 0.02
-"""Of a call in work, until some were seen."""
-SMOOTHING: Final = 0.1
-"""Weight of the newest call in the running mean of their seconds."""
+MOST_STUCK: Final = 8
+"""Stuck threads with which the process still goes on; with more it should end."""
+CHECKS: Final = 5
+"""How often within `stuck_seconds` deadlines are looked at."""
+MORE: Final = object()
+"""What a work returns that wants another turn; it keeps its place and waits behind its tenant's others."""
 
-Work = Callable[[], Any]
-
-
-@dataclass(slots=True, eq=False)
-class _Call:
-    """Accepted work; `until` is of the monotonic clock."""
-
-    tenant: str
-    work: Work
-    until: float
-    reserved: bool
-    future: Future[Any] = field(default_factory=Future)
-    entered: float = field(default_factory=time.monotonic)
+T = TypeVar("T")
+_log = logger(__name__)
 
 
 class Turns:
     """Runs calls on `workers` threads; at most `places` are accepted, in work or waiting. Thread-safe."""
 
-    def __init__(self, *, workers: int, places: int) -> None:
-        self._workers = workers
-        self._places = places
-        self._lock = threading.Lock()
-        self._queues: OrderedDict[str, deque[_Call]] = OrderedDict()
-        self._waiting: Counter[str] = Counter()
-        """Calls that wait, by tenant; those on reserved places are not among them."""
-        self._working = 0
-        self._reserved = 0
-        self._mean_seconds = TYPICAL_SECONDS
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall")
+    def __init__(
+        self, *, workers: int, places: int, channels: Iterable[str] = (), stuck_seconds: float = 1.0
+    ) -> None:
+        """Start the threads; each of `channels` has as many of its own as there are for calls."""
+        self._lock = threading.RLock()
+        self._ended = threading.Condition(self._lock)
+        self._queue = FairQueue(workers=workers, places=places)
+        self._workers = Workers(workers, name="recall")
+        self._channels = {name: Workers(workers, name=name) for name in channels}
+        self._stuck_seconds = stuck_seconds
+        self._stuck = 0
+        self._ends: list[Callable[[], None]] = []
+        self._on_too_many_stuck: Callable[[], None] = _nothing
+        self._closed = threading.Event()
+        self._overseer = threading.Thread(target=self._oversee, name="deadlines", daemon=True)
+        self._overseer.start()
+
+    @property
+    def stuck(self) -> int:
+        """Threads that were written off and have not ended."""
+        return self._stuck
+
+    def on_too_many_stuck(self, then: Callable[[], None]) -> None:
+        """Call `then` once, from any thread, when more than `MOST_STUCK` threads are stuck."""
+        self._on_too_many_stuck = then
 
     def enter(
-        self, tenant: str, works: Sequence[Work], *, until: float, reserved: bool = False
+        self,
+        tenant: str,
+        works: Sequence[Work],
+        *,
+        until: float,
+        rpc: str = "",
+        reserved: bool = False,
+        ended: Callable[[], None] | None = None,
     ) -> list[Future[Any]]:
-        """A place for each of `works`, or for none; one that gets no turn by `until` ends in TimeoutError.
+        """A place for each of `works`, or for none; one that gets no turn by `until` ends in OverdueError.
 
-        `reserved`: inside a `with reserved(...)`, so never refused. A future cancelled before its turn
-        frees its place.
+        `until` is a moment of the monotonic clock. `reserved`: inside a `with reserved(...)`, so never
+        refused. `ended` is called when no thread works for any of them any more, on the last one; it is not
+        called when this raises. A future that is cancelled before its turn frees its place.
 
         Raises:
             OverloadedError: there are not so many places, and nobody has to give way.
         """
-        calls = [_Call(tenant, work, until, reserved) for work in works]
-        with self._lock:
-            dropped = [] if reserved else self._make_room(tenant, len(calls))
-            for call in calls:
-                self._queues.setdefault(tenant, deque()).append(call)
-                self._waiting[tenant] += not reserved
-        for call in dropped:
-            _fail(call, self._busy())
+        last = countdown(len(works), ended or _nothing)
+        calls = [Call(tenant, rpc, work, until, reserved, last) for work in works]
+        with self._accounting():
+            for call in self._queue.add(tenant, calls):
+                self._fail(call, self._queue.busy())
         for call in calls:
             call.future.add_done_callback(partial(self._leave, call))
             # one turn for each place; whose it is shows when it comes
-            self._pool.submit(self._take_turn)
+            self._workers.submit(self._take_turn)
         return [call.future for call in calls]
 
     @contextmanager
@@ -92,123 +103,194 @@ class Turns:
             OverloadedError: there are not so many.
         """
         with self._lock:
-            if self._reserved + count > self._places:
-                raise self._busy()
-            self._reserved += count
+            self._queue.reserve(count)
         try:
             yield
         finally:
             with self._lock:
-                self._reserved -= count
+                self._queue.unreserve(count)
 
     def close(self) -> None:
-        """Finish what is in work; what waits is cancelled."""
+        """Cancel what waits, and return when what is in work has ended or was written off."""
+        with self._accounting():
+            for call in [call for call in self._queue.calls if call.queued]:
+                self._queue.remove(call)
+                call.future.cancel()
+                self._fail(call, CancelledError())
         with self._lock:
-            waiting = [call for queue in self._queues.values() for call in queue]
-        for call in waiting:
-            call.future.cancel()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+            self._ended.wait_for(lambda: all(call.written_off for call in self._queue.calls))
+        self._closed.set()
+        self._overseer.join()
+        for pool in (self._workers, *self._channels.values()):
+            pool.shutdown(wait=True, cancel_futures=True)
 
-    def _make_room(self, tenant: str, count: int) -> list[_Call]:
-        """Take out of the queues who has to give way to `count` calls of `tenant`."""
-        waiting = self._waiting.copy()
-        waiting[tenant] += count
-        victims: Counter[str] = Counter()
-        for _ in range(self._working + waiting.total() - self._places):
-            greediest = max(waiting, key=lambda name: waiting[name])
-            if waiting[greediest] <= waiting[tenant]:
-                raise self._busy()
-            waiting[greediest] -= 1
-            victims[greediest] += 1
-        return [self._drop_newest(name) for name in victims.elements()]
-
-    def _drop_newest(self, tenant: str) -> _Call:
-        call = next(call for call in reversed(self._queues[tenant]) if not call.reserved)
-        self._remove(call)
-        return call
-
-    def _busy(self) -> OverloadedError:
-        """What a refused caller hears: to come back when about half of those before are answered."""
-        RECALL_REFUSED.inc()
-        waits = self._mean_seconds * self._places / self._workers / 2
-        return OverloadedError(
-            f"all {self._places} places for calls (in_flight) are taken; back off", delay_seconds=waits
-        )
-
-    def _remove(self, call: _Call) -> None:
-        queue = self._queues[call.tenant]
-        queue.remove(call)
-        self._waiting[call.tenant] -= not call.reserved
-        if not queue:
-            del self._queues[call.tenant]
-        if not self._waiting[call.tenant]:
-            del self._waiting[call.tenant]
-
-    def _leave(self, call: _Call, future: Future[Any]) -> None:
-        """Free the place of a call that was given up before its turn, and let go of what it worked on."""
-        # call and future refer to each other: without this they would keep a generation after its swap
-        call.work = _nothing
-        if not future.cancelled():
-            return
+    @contextmanager
+    def _accounting(self) -> Iterator[None]:
+        """The lock; what calls that ended inside hold is let go of outside."""
         with self._lock:
-            if call in self._queues.get(call.tenant, ()):
-                self._remove(call)
-                future.set_running_or_notify_cancel()
+            yield
+            ends, self._ends = self._ends, []
+        for end in ends:
+            end()
 
     def _take_turn(self) -> None:
-        call = self._next()
-        if call is None:
-            return
+        thread = threading.current_thread()
+        with self._accounting():
+            call = self._next()
+            if call is None:
+                return
+            call.running = True
+            call.threads[thread] = self._workers
+            self._queue.update(call)
         started = time.monotonic()
-        RECALL_SECONDS.labels(QUEUE).observe(started - call.entered)
-        result, failure = None, None
-        try:
-            result = call.work()
-        except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
-            failure = error
-        with self._lock:
+        RECALL_SECONDS.labels(QUEUE).observe(started - call.queued_at)
+        channels = {name: _Channel(self, call, pool) for name, pool in self._channels.items()}
+        result, error = outcome(partial(call.work, channels))
+        with self._accounting():
+            self._queue.took(time.monotonic() - started)
+            call.running = False
+            for job in call.jobs:
+                job.cancel()
+            call.jobs.clear()
+            if not call.written_off:
+                for late, pool in call.threads.items():
+                    if late is not thread:
+                        pool.replace(late)
+            again = result is MORE and not call.written_off
+            if again:
+                self._queue.append(call)
             # before the caller hears of it: its next call finds the place free
-            self._working -= not call.reserved
-            self._mean_seconds += SMOOTHING * (time.monotonic() - started - self._mean_seconds)
-        if failure is None:
-            call.future.set_result(result)
+            self._thread_ended(call, thread)
+        if again:
+            self._workers.submit(self._take_turn)
+        elif error is None:
+            settle(call.future, partial(call.future.set_result, result))
         else:
-            call.future.set_exception(failure)
+            settle(call.future, partial(call.future.set_exception, error))
 
-    def _next(self) -> _Call | None:
-        """The call whose turn it is, its tenant sent to the end of the round; None: all have gone."""
-        while True:
-            with self._lock:
-                if not self._queues:
-                    return None
-                tenant = next(iter(self._queues))
-                call = self._queues[tenant][0]
-                self._queues.move_to_end(tenant)
-                self._remove(call)
-                due = time.monotonic() < call.until
-                started = due and call.future.set_running_or_notify_cancel()
-                self._working += started and not call.reserved
-            if started:
+    def _next(self) -> Call | None:
+        """The call whose turn it is; None: those who waited have gone, or must not begin anything now."""
+        while (call := self._queue.next()) is not None:
+            if time.monotonic() >= call.until:
+                self._fail(call, OverdueError(WAITED))
+            elif call.future.running() or call.future.set_running_or_notify_cancel():
                 return call
-            if not due:
-                _fail(call, TimeoutError())
+            else:
+                self._update(call)
+        return None
+
+    def on_channel(self, call: Call, pool: Workers, search: Callable[[], T]) -> T:
+        """Run a search of `call` in this thread of `pool`."""
+        thread = threading.current_thread()
+        with self._lock:
+            if not call.running:
+                raise CancelledError
+            call.threads[thread] = pool
+        try:
+            return search()
+        finally:
+            with self._accounting():
+                self._thread_ended(call, thread)
+
+    def _thread_ended(self, call: Call, thread: threading.Thread) -> None:
+        del call.threads[thread]
+        if call.written_off:
+            self._count_stuck(call, -1)
+        self._update(call)
+
+    def _update(self, call: Call) -> None:
+        """Account for a change of `call`; let go of what it holds when it has ended."""
+        was_late = call.state == "late"
+        over = self._queue.update(call)
+        if was_late and call.state != "late":
+            # its tenant may have calls that had to wait for this
+            for _ in range(self._queue.waiting_of(call.tenant)):
+                self._workers.submit(self._take_turn)
+        if over:
+            self._ends.append(call.ended)
+            call.ended = _nothing
+            self._ended.notify_all()
+
+    def _leave(self, call: Call, future: Future[Any]) -> None:
+        """Free the place of a call that was given up before its turn, and let go of what it worked on."""
+        # call and future refer to each other: without this they would keep a generation after its swap
+        call.work = _no_work
+        if future.cancelled():
+            with self._accounting():
+                if call.queued:
+                    self._queue.remove(call)
+                    self._update(call)
+                    future.set_running_or_notify_cancel()
+
+    def _fail(self, call: Call, error: BaseException) -> None:
+        """End a call that was taken out of the queue and gets no turn, unless its caller was quicker."""
+        self._update(call)
+        settle(call.future, partial(call.future.set_exception, error))
+
+    def _oversee(self) -> None:
+        while not self._closed.wait(self._stuck_seconds / CHECKS):
+            self._enforce(time.monotonic())
+
+    def _enforce(self, now: float) -> None:
+        """End what waits past its deadline, and write off what runs long past it."""
+        before = self._stuck
+        with self._accounting():
+            for call in list(self._queue.calls):
+                if call.queued and now >= call.until:
+                    self._queue.remove(call)
+                    self._fail(call, OverdueError(WAITED))
+                if call.threads and not call.written_off and now >= call.until + self._stuck_seconds:
+                    self._write_off(call)
+            too_many = before <= MOST_STUCK < self._stuck
+        if too_many:
+            _log.error("too_many_stuck_threads", stuck=self._stuck, most=MOST_STUCK)
+            then, self._on_too_many_stuck = self._on_too_many_stuck, _nothing
+            then()
+
+    def _write_off(self, call: Call) -> None:
+        if call.running:
+            settle(call.future, partial(call.future.set_exception, OverdueError(PASSED)))
+        call.written_off = True
+        for thread, pool in call.threads.items():
+            pool.replace(thread)
+            _log.warning("thread_stuck", rpc=call.rpc, thread=thread.name)
+        self._count_stuck(call, len(call.threads))
+        self._update(call)
+        # for `close`
+        self._ended.notify_all()
+
+    def _count_stuck(self, call: Call, change: int) -> None:
+        self._stuck += change
+        RECALL_STUCK.labels(call.rpc).inc(change)
+
+
+class _Channel(Executor):
+    """The threads of one channel for one call: what runs here is accounted to the call."""
+
+    def __init__(self, turns: Turns, call: Call, pool: Workers) -> None:
+        self._turns = turns
+        self._call = call
+        self._pool = pool
+
+    def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        search: Callable[[], T] = partial(work, *args, **kwargs)
+        job = self._pool.submit(self._turns.on_channel, self._call, self._pool, search)
+        self._call.jobs.append(job)
+        return job
+
+
+def countdown(count: int, end: Callable[[], None]) -> Callable[[], None]:
+    """What calls `end` when it was called `count` times; `end` is called at once if that is never."""
+    if not count:
+        end()
+    # the interpreter hands out each number once, whichever threads ask
+    left = iter(range(count - 1, -1, -1))
+    return lambda: None if next(left) else end()
 
 
 def _nothing() -> None:
+    """No action."""
+
+
+def _no_work(_channels: Mapping[str, Executor]) -> None:
     """What is left to do for a call that is done."""
-
-
-def _fail(call: _Call, error: BaseException) -> None:
-    """End a call that got no turn, unless its caller was quicker."""
-    if call.future.set_running_or_notify_cancel():
-        call.future.set_exception(error)
-
-
-def after_all(futures: Sequence[Future[Any]], end: Callable[[], None]) -> None:
-    """Call `end` when all of `futures` are done, on the thread of the last one; at once if there are none."""
-    if not futures:
-        end()
-    # the interpreter hands out each number once, whichever threads ask
-    left = iter(range(len(futures) - 1, -1, -1))
-    for future in futures:
-        future.add_done_callback(lambda _: None if next(left) else end())

@@ -6,7 +6,6 @@ last good one still serves.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from helix_query.question import Question
 from helix_query.recall import recall
 from helix_query.routing.centroids import Centroids, load_centroids
 from helix_query.served import Served
+from helix_query.workers import Workers
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError
 
@@ -62,7 +62,10 @@ def warm(
     generation.signals.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
-        lanes = {channel: held.enter_context(ThreadPoolExecutor(1)) for channel in SEARCHED}
+        lanes = {channel: Workers(1, name=f"canary-{channel}") for channel in SEARCHED}
+        for lane in lanes.values():
+            # a channel that hangs must not keep the next generation waiting
+            held.callback(lane.shutdown, wait=False)
         for query in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
             question = Question(query, Selection(tenant), now, now, never_skip=True)
             answer = recall(

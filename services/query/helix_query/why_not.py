@@ -1,5 +1,8 @@
 """Why a memory is not in an answer, and a smallest change of the question that brings it in.
 
+Every asking is a step of its own: `why_not` is a generator that yields before each but the first, so that who
+drives it can let other calls have their turn in between.
+
 The question is asked; `remedies` names what may undo the loss; each is tried on the same generation and
 kept if the memory gets further, until it is packed. What is advised has therefore been seen to work.
 `why_not_reply` says it in words.
@@ -8,9 +11,9 @@ kept if the memory gets further, until it is packed. What is advised has therefo
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from helix.recall.v1 import recall_pb2
 from helix_query.explain import Loss
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from helix_query.attempts import Attempt, Attempts
 
 Changes = tuple[recall_pb2.Change, ...]
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Yields before every further asking; returns the result."""
 
 WAY: Final[Mapping[Loss, int]] = {
     loss: number
@@ -60,24 +66,27 @@ class WhyNot:
     """Whether the search for changes ended for want of time."""
 
 
-def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Attempts) -> WhyNot:
-    """Ask the question of `request`, and look for the change.
+def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Attempts) -> Steps[WhyNot]:
+    """Ask the question of `request`, and look for the change; each step asks once.
 
     Raises:
         NotFoundError: no such memory is visible to the caller at that moment; which, is not told.
         InvalidInputError: the request breaks a limit.
         TemporaryError: no channel answered.
+        OverdueError: the deadline of the call passed.
     """
     question = question_of(request, profiles=attempts.profiles, clock=attempts.clock)
     row = _visible(memory_id, question.selection, attempts, now=question.clock)
     first = attempts.ask(request, row)
-    found = _search(request, first, (), attempts)
+    found = yield from _search(request, first, (), attempts)
     exhausted = found is None and attempts.exhausted
-    changes = () if found is None else _without_needless(request, row, found, attempts)
+    changes: Changes = ()
+    if found is not None:
+        changes = yield from _without_needless(request, row, found, attempts)
     for change in changes:
-        changes = _lowered(request, first, changes, change, attempts)
+        changes = yield from _lowered(request, first, changes, change, attempts)
     # With fewer memories another part may have become needless.
-    changes = _without_needless(request, row, changes, attempts)
+    changes = yield from _without_needless(request, row, changes, attempts)
     return WhyNot(first, changes, attempts.asked - 1, exhausted)
 
 
@@ -90,7 +99,7 @@ def _visible(memory_id: str, selection: Selection, attempts: Attempts, *, now: d
 
 def _search(
     request: recall_pb2.RecallRequest, attempt: Attempt, changes: Changes, attempts: Attempts
-) -> Changes | None:
+) -> Steps[Changes | None]:
     """Changes on top of `changes` that bring the memory in; depth first, so the smallest are tried first."""
     if attempt.loss is Loss.NONE:
         return changes
@@ -98,10 +107,10 @@ def _search(
         if attempts.exhausted:
             return None
         more = merged(changes, remedy)
-        better = _asked(request, attempt.row, more, attempts)
+        better = yield from _asked(request, attempt.row, more, attempts)
         if better is None or _reached(better) <= _reached(attempt):
             continue
-        found = _search(request, better, more, attempts)
+        found = yield from _search(request, better, more, attempts)
         if found is not None:
             return found
     return None
@@ -109,8 +118,9 @@ def _search(
 
 def _asked(
     request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Attempts
-) -> Attempt | None:
+) -> Steps[Attempt | None]:
     """The changed question; None where the changes break a limit."""
+    yield
     try:
         return attempts.ask(request, row, changes)
     except InvalidInputError:
@@ -127,13 +137,13 @@ def _reached(attempt: Attempt) -> tuple[int, int]:
 
 def _without_needless(
     request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Attempts
-) -> Changes:
+) -> Steps[Changes]:
     """What is left when every change goes without which the memory is in as well."""
     for change in changes if len(changes) > 1 else ():
         fewer = tuple(one for one in changes if one is not change)
         if attempts.exhausted:
             break
-        attempt = _asked(request, row, fewer, attempts)
+        attempt = yield from _asked(request, row, fewer, attempts)
         if attempt is not None and attempt.loss is Loss.NONE:
             changes = fewer
     return changes
@@ -145,7 +155,7 @@ def _lowered(
     changes: Changes,
     change: recall_pb2.Change,
     attempts: Attempts,
-) -> Changes:
+) -> Steps[Changes]:
     """`changes` with the number of `change` as low as it may be; found by halving, where one less will do."""
     high, step = json.loads(change.value), 1
     low = {"top_k": first.top_k, "token_budget": first.token_budget}.get(
@@ -159,7 +169,7 @@ def _lowered(
         lower.CopyFrom(change)
         lower.value = json.dumps(tried)
         fewer = merged(changes, (lower,))
-        attempt = _asked(request, first.row, fewer, attempts)
+        attempt = yield from _asked(request, first.row, fewer, attempts)
         if attempt is not None and attempt.loss is Loss.NONE:
             changes, high = fewer, tried
         elif step == 1:

@@ -353,7 +353,8 @@ class InProcess:
         assert self.serving.refresh()
         self.handlers = RecallHandlers(self.serving, profiles, settings)
         self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)
-        self._channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        self.address = f"127.0.0.1:{port}"
+        self._channel = grpc.insecure_channel(self.address)
         self.stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)  # type: ignore[no-untyped-call]
         self.health_stub = health_pb2_grpc.HealthStub(self._channel)
 

@@ -85,7 +85,7 @@ def test_waiting_recalls_hold_up_nobody(corpus: Any, start: Any) -> None:
         HELIX_QUERY_IN_FLIGHT="2",
         HELIX_QUERY_THREADS="1",
         HELIX_QUERY_DEADLINE_SECONDS="4",
-        HELIX_QUERY_CHANNEL_DEADLINE_SECONDS="0.5",
+        HELIX_QUERY_CHANNEL_DEADLINE_SECONDS="1.5",
     )
     service.wait_for(lambda at: at.status().generation == 1)
     service.recall("release marker")

@@ -97,7 +97,12 @@ class World:
         attempts = Attempts(
             self.served, self.profiles, self.lanes, 30, clock=NOW, until=time.monotonic() + seconds
         )
-        return why_not_response(why_not(request, memory_id, attempts), self.served)
+        steps = why_not(request, memory_id, attempts)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return why_not_response(end.value, self.served)
 
     def replay(self, request: recall_pb2.RecallRequest, reply: recall_pb2.WhyNotResponse) -> Recalled:
         """The recall with the advised changes, by the caller's own means."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from helix_query.turns import Turns, after_all
-from helix_shared.errors import OverloadedError
+from helix_query.turns import Turns, countdown
+from helix_shared.errors import OverdueError, OverloadedError
 
 
 class Desk:
@@ -23,22 +23,22 @@ class Desk:
         self.enter("holder", self._hold)
         assert self.held.wait(5)
 
-    def _hold(self) -> None:
+    def _hold(self, _: object) -> None:
         self.held.set()
         assert self.gate.wait(5)
 
-    def enter(self, tenant: str, work: Callable[[], None], *, seconds: float = 5.0) -> Future[Any]:
+    def enter(self, tenant: str, work: Callable[[object], None], *, seconds: float = 5.0) -> Future[Any]:
         """One call."""
         self.calls += self.turns.enter(tenant, [work], until=time.monotonic() + seconds)
         return self.calls[-1]
 
     def name(self, tenant: str, name: str, *, seconds: float = 5.0) -> Future[Any]:
         """A call that notes its name."""
-        return self.enter(tenant, lambda: self.order.append(name), seconds=seconds)
+        return self.enter(tenant, lambda _: self.order.append(name), seconds=seconds)
 
     def names(self, tenant: str, names: str) -> list[Future[Any]]:
         """A batch."""
-        works = [lambda name=name: self.order.append(name) for name in names]
+        works = [lambda _, name=name: self.order.append(name) for name in names]
         entered = self.turns.enter(tenant, works, until=time.monotonic() + 5)
         self.calls += entered
         return entered
@@ -108,7 +108,7 @@ def test_expired_and_cancelled_calls_do_no_work_and_leave_their_places(desk: Des
     desk.names("a", "7890")
     time.sleep(0.02)
     assert desk.done() == "7890"
-    with pytest.raises(TimeoutError):
+    with pytest.raises(OverdueError, match="waited for its turn"):
         expired.result(0)
 
 
@@ -119,7 +119,7 @@ def test_reserved_calls_are_never_refused_and_never_give_way(desk: Desk) -> None
         with pytest.raises(OverloadedError), desk.turns.reserved(1):
             pass
         desk.calls += desk.turns.enter(
-            "a", [lambda: desk.order.append("R")], until=time.monotonic() + 5, reserved=True
+            "a", [lambda _: desk.order.append("R")], until=time.monotonic() + 5, reserved=True
         )
         desk.name("b", "x")
         desk.name("c", "y")
@@ -129,7 +129,7 @@ def test_reserved_calls_are_never_refused_and_never_give_way(desk: Desk) -> None
 def test_a_failure_is_its_callers_and_frees_the_place() -> None:
     """A panic of an engine is a BaseException, and the worker lives."""
 
-    def panic() -> None:
+    def panic(_: object) -> None:
         raise BaseException("panic")  # noqa: TRY002 - as pyo3's is
 
     turns = Turns(workers=1, places=1)
@@ -141,13 +141,12 @@ def test_a_failure_is_its_callers_and_frees_the_place() -> None:
 
 
 def test_the_end_comes_after_the_last_and_at_once_after_none() -> None:
-    """Once, whichever is the last."""
+    """Once, whoever is the last."""
     ended: list[bool] = []
-    futures: list[Future[Any]] = [Future(), Future()]
-    after_all(futures, lambda: ended.append(True))
-    futures[1].set_result(None)
+    end = countdown(2, lambda: ended.append(True))
+    end()
     assert not ended
-    futures[0].cancel()
+    end()
     assert ended == [True]
-    after_all([], lambda: ended.append(False))
+    countdown(0, lambda: ended.append(False))
     assert ended == [True, False]

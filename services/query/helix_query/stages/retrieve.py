@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from helix_query.deadline import check, left
 from helix_query.pool import APART, LEXICAL, Ranking, Retrieved
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.errors import TemporaryError
@@ -78,12 +79,13 @@ def retrieve(
     unnecessary.
 
     Raises:
-        TemporaryError: no channel answered.
+        OverdueError: no channel answered until `until`.
+        TemporaryError: no channel answered within its own deadline.
     """
     started: dict[Job, Future[Hits]] = {}
     if clear_lead is not None and LEXICAL in searches:
         started = _started(_jobs({LEXICAL: searches[LEXICAL]}), lanes)
-        wait(started.values(), timeout=_left(deadline_seconds, until))
+        wait(started.values(), timeout=left(until, most=deadline_seconds))
         first = started[LEXICAL, ""]
         if _answered(first) and clear_lead.holds(first.result()):
             return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
@@ -95,6 +97,7 @@ def retrieve(
         Ranking(channel, hits, query) for (channel, query), hits in found.items() if hits is not None
     )
     if all(ranking.query in APART for ranking in rankings):
+        check(until)
         raise TemporaryError("no channel answered: each failed or was too late; try again")
     missing = dict.fromkeys(
         query if query in APART else channel for (channel, query), hits in found.items() if hits is None
@@ -122,18 +125,13 @@ def _wait_for_answers(started: Mapping[Job, Future[Hits]], deadline_seconds: flo
     they hold no candidates.
     """
     patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), until)
-    late = wait(started.values(), timeout=_left(deadline_seconds, until)).not_done
+    late = wait(started.values(), timeout=left(until, most=deadline_seconds)).not_done
     answers = [future for (_, query), future in started.items() if query not in APART]
-    while not any(map(_answered, answers)) and (left := patient_until - time.monotonic()) > 0:
+    while not any(map(_answered, answers)) and (patience := left(patient_until)):
         late = late.intersection(answers)
         if not late:
             return
-        late = wait(late, timeout=left, return_when=FIRST_COMPLETED).not_done
-
-
-def _left(seconds: float, until: float) -> float:
-    """`seconds`, or what is left of them until `until`."""
-    return max(0.0, min(seconds, until - time.monotonic()))
+        late = wait(late, timeout=patience, return_when=FIRST_COMPLETED).not_done
 
 
 def _answered(future: Future[Hits]) -> bool:

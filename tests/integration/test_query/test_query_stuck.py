@@ -1,0 +1,302 @@
+"""A search that hangs costs its tenant's own places, for a while, and never the answers of others.
+
+Stores and server are real; a search hangs where the engine would be called, because no engine can be made to.
+"""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from prometheus_client import REGISTRY
+
+from helix.recall.v1 import recall_pb2
+from helix_query import searches, warm
+from helix_query.view import View
+
+pytestmark = pytest.mark.integration
+
+QUESTION = "Which database did we choose?"
+TEXT = "We chose the database Postgres."
+OTHER, HANGING = {"tenant_id": "acme"}, {"tenant_id": "globex"}
+CHANNEL_SECONDS = 0.3
+SLACK_SECONDS = 0.25
+"""For a busy machine, beside the limits that are tested."""
+
+Hang = Callable[[Any, str], None]
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Set at the end of the test at the latest, so that no thread stays."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def hang(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> Hang:
+    """Makes a function hang for one tenant until the release, where its arguments hold its selection."""
+
+    def patch(module: Any, name: str) -> None:
+        real = getattr(module, name)
+
+        def search(*args: Any, **kwargs: Any) -> Any:
+            selections = [getattr(one, "selection", one) for one in args]
+            if "globex" in [getattr(one, "tenant_id", "") for one in selections]:
+                release.wait(20)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, search)
+
+    return patch
+
+
+@pytest.fixture
+def begin(corpus: Any, in_process: Any) -> Callable[..., Any]:
+    """A service of one worker on a memory of each of two tenants, asked once by both."""
+
+    def start(**settings: Any) -> Any:
+        corpus.add([{"text": TEXT}, {"text": TEXT, "tenant_id": "globex"}])
+        corpus.publish()
+        given = {
+            "threads": 1,
+            "channel_deadline_seconds": CHANNEL_SECONDS,
+            "deadline_seconds": 5,
+            "stuck_seconds": 5,
+        }
+        service = in_process(corpus.root, **given | settings)
+        for scope in (OTHER, HANGING):
+            service.recall(QUESTION, scope=scope)
+        return service
+
+    return start
+
+
+def calls(state: str, rpc: str = "Recall") -> float:
+    """Calls in a state, by the gauge."""
+    return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": rpc, "state": state}) or 0.0
+
+
+def stuck(rpc: str = "Recall") -> float:
+    """Stuck threads, by the gauge."""
+    return REGISTRY.get_sample_value("helix_recall_stuck_threads", {"rpc": rpc}) or 0.0
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
+    """Return when it holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def answered(service: Any, scope: dict[str, str] = OTHER, *, within: float = 1.0) -> Any:
+    """The reply to a recall in so many seconds, whole: no channel is missing."""
+    began = time.monotonic()
+    reply = service.recall(QUESTION, scope=scope)
+    assert time.monotonic() - began < within
+    assert [found.memory.text for found in reply.memories] == [TEXT]
+    assert list(reply.degraded) == []
+    return reply
+
+
+def test_why_not_takes_turns_with_the_calls_of_other_tenants(
+    begin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flood of WhyNot delays another tenant by about one of its replays, not by whole calls."""
+    service = begin(channel_deadline_seconds=2, deadline_seconds=3)
+    real, asked = searches.lexical, list[float]()
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        asked.append(time.monotonic())
+        time.sleep(0.03)
+        return real(*args, **kwargs)
+
+    memory = service.recall(QUESTION).memories[0].memory.memory_id
+    monkeypatch.setattr(searches, "lexical", slow)
+    found = service.recall(QUESTION, scope=HANGING).memories[0].memory.memory_id
+    # nothing brings it in: no session, no such type
+    request = recall_pb2.RecallRequest(scope=HANGING, query=QUESTION, token_budget=1)
+    flood = [
+        service.stub.WhyNot.future(recall_pb2.WhyNotRequest(recall=request, memory_id=found), timeout=5)
+        for _ in range(6)
+    ]
+    wait_until(lambda: calls("waiting", "WhyNot") >= 4)
+    began = time.monotonic()
+    answered(service, within=0.5)
+    request.scope.CopyFrom(recall_pb2.Scope(**OTHER))
+    own = recall_pb2.WhyNotRequest(recall=request, memory_id=memory)
+    assert service.stub.WhyNot(own, timeout=5).replays > 0
+    assert time.monotonic() - began < 3
+    for call in flood:
+        assert call.result().replays >= 0
+    assert calls("waiting", "WhyNot") == calls("running", "WhyNot") == 0
+
+
+@pytest.mark.parametrize("leave", ["cancel", "time out", "disconnect"])
+def test_a_place_is_kept_until_the_threads_have_ended(
+    begin: Any, hang: Hang, release: threading.Event, leave: str
+) -> None:
+    """Whose recall was given up while its search runs waits for that search; others do not."""
+    service = begin()
+    hang(searches, "dense")
+    with grpc.insecure_channel(service.address) as channel:
+        ask = channel.unary_unary(
+            "/helix.recall.v1.RecallService/Recall",
+            request_serializer=recall_pb2.RecallRequest.SerializeToString,
+            response_deserializer=recall_pb2.RecallResponse.FromString,
+        )
+        request = recall_pb2.RecallRequest(query=QUESTION, scope=HANGING)
+        call = ask.future(request, timeout=0.08 if leave == "time out" else 5)
+        wait_until(lambda: calls("running") == 1)
+        if leave == "cancel":
+            call.cancel()
+        elif leave == "time out":
+            assert call.exception().code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    wait_until(lambda: calls("late") == 1)
+    with pytest.raises(grpc.RpcError) as caught:
+        service.recall(QUESTION, scope=HANGING, timeout=0.1)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    answered(service)
+    assert calls("late") == 1
+    release.set()
+    wait_until(lambda: calls("late") == 0)
+    answered(service, HANGING)
+
+
+def test_late_searches_are_refused_further_places(begin: Any, hang: Hang, release: threading.Event) -> None:
+    """The one place is that of the recall whose search still runs, although it was answered."""
+    service = begin(in_flight=1)
+    hang(searches, "dense")
+    assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
+    with pytest.raises(grpc.RpcError) as caught:
+        service.recall(QUESTION, scope=HANGING)
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    release.set()
+    wait_until(lambda: calls("late") == 0)
+    answered(service, HANGING)
+
+
+def test_a_hung_channel_is_replaced_at_once(begin: Any, hang: Hang) -> None:
+    """It is missing in its own answer alone, and counts as stuck after the deadline."""
+    service = begin(deadline_seconds=0.6, stuck_seconds=0.1)
+    hang(searches, "dense")
+    began = time.monotonic()
+    assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
+    assert time.monotonic() - began < CHANNEL_SECONDS + SLACK_SECONDS
+    answered(service)
+    assert (calls("late"), stuck()) == (1, 0)
+    wait_until(lambda: stuck() == 1)
+    assert calls("late") == 0
+    answered(service)
+
+
+@pytest.mark.parametrize("rpc", ["Recall", "BatchRecall", "GetMemory", "WhyNot"])
+def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
+    begin: Any, hang: Hang, release: threading.Event, rpc: str
+) -> None:
+    """With one worker: the caller hears in time, others are answered after it was written off."""
+    service = begin(deadline_seconds=0.5, stuck_seconds=0.1)
+    memory = service.recall(QUESTION, scope=HANGING).memories[0].memory.memory_id
+    question = recall_pb2.RecallRequest(query=QUESTION, scope=HANGING)
+    of_batch = recall_pb2.RecallRequest(query=QUESTION)
+    requests = {
+        "Recall": question,
+        "BatchRecall": recall_pb2.BatchRecallRequest(scope=HANGING, requests=[of_batch]),
+        "GetMemory": recall_pb2.GetMemoryRequest(scope=HANGING, memory_id=memory),
+        "WhyNot": recall_pb2.WhyNotRequest(recall=question, memory_id=memory),
+    }
+    # every call looks through a view of its own
+    hang(View, "of")
+    began = time.monotonic()
+    try:
+        reply = getattr(service.stub, rpc)(requests[rpc], timeout=5)
+        code, message = reply.results[0].error.code, reply.results[0].error.message
+    except grpc.RpcError as error:
+        code, message = error.code().value[0], error.details()
+    assert time.monotonic() - began < 0.5 + SLACK_SECONDS
+    assert (code, message) == (4, "deadline passed before the answer was ready")
+    wait_until(lambda: stuck(rpc) == 1, 0.3 + SLACK_SECONDS)
+    answered(service)
+    release.set()
+    wait_until(lambda: stuck(rpc) == 0)
+
+
+def test_a_hung_canary_refuses_its_generation_alone(
+    corpus: Any, begin: Any, monkeypatch: pytest.MonkeyPatch, release: threading.Event
+) -> None:
+    """The generation before it goes on, and the one after it is served."""
+    service = begin()
+    real = searches.dense
+    monkeypatch.setattr(warm, "CANARY_SECONDS", 0.1)
+    monkeypatch.setattr(searches, "dense", lambda *_, **__: release.wait(20))
+    corpus.publish()
+    began = time.monotonic()
+    assert not service.serving.refresh()
+    assert time.monotonic() - began < 2
+    monkeypatch.setattr(warm, "CANARY_SECONDS", 5)
+    monkeypatch.setattr(searches, "dense", real)
+    assert answered(service).generation == 1
+    corpus.publish()
+    assert service.serving.refresh()
+    assert answered(service).generation == 3
+
+
+HANGS = """
+import threading
+from helix_query import finding, __main__
+real = finding.embed
+def embed(question, **given):
+    if "hang" in question:
+        threading.Event().wait()
+    return real(question, **given)
+finding.embed = embed
+__main__.main()
+"""
+
+
+def test_more_than_eight_stuck_threads_end_the_process(corpus: Any, start: Any) -> None:
+    """Eight are lived with; the ninth makes it NOT_SERVING, and it exits with 1 for its supervisor."""
+    corpus.add([{"text": TEXT}])
+    corpus.publish()
+    service = start(
+        corpus.root,
+        wrapper=(sys.executable, "-c", HANGS),
+        HELIX_QUERY_THREADS="8",
+        HELIX_QUERY_DEADLINE_SECONDS="0.6",
+        HELIX_QUERY_STUCK_SECONDS="0.1",
+        HELIX_QUERY_GRACE_SECONDS="0.5",
+    )
+    service.wait_for(lambda at: at.health() == "SERVING")
+    request = recall_pb2.RecallRequest(query="hang here", scope=OTHER)
+    said: list[int] = []
+    watch = health_pb2_grpc.HealthStub(service.channel()).Watch(health_pb2.HealthCheckRequest())
+
+    def listen() -> None:
+        with contextlib.suppress(grpc.RpcError):
+            said.extend(answer.status for answer in watch)
+
+    listening = threading.Thread(target=listen)
+    listening.start()
+
+    def hang_one(_: int) -> str:
+        with pytest.raises(grpc.RpcError) as caught:
+            service.stub().Recall(request, timeout=2)
+        return str(caught.value.code().name)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(hang_one, range(8))) == {"DEADLINE_EXCEEDED"}
+    service.wait_for(lambda at: at.log.read_text().count("thread_stuck") == 8)
+    assert service.recall(QUESTION).memories
+    hang_one(0)
+    assert service.process.wait(5) == 1
+    listening.join(5)
+    assert said == [health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING]
+    assert "too_many_stuck_threads" in service.log.read_text()

@@ -1,0 +1,37 @@
+"""Waits of one call end at its deadline."""
+
+import threading
+import time
+
+import pytest
+
+from helix_query.lazy import Lazy
+from helix_query.recall import Stopwatch
+from helix_shared.errors import OverdueError
+
+
+def test_a_value_that_another_thread_makes_is_waited_for_until_the_deadline() -> None:
+    """The one who makes it goes on, and the next one who asks has it."""
+    gate, begun = threading.Event(), threading.Event()
+    lazy = Lazy(lambda: (begun.set(), gate.wait(5)))
+    making = threading.Thread(target=lambda: lazy.value)
+    making.start()
+    assert begun.wait(5)
+    began = time.monotonic()
+    with pytest.raises(OverdueError):
+        lazy.by(began + 0.05)
+    assert 0.04 < time.monotonic() - began < 0.5
+    gate.set()
+    making.join()
+    assert lazy.by(0.0)
+
+
+def test_no_stage_begins_after_the_deadline() -> None:
+    """A recall whose caller has gone does no further work."""
+    stage = Stopwatch(time.monotonic() + 60)
+    with stage("embed"):
+        pass
+    stage.until = time.monotonic()
+    with pytest.raises(OverdueError), stage("route"):
+        raise AssertionError
+    assert [name for name, _ in stage.seconds] == ["embed"]
