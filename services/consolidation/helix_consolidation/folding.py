@@ -40,6 +40,8 @@ class Known:
     """Derived sequence that counted last for an event or a row; those up to `derived.floor` are left out."""
     provisional: dict[int, set[int]] = field(default_factory=dict)
     """Unanswered event -> its rows that came with the answer to a later turn."""
+    erasure: int = 0
+    """Number of the last generation that was made without text the one before it held; 0: there was none."""
     model: Model | None = None
     log: TombstoneLog | None = None
 

@@ -8,7 +8,7 @@ disagree: the process ends and starts again from the last generation.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from helix.subjects import DERIVED_STREAM
 from helix_consolidation.apply import write_changes
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.manifest import Manifest
 
 _log = logger(__name__)
-
-NO_GENERATION: Final = 0
 
 
 @dataclass(slots=True)
@@ -75,7 +73,6 @@ class Shard:
         self._form = form
         self._erased = False
         self._is_untidy = True
-        self._erasure = NO_GENERATION
         self.known = known
         self.manifest = manifest
 
@@ -139,11 +136,12 @@ class Shard:
         if self._live is None:
             raise PermanentError("there is nothing to publish before the first answer of ingest")
         self._maintain(self._live)
+        if self._erased:
+            self.known.erasure = 1 + (0 if self.manifest is None else self.manifest.generation)
         self.manifest = publish_generation(
             self._root, self._live, self.known, self.manifest, circumstances, demand_lease=demand_lease
         )
-        if self._erased:
-            self._erased, self._erasure = False, self.manifest.generation
+        self._erased = False
         return self.manifest
 
     def tidy(self) -> bool:
@@ -160,11 +158,9 @@ class Shard:
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
-        kept = keep if self._erasure == NO_GENERATION else 1
-        removed = generation.retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
-        if self._erasure and min(generation.published(self._root), default=self._erasure) >= self._erasure:
-            self._erasure = NO_GENERATION
-        return removed
+        oldest, erasure = min(generation.published(self._root), default=0), self.known.erasure
+        kept = 1 if oldest < erasure else keep
+        return generation.retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
 
     def close(self) -> None:
         """Let go of the stores; what was not published is forgotten."""

@@ -43,6 +43,7 @@ def encode_state(known: Known) -> bytes:
         "derived": known.derived.to_json(),
         "derived_stream": known.derived_stream,
         "pending": [act.to_json() for act in known.pending.acts],
+        "erasure": known.erasure,
         "recent": [[*key, sequence] for key, sequence in sorted(known.recent.items())],
     }
     return json.dumps(value, separators=(",", ":")).encode()
@@ -72,5 +73,7 @@ def _restore(known: Known, value: dict[str, Any]) -> None:
     known.applied = AnsweredSequences.from_json(value["applied"])
     known.derived = AnsweredSequences.from_json(value["derived"])
     known.derived_stream = value["derived_stream"]
+    # a state of before this was saved has none
+    known.erasure = value.get("erasure", 0)
     known.pending = Pending.of([Act.from_json(act) for act in value["pending"]])
     known.recent = {(kind, key): sequence for kind, key, sequence in value["recent"]}

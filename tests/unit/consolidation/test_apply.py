@@ -435,8 +435,9 @@ def test_an_erased_memory_is_gone_from_every_store_and_stays_gone(bench: Bench, 
     reopened.shard.close()
 
 
-def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream) -> None:
-    """Kept back-ups of the erased text would be no erasure."""
+@pytest.mark.parametrize("restarts", [0, 1, 2])
+def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream, restarts: int) -> None:
+    """Kept back-ups of the erased text would be no erasure; a restart in between forgets nothing."""
     for number in (1, 2, 3):
         bench.apply(
             stream.memories(
@@ -448,7 +449,16 @@ def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream)
     assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
     bench.apply(lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 4))
     bench.publish()
+    for _ in range(restarts):
+        bench = bench.reopened()
     assert sorted(bench.shard.retire(now=later, keep=3, min_age_seconds=0)) == [1, 2, 3]
+    secret = b"text 1"
+    assert not [path for path in bench.folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
+    # later generations are kept as always
+    bench.apply(stream.memories("acme", "e5", 5, [row("acme", "e5", 5, "text 5")]))
+    bench.publish()
+    assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
+    bench.shard.close()
 
 
 def test_feedback_is_counted_once_per_event(bench: Bench, stream: Stream) -> None:
