@@ -7,6 +7,7 @@ home. There is no default address: a home that is stopped or mistyped must not l
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -57,10 +58,7 @@ def nats_server(option: str, home: Path) -> Server:
     Raises:
         TemporaryError: no address is given and nothing runs on the home.
     """
-    if option:
-        return Server(option)
-    record = _record_of(home)
-    return Server(record.nats_url, record.instance)
+    return _server(option, home, lambda record: record.nats_url)
 
 
 def query_server(option: str, home: Path) -> Server:
@@ -69,10 +67,14 @@ def query_server(option: str, home: Path) -> Server:
     Raises:
         TemporaryError: no address is given and nothing runs on the home.
     """
+    return _server(option, home, lambda record: record.query_address)
+
+
+def _server(option: str, home: Path, address: Callable[[RunRecord], str]) -> Server:
     if option:
         return Server(option)
     record = _record_of(home)
-    return Server(record.query_address, record.instance)
+    return Server(address(record), record.instance)
 
 
 def _record_of(home: Path) -> RunRecord:

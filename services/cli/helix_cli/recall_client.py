@@ -100,8 +100,10 @@ class RecallClient:
 
         Raises: as `recall`.
         """
-        reply: recall_pb2.GetStatusResponse = self._call(self._stub.GetStatus, recall_pb2.GetStatusRequest())
-        return reply
+        try:
+            return self._status()
+        except grpc.RpcError as error:
+            self._raise(error)
 
     def wait_until_applied(
         self, sequence: int, *, wait_seconds: float, seen: Callable[[int], None] = lambda _: None
@@ -140,19 +142,21 @@ class RecallClient:
 
     def _call(self, method: Callable[..., T], request: object) -> T:
         try:
-            self._check_instance()
+            if self._instance:
+                self._status()
             return method(request, timeout=self._call_seconds)
         except grpc.RpcError as error:
             self._raise(error)
 
-    def _check_instance(self) -> None:
-        """Ask once who answers."""
-        if not self._instance:
-            return
-        found = self._stub.GetStatus(recall_pb2.GetStatusRequest(), timeout=self._call_seconds).instance
-        if found != self._instance:
+    def _status(self) -> recall_pb2.GetStatusResponse:
+        """What the service serves; the first answer tells whether it is of the right instance."""
+        reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
+            recall_pb2.GetStatusRequest(), timeout=self._call_seconds
+        )
+        if self._instance and reply.instance != self._instance:
             raise OtherInstanceError(f"the query service at {self.address}")
         self._instance = ""
+        return reply
 
     def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
         if result.HasField("response"):
