@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from helix_consolidation.early import is_early
 from helix_shared.broker import verdict
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import TemporaryError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
+    from helix_consolidation.folding import Known
     from helix_consolidation.shard import Outcome
     from helix_shared.broker.publisher import Publisher
 
@@ -37,9 +39,17 @@ async def answer(outcome: Outcome, publisher: Publisher) -> None:
     )
 
 
-async def postpone(messages: Sequence[tuple[Msg, TemporaryError]]) -> None:
-    """Ask for messages again, after a delay that doubles with every delivery."""
-    await _all(verdict.postpone(message, error, service=SERVICE) for message, error in messages)
+async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], known: Known) -> None:
+    """Ask for messages again after a delay, which doubles with every delivery unless they came too early."""
+    await _all(
+        verdict.postpone(
+            message,
+            error,
+            service=SERVICE,
+            longest_seconds=0.0 if is_early(message, known) else None,
+        )
+        for message, error in messages
+    )
 
 
 async def _all(answers: Iterable[Awaitable[None]]) -> None:

@@ -12,10 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from helix_consolidation.sequences import AnsweredSequences
     from helix_consolidation.settings import ConsolidationSettings
 
 SECONDS_PER_EVENT: Final = 0.025
 """Of the intervals for each waiting event: what ingest takes for one on two cores, so no wait doubles."""
+
+
+@dataclass(slots=True)
+class Due:
+    """Something to be done every so often, by the monotonic clock."""
+
+    every_seconds: float
+    last: float
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time."""
+        return now - self.last >= self.every_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +40,17 @@ class Pace:
 
 
 def pace_of(settings: ConsolidationSettings, *, events_to_come: int) -> Pace:
-    """The pace while `events_to_come` events of the log have not reached the writer."""
+    """The pace while `events_to_come` events of the log have not reached the writer, see there."""
     stretched = min(settings.backlog_interval_seconds, events_to_come * SECONDS_PER_EVENT)
     return Pace(
         max(settings.apply_interval_seconds, stretched),
         max(settings.publish_interval_seconds, stretched),
     )
+
+
+def events_to_come(applied: AnsweredSequences, log_end: int, *, here: int) -> int:
+    """Events of a log up to `log_end` that are neither applied nor among the `here` events that wait to be.
+
+    What is applied counts wherever it stands: one event that takes long says nothing of those behind it.
+    """
+    return max(0, log_end - applied.answered - here)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 
 class AnsweredSequences:
@@ -37,12 +37,24 @@ class AnsweredSequences:
         return max(self._above, default=self._floor)
 
     @property
+    def answered(self) -> int:
+        """How many sequences are answered."""
+        return self._floor + len(self._above)
+
+    @property
     def is_stuck(self) -> bool:
         """Whether something above the floor is answered while the next sequence is not."""
         return bool(self._above)
 
     def __contains__(self, sequence: int) -> bool:
         return sequence <= self._floor or sequence in self._above
+
+    def floor_with(self, others: Container[int]) -> int:
+        """What the floor would be if `others` were answered as well."""
+        floor = self._floor
+        while floor + 1 in self._above or floor + 1 in others:
+            floor += 1
+        return floor
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what lies above the floor as ranges, last included."""

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import functools
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
@@ -18,7 +17,8 @@ from nats.errors import Error as NatsError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_consolidation.answers import SERVICE, answer, postpone
-from helix_consolidation.pace import pace_of
+from helix_consolidation.early import Early
+from helix_consolidation.pace import Due, events_to_come, pace_of
 from helix_consolidation.prune import prune_derived
 from helix_consolidation.publish import Circumstances
 from helix_consolidation.shard import Outcome
@@ -56,18 +56,6 @@ T = TypeVar("T")
 _log = logger(__name__)
 
 
-@dataclass(slots=True)
-class Due:
-    """Something to be done every so often, by the monotonic clock."""
-
-    every_seconds: float
-    last: float
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time."""
-        return now - self.last >= self.every_seconds
-
-
 class Writer:
     """The active writer; lives from getting its turn to losing or giving it up."""
 
@@ -94,8 +82,10 @@ class Writer:
         self._unpublished = Outcome()
         self._is_dirty = False
         self._is_urgent = False
-        self._events_to_come = 0
+        self._log_end = 0
         self._standstill = Standstill(client, service=SERVICE)
+        # the other half of the room is for what they wait for
+        self._early = Early(settings.held_messages // 2)
         self._answering: asyncio.Task[None] | None = None
         self._applying = Due(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
         # the first generation is due at once, also in a backlog
@@ -110,7 +100,7 @@ class Writer:
         while not stop.is_set():
             # asked every time round: a cancellation may get lost in a wait, a lost lease must not
             self._lease.demand()
-            await self._apply([*self._retried(), *await self._next_batch()])
+            await self._apply([*self._retried(), *self._no_longer_early(), *await self._next_batch()])
             await self._housekeep()
             if self._is_publication_due():
                 await self._publish()
@@ -159,6 +149,12 @@ class Writer:
         model = self._shard.known.model
         return self._standstill.take(model=model.id if model else "") if self._standstill.is_on else []
 
+    def _no_longer_early(self) -> list[Msg]:
+        """What came too early before; nothing of it may pass a message that does not fit."""
+        if self._standstill.is_on:
+            return []
+        return self._early.take(self._shard.known, most=self._settings.batch_messages)
+
     def _is_application_due(self) -> bool:
         """Not at once for every message: a batch of a few costs the stores as much as one of a hundred."""
         full = any(inbox.waiting >= self._settings.batch_messages for inbox in self._inboxes)
@@ -170,14 +166,13 @@ class Writer:
         self._lease.demand()
         with WORK_SECONDS.labels(SERVICE).time():
             try:
-                log_end = (await event_stream(self._jetstream)).last_sequence
+                self._log_end = (await event_stream(self._jetstream)).last_sequence
             except UNANSWERED as error:
                 _log.warning("not applied yet", reason=str(error) or type(error).__name__)
                 self._put_back(messages)
                 await asyncio.sleep(RETRY_SECONDS)
                 return
-            outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=log_end)
-        self._events_to_come = log_end - self._shard.known.applied.floor
+            outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=self._log_end)
         self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
@@ -186,8 +181,9 @@ class Writer:
         self._unpublished.dead += outcome.dead
         self._is_dirty = self._is_dirty or bool(outcome.done or outcome.dead)
         self._applying.last = time.monotonic()
-        self._release([message for message, _ in outcome.postponed])
-        await postpone(outcome.postponed)
+        again = self._early.keep(outcome.postponed, self._shard.known)
+        self._release([message for message, _ in again])
+        await postpone(again, self._shard.known)
         if outcome.unfit or any(m.metadata.stream == DERIVED_STREAM for m in messages):
             await self._stand(outcome)
 
@@ -203,9 +199,8 @@ class Writer:
     def _keep_pace(self) -> None:
         """Go slower in a backlog, but not when something is to be hidden or erased."""
         urgent = self._is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
-        to_come = 0 if urgent else self._events_to_come
-        if to_come:
-            to_come = max(0, to_come - sum(inbox.events_waiting for inbox in self._inboxes))
+        here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._early.events)
+        to_come = 0 if urgent else events_to_come(self._shard.known.applied, self._log_end, here=here)
         pace = pace_of(self._settings, events_to_come=to_come)
         self._applying.every_seconds = pace.apply_seconds
         self._publishing.every_seconds = pace.publish_seconds

@@ -25,6 +25,8 @@ ATTEMPTS: Final = 8
 OVERDUE_ATTEMPTS: Final = 3
 """Each costs the worker a thread, and whoever waits for the message its deadline."""
 LONGEST_DELAY_SECONDS: Final = 60.0
+MOST_DOUBLINGS: Final = 16
+"""Of a delay; a message that was held for long has thousands of deliveries."""
 REASON_CHARACTERS: Final = 1_000
 FAILING_MESSAGES: Final = 10_000
 """Messages whose failures are counted; beyond it the count of the oldest begins anew."""
@@ -123,10 +125,16 @@ async def hold(message: Msg, error: IncompatibleError, *, service: str) -> None:
     MESSAGES.labels(service, "held").inc()
 
 
-async def postpone(message: Msg, error: Exception, *, service: str) -> None:
-    """Ask for the message again after a delay that doubles with every delivery."""
+async def postpone(
+    message: Msg, error: Exception, *, service: str, longest_seconds: float | None = None
+) -> None:
+    """Ask for the message again after a delay that doubles with every delivery.
+
+    It ends at `longest_seconds` (`LONGEST_DELAY_SECONDS`), and is never shorter than a `TemporaryError` says.
+    """
     attempt = message.metadata.num_delivered
-    delay = min(LONGEST_DELAY_SECONDS, 2.0 ** (attempt - 1) * 0.5)
+    longest = LONGEST_DELAY_SECONDS if longest_seconds is None else longest_seconds
+    delay = min(longest, 0.5 * 2.0 ** min(attempt - 1, MOST_DOUBLINGS))
     if isinstance(error, TemporaryError):
         delay = max(delay, error.delay_seconds)
         _log.info("postponed", sequence=message.metadata.sequence.stream, attempt=attempt, reason=str(error))
