@@ -11,8 +11,9 @@ was read and nothing follows from it). `Origin` travels in the schema's metadata
 empty batch says which event it answers. Consolidation appends the rows as they are.
 
 Another `EDGE_VERSION`, another schema, or a field of `Origin` that is not known here means a worker of
-another release: `IncompatibleError`, the message is held. A new value in a known column needs a new
-`EDGE_VERSION`; without one it is a broken message.
+another release: `IncompatibleError`, the message is held; where the version is an older one (`OutdatedError`)
+it can be derived again. A new value in a known column needs a new `EDGE_VERSION`; without one it is a broken
+message.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from helix.subjects import EDGES
-from helix_shared.errors import IncompatibleError, PermanentError
+from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
 EDGE_VERSION: Final = "2"
 LARGEST_SEQUENCE: Final = 2**63
@@ -166,6 +167,7 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
     """The origin and the rows of a message.
 
     Raises:
+        OutdatedError: a worker of an older release made it.
         IncompatibleError: a worker of another release made it.
         PermanentError: the body is no derived message of any release.
     """
@@ -190,7 +192,8 @@ def _check_release(header: Any) -> None:
     if not isinstance(version, str):
         raise PermanentError("derived message states no edge version")
     if version != EDGE_VERSION:
-        raise IncompatibleError(
+        is_older = version.isdecimal() and int(version[:20]) < int(EDGE_VERSION)
+        raise (OutdatedError if is_older else IncompatibleError)(
             f"derived message has edge version {version[:20]}, this process reads {EDGE_VERSION}; "
             "run one release everywhere"
         )

@@ -8,6 +8,7 @@
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
        |- IncompatibleError      this process and the message's worker differ in version or model
+       |  `- OutdatedError       the worker was of an older release; one of today's can make it again
        |- OverdueError           work passed its deadline
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
@@ -64,6 +65,10 @@ class IncompatibleError(TemporaryError):
 
     It is held, however long, until one of the two is changed; it is never a dead letter.
     """
+
+
+class OutdatedError(IncompatibleError):
+    """The message was made by a worker of an older release than this process."""
 
 
 class OverdueError(TemporaryError):

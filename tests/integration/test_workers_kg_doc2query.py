@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js import api
 
 from helix import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.ask import ask
+from helix_shared.broker.ask import answering, ask, asked_sequence
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import TemporaryError
@@ -111,12 +112,17 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
     }
 
 
-async def publish(client: Client, number: int, rows: list[dict[str, Any]]) -> None:
-    """Publish the memories message of event `number`, as ingest would."""
+def body_of(number: int, rows: list[dict[str, Any]] | None = None) -> bytes:
+    """The memories message of event `number`, with one memory unless told otherwise."""
     origin = edges.Origin("memories", "acme", f"e{number}", "message", number)
+    return edges.encode(origin, [memory(number)] if rows is None else rows, edges.memories_schema(4))
+
+
+async def publish(client: Client, number: int, given: list[dict[str, Any]] | bytes) -> None:
+    """Publish the memories message of event `number`, its rows or its body, as ingest would."""
     await Publisher(client.jetstream()).publish(
         subjects.derived_subject("memories", "acme"),
-        edges.encode(origin, rows, edges.memories_schema(4)),
+        given if isinstance(given, bytes) else body_of(number, given),
         message_id=subjects.derived_message_id("memories", number, "1"),
         headers={subjects.EVENT_SEQUENCE_HEADER: str(number)},
     )
@@ -240,11 +246,11 @@ async def test_poison_is_dead_lettered_and_spoils_no_other(
     assert process.poll() is None
 
 
-def of_another_release(body: bytes) -> bytes:
+def of_another_release(body: bytes, version: str = "9") -> bytes:
     """A message as a worker with another edge version would publish it."""
     current = f'"version": "{edges.EDGE_VERSION}"'.encode()
     assert current in body
-    return body.replace(current, b'"version": "9"')
+    return body.replace(current, f'"version": "{version}"'.encode())
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -265,6 +271,28 @@ async def test_a_message_of_another_release_is_held_and_spoils_no_other(
     assert (await jetstream.consumer_info(subjects.DERIVED_STREAM, service)).num_ack_pending == 2
     assert (await jetstream.stream_info(subjects.DLQ_STREAM)).state.messages == 0
     assert workers.log(process, service).count("run one release everywhere") >= 2
+
+
+async def test_a_message_of_an_older_release_is_derived_again_by_ingest(
+    nats_client: Client, workers: Workers
+) -> None:
+    """What the release before has left in the stream is linked and expanded; nobody holds it."""
+    asked: list[int] = []
+
+    async def again(request: Msg) -> bytes:
+        asked.append(asked_sequence(request))
+        return body_of(asked[-1])
+
+    for number in (1, 2):
+        older = of_another_release(body_of(number), "1")
+        await publish(nats_client, number, older)
+    async with answering(nats_client, "memories", again):
+        for service, edge in SERVICES.items():
+            workers.start(service)
+            answers = await collect(nats_client, edge, wanted=2)
+            assert {origin.event_sequence: len(rows) > 0 for origin, rows in answers} == {1: True, 2: True}
+            await until_idle(nats_client, service)
+    assert sorted(asked) == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -3,21 +3,24 @@
 Exactly one derived message follows from every memories message, also when nothing is derived
 from it or when deriving failed for good: consolidation counts on it. Rows that only complete the
 context of an earlier turn (`revision_sequence` above `stream_sequence`) are passed over, their
-text has not changed. `worker` delivers, consolidation reads what is published here.
+text has not changed. A message of an older release is not read: `ingest` derives it again from its event, and
+the answer is to that. `worker` delivers, consolidation reads what is published here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from helix import subjects
 from helix_shared import edges
+from helix_shared.broker import deadline
+from helix_shared.broker.ask import ask, asked_sequence
 from helix_shared.broker.derived import DerivedMessage
 from helix_shared.broker.lanes import Lanes
 from helix_shared.broker.worker import Connected, Durable, Worker, create_broker, create_worker, subscribe
-from helix_shared.errors import IncompatibleError, PermanentError
+from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError, TemporaryError
 from helix_shared.telemetry import configure_logging, logger
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ _SEQUENCES = ("stream_sequence", "revision_sequence")
 
 _log = logger(__name__)
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 DeriveRows = Callable[[Row], Sequence[dict[str, Any]]]
 
@@ -55,11 +59,14 @@ class Derivation:
 
         Raises:
             PermanentError: the body is no memories message of the subject's tenant.
-            IncompatibleError: a worker of another release made it.
+            IncompatibleError: a worker of another release made it, and ingest does not derive it again.
             TemporaryError: the stream does not acknowledge.
         """
-        answer = await connected.lanes.run(self.answer, message.subject, message.data)
-        await answer.publish(connected.publisher)
+
+        async def answer(body: bytes) -> DerivedMessage:
+            return await connected.lanes.run(self.answer, message.subject, body)
+
+        await (await _of_current(message, connected, answer)).publish(connected.publisher)
 
     def answer(self, subject: str, body: bytes) -> DerivedMessage:
         """What follows from one memories message. Runs in a lane.
@@ -82,8 +89,12 @@ class Derivation:
 
     async def bury(self, message: Msg, connected: Connected) -> None:
         """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
+
+        async def origin_in(body: bytes) -> edges.Origin:
+            return read_memories(message.subject, body, ())[0]
+
         try:
-            origin, _ = read_memories(message.subject, message.data, ())
+            origin = await _of_current(message, connected, origin_in)
         except PermanentError as error:
             _log.warning("no origin, so no empty answer", edge=self.edge, reason=str(error))
         else:
@@ -91,6 +102,20 @@ class Derivation:
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
         return DerivedMessage.of(replace(origin, edge=self.edge), rows, self.schema, version=self.version)
+
+
+async def _of_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:
+    """What `read` makes of a memories message; of one that ingest derives now where its release is older."""
+    try:
+        return await read(message.data)
+    except OutdatedError as outdated:
+        try:
+            # ingest derives for all who ask, one after another
+            with deadline.suspended():
+                body = await ask(connected.client, MEMORIES, sequence=asked_sequence(message))
+        except TemporaryError as error:
+            raise IncompatibleError(f"{outdated}; {error}") from error
+        return await read(body)
 
 
 def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *, service: str) -> Durable:
