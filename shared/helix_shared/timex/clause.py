@@ -17,6 +17,7 @@ _SHORTEST_ED: Final = 4
 _PLANNING_CUES = frozenset(["for", "to", "until"])
 _ARTICLES = frozenset(["a", "an", "the", "my", "our", "your", "his", "her", "their", "this", "that", "its"])
 _OBJECTS = _ARTICLES - {"this", "that"} | {"me", "us", "him", "them"}
+_ONE_OBJECT = [[word] for word in sorted(_ARTICLES | _OBJECTS)]
 _COUNTING = _ARTICLES | {"of", "some", "two", "three", "these", "those"}
 _BRIEF = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would"}
 _OVERRULED = ("base", "helper")
@@ -44,6 +45,7 @@ _IS = Evidence("present", kind="auxiliary")
 _WILL = Evidence("future", kind="auxiliary")
 _PLAN = Evidence("future", kind="plan")
 _ORDER = Evidence("future")
+_NAME_OR_ORDER = Evidence("future", sure=False, kind="base")
 _DOES = Evidence("present", kind="base")
 _HAS_TO = Evidence("future", kind="helper")
 _EITHER = Evidence("unknown", sure=False, kind="ambiguous")
@@ -110,8 +112,14 @@ def _judged(words: list[str], at: int, cue: str) -> Evidence | None:
         return _WILL if words[at - 1] == "don't" else _EITHER
     found = _auxiliary(words, at, opens=opens)
     if found is None and opens and word in verbs.ORDERS:
-        return _ORDER
+        return _ORDER if _is_plain_order(words, at) else _NAME_OR_ORDER
     return found or _full_verb(words, at, cue)
+
+
+def _is_plain_order(words: list[str], at: int) -> bool:
+    """Tell whether the verb that opens a clause is no name: "call me", but not "book club"."""
+    is_asked = at > 0 and words[at - 1] == "please"
+    return words[at] not in verbs.NAMES_TOO or is_asked or words[at + 1 : at + 2] in _ONE_OBJECT
 
 
 def _full_verb(words: list[str], at: int, cue: str) -> Evidence | None:

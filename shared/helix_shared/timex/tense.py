@@ -190,6 +190,8 @@ def _evidence(around: _Surroundings) -> Evidence:
         )
     )
     found = _first(own, around.cue)
+    if found and _is_note(around, body[low:], found):
+        return Evidence("future", sure=False)
     if found:
         return found
     found = _first(rest, around.cue)
@@ -197,6 +199,18 @@ def _evidence(around: _Surroundings) -> Evidence:
         # "the cinema failed its inspection, shut until March"
         return Evidence("future", sure=False)
     return found or _announced(body, behind)
+
+
+def _is_note(around: _Surroundings, clause: list[str], found: Evidence) -> bool:
+    """Tell whether what was found behind a date is a note on something that may be an order.
+
+    "Update 3 June: the fix works" dates the update, not the fix; "Call Bob on Friday, he said it was urgent"
+    has an object, so it is an order.
+    """
+    if found.before or around.after[:1] not in ([","], [":"]) or verbs.NAMES_TOO.isdisjoint(clause[:1]):
+        return False
+    has_object = len(clause) > 1 and clause[1] not in verbs.NO_VERBS
+    return found.tense != "past" or (has_object and around.after[0] == ",")
 
 
 def _first(steps: Iterable[tuple[list[str], int, int, bool]], cue: str) -> Evidence | None:

@@ -97,6 +97,15 @@ ORDERS = frozenset([
 ])  # fmt: skip
 """Verbs that begin an order; a verb of looking up ("show", "list") tells no tense."""
 
+NAMES_TOO = frozenset([
+    "backup", "book", "call", "check", "clean", "contact", "deploy", "drop", "email", "file", "finish", "fix",
+    "hand", "install", "invite", "join", "launch", "leave", "mail", "message", "move", "order", "pack",
+    "phone", "pick", "plan", "publish", "register", "release", "rent", "reply", "return", "review",
+    "schedule", "set", "ship", "sign", "start", "stop", "switch", "test", "text", "update", "upgrade",
+    "visit", "wait", "wash", "water",
+])  # fmt: skip
+"""Those that also name a thing or what was done: "Deploy on 12 January failed", "Update 3 June: fixed"."""
+
 KNOWING = frozenset(["know", "remember", "recall", "recollect", "think", "forget"])
 """Behind these the tense of the clause tells nothing of the date ("do you remember the dinner on Friday")."""
 
@@ -131,7 +140,7 @@ NO_ING = frozenset([
 
 BOUNDARIES = frozenset([
     ",", ":", "(", ")", "\u2014", "and", "but", "or", "because", "so", "while", "although", "though", "that",
-    "which", "who", "when", "if", "then", "where", "whether", "what", "after", "before", "as",
+    "which", "who", "when", "if", "then", "where", "whether", "what", "why", "how", "after", "before", "as",
 ])  # fmt: skip
 """Tokens a clause begins behind."""
 
