@@ -70,7 +70,7 @@ class BrokerSettings(ServiceSettings):
         300.0,
         gt=0,
         le=86_400,
-        description="longest work on one message; then it is postponed, the third time dead-lettered",
+        description="longest work on one message; then postponed, the third time in a process dead-lettered",
     )
     hang_seconds: float = Field(
         60.0,

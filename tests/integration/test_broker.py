@@ -14,7 +14,13 @@ from helix_shared.broker import log, streams, verdict
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
-from helix_shared.errors import IncompatibleError, InvalidInputError, PermanentError, TemporaryError
+from helix_shared.errors import (
+    IncompatibleError,
+    InvalidInputError,
+    OverdueError,
+    PermanentError,
+    TemporaryError,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -210,6 +216,29 @@ async def test_a_message_of_another_release_is_held_and_burns_no_attempt(
     assert message.metadata.num_delivered == 5
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 0
     assert (await deliveries(nats_client)).num_ack_pending == 0
+
+
+async def test_only_runs_past_the_deadline_count_towards_their_limit(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held three times and overdue twice, it is postponed; the third run past its deadline is the last."""
+    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures()
+    await publisher.publish_event(turn(1))
+    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+
+    async def unreadable(_: Msg) -> None:
+        raise IncompatibleError("edge version 2")
+
+    async def slow(_: Msg) -> None:
+        raise OverdueError("too long", delay_seconds=0.05)
+
+    dead = []
+    for handle in (unreadable, unreadable, unreadable, slow, slow, slow):
+        message = await fetch_one(nats_client)
+        await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+        dead.append((await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages)
+    assert dead == [0, 0, 0, 0, 0, 1]
 
 
 async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from nats.aio.msg import Msg
@@ -38,23 +39,36 @@ _log = logger(__name__)
 Handler = Callable[[Msg], Awaitable[None]]
 
 
+@dataclass(slots=True)
+class Failed:
+    """How often this process failed at one message, and how often of these by passing the deadline."""
+
+    times: int = 0
+    overdue: int = 0
+
+
 class Failures:
-    """How often this process failed at each message: a delivery that was held is no failure."""
+    """What this process failed at; a delivery that was held is no failure.
 
-    def __init__(self) -> None:
-        self._counts: dict[int, int] = {}
+    `is_ending` tells whether runs past their deadline have cost the process so much that it ends.
+    """
 
-    def add(self, message: Msg) -> int:
-        """Count one more; returns how many there were."""
+    def __init__(self, *, is_ending: Callable[[], bool] = lambda: False) -> None:
+        self.is_ending = is_ending
+        self._of: dict[int, Failed] = {}
+
+    def add(self, message: Msg, *, overdue: bool = False) -> Failed:
+        """Count one more; returns all of the message."""
         sequence = message.metadata.sequence.stream
-        self._counts[sequence] = count = self._counts.pop(sequence, 0) + 1
-        if len(self._counts) > FAILING_MESSAGES:
-            del self._counts[next(iter(self._counts))]
-        return count
+        found = self._of.pop(sequence, Failed())
+        self._of[sequence] = found = Failed(found.times + 1, found.overdue + overdue)
+        if len(self._of) > FAILING_MESSAGES:
+            del self._of[next(iter(self._of))]
+        return found
 
     def forget(self, message: Msg) -> None:
         """It is answered for good."""
-        self._counts.pop(message.metadata.sequence.stream, None)
+        self._of.pop(message.metadata.sequence.stream, None)
 
 
 async def answer(
@@ -68,8 +82,8 @@ async def answer(
 ) -> None:
     """Run `handle` and answer the message by what it raised.
 
-    A `PermanentError`, the third delivery that ends past its deadline, or the eighth failure of any
-    other kind in this process dead-letters: first `bury` (what the worker owes others even then), then
+    A `PermanentError`, the third run past its deadline in this process, or the eighth failure of any
+    kind in it dead-letters: first `bury` (what the worker owes others even then), then
     the dead letter, then term. An `IncompatibleError` naks with a constant delay, everything else with
     an exponential one.
     """
@@ -100,13 +114,16 @@ async def answer(
 def _is_final(message: Msg, error: Exception, failures: Failures) -> bool:
     """Whether a failed message is not tried again.
 
-    Deliveries past the deadline are counted by the server: the process may have ended with them.
+    A process that ends because of its overdue runs forgets them, and so would the next. So the run that ends
+    it is final, unless its message comes for the first or second time: every such end takes one with it.
     """
     if isinstance(error, PermanentError):
         return True
-    if isinstance(error, OverdueError) and message.metadata.num_delivered >= OVERDUE_ATTEMPTS:
+    is_overdue = isinstance(error, OverdueError)
+    failed = failures.add(message, overdue=is_overdue)
+    if is_overdue and failures.is_ending() and message.metadata.num_delivered >= OVERDUE_ATTEMPTS:
         return True
-    return failures.add(message) >= ATTEMPTS
+    return failed.times >= ATTEMPTS or failed.overdue >= OVERDUE_ATTEMPTS
 
 
 async def acknowledge(message: Msg) -> None:

@@ -141,7 +141,7 @@ def subscribe(
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
         connected = Connected(client, outbox, lanes)
-        failures = verdict.Failures()
+        failures = verdict.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
 
         async def work(message: Msg) -> None:
             with outbox.expecting():
