@@ -3,7 +3,8 @@
 A publish writes what changed since the last one as a new segment and links the others, as the segments of the
 signals (`helix_shared.artifacts.segment*`). The last record of a key counts. Neighbouring segments are merged
 until each is `MERGE_RATIO` times the next, so a record is written again a logarithmic number of times. Every
-segment is a file of the manifest, whose checksum is verified before it is read.
+segment is a file of the manifest, whose checksum is verified before it is read. Of the events carried out the
+latest `SEEN_EVENTS` are kept.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_RATIO: Final = 3
+SEEN_EVENTS: Final = 200_000
+"""Lifecycle events whose ids are remembered, the latest of the log."""
 _PREFIX: Final = "seg-"
 _RECORD: Final = np.dtype(
     [
@@ -60,8 +63,10 @@ class Record(NamedTuple):
     flag: int = 0
 
 
-_REMOVALS: Final = (Table.DROPPED, Table.WITHDRAWN)
-"""Tables in which a record with flag 0 takes an earlier one back."""
+_REMOVED_BY: Final = {Table.DROPPED: "flag", Table.WITHDRAWN: "flag", Table.ANCESTORS: "scope"}
+"""Tables in which a record takes an earlier one back: the one that has 0 there."""
+_OF_ONE_MEMORY: Final = (*_REMOVED_BY, Table.SEEN)
+"""Tables with one entry a key, whatever its scope."""
 
 
 class TombstoneLog:
@@ -71,7 +76,7 @@ class TombstoneLog:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         paths = sorted(path for path in folder.iterdir() if path.name.startswith(_PREFIX))
-        self._segments = [(path, _load(path)) for path in paths]
+        self._segments = [(path, len(_load(path, mapped=True))) for path in paths]
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -89,8 +94,8 @@ class TombstoneLog:
 
     def records(self) -> Iterator[Record]:
         """All records, oldest first."""
-        for _, rows in self._segments:
-            for table, key, scope, sequence, value, flag in rows.tolist():
+        for path, _ in self._segments:
+            for table, key, scope, sequence, value, flag in _load(path).tolist():
                 yield Record(Table(table), key, scope, sequence, value, flag)
 
     def append(self, records: Sequence[Record]) -> None:
@@ -99,9 +104,11 @@ class TombstoneLog:
             return
         rows = np.array([tuple(record) for record in records], _RECORD)
         start = len(self._segments)
-        while start and len(self._segments[start - 1][1]) < MERGE_RATIO * len(rows):
+        count = len(rows)
+        while start and self._segments[start - 1][1] < MERGE_RATIO * count:
             start -= 1
-            rows = np.concatenate([self._segments[start][1], rows])
+            count += self._segments[start][1]
+        rows = np.concatenate([*(_load(path) for path, _ in self._segments[start:]), rows])
         merged = self._segments[start:]
         rows = _last(rows, is_whole=start == 0)
         number = int(self._segments[-1][0].stem.removeprefix(_PREFIX)) + 1 if self._segments else 1
@@ -109,7 +116,7 @@ class TombstoneLog:
         staging = path.with_name(f".new-{path.name}")
         np.save(staging, rows)
         staging.rename(path)
-        self._segments[start:] = [(path, rows)]
+        self._segments[start:] = [(path, len(rows))]
         for old, _ in merged:
             os.unlink(old)  # noqa: PTH108 - generations hold links of their own
 
@@ -117,21 +124,25 @@ class TombstoneLog:
 def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     """The last row of every key, in order; where nothing older stands, without what only takes back."""
     values = np.where(rows["table"] == Table.SCOPES, rows["value"], 0)
-    keys = (values, rows["scope"], rows["key"], rows["table"])
+    scopes = np.where(np.isin(rows["table"], _OF_ONE_MEMORY), 0, rows["scope"])
+    keys = (values, scopes, rows["key"], rows["table"])
     order = np.lexsort(keys)
     same = np.ones(len(order) - 1, bool)
     for column in keys:
         same &= column[order[1:]] == column[order[:-1]]
     kept = np.sort(order[~np.append(same, values=False)])
     found: NDArray[np.void] = rows[kept]
-    if is_whole:
-        found = found[~(np.isin(found["table"], _REMOVALS) & (found["flag"] == 0))]
-    return found
+    is_kept = np.ones(len(found), bool)
+    is_kept[np.flatnonzero(found["table"] == Table.SEEN)[:-SEEN_EVENTS]] = False
+    for table, name in _REMOVED_BY.items() if is_whole else ():
+        is_kept &= (found["table"] != table) | (found[name] != 0)
+    return found[is_kept]
 
 
-def _load(path: Path) -> NDArray[np.void]:
+def _load(path: Path, *, mapped: bool = False) -> NDArray[np.void]:
+    """The rows of a segment; `mapped` ones are read from the disk as they are looked at."""
     try:
-        rows: NDArray[np.void] = np.load(path, allow_pickle=False)
+        rows: NDArray[np.void] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"tombstones cannot be read: {path}") from error
     if rows.dtype != _RECORD or rows.ndim != 1:

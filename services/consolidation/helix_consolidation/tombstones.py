@@ -2,8 +2,9 @@
 
 Events are carried out here in the order of the log (`acts`); rows come in any order and are judged when they
 arrive. A selector acts on rows of a lower stream sequence than its event, as far as the scope of the event
-reaches (`reach`). Selectors and scopes are kept as keyed hashes: after an erasure no name of a user or
-session remains, and a tenant is part of every hash, so nothing reaches across tenants.
+reaches (`reach`). Selectors and scopes are kept as 63-bit hashes without a secret: after an erasure no name
+of a user or session remains, though whoever guesses one can recognise its hash. A tenant is part of every
+hash, so nothing reaches across tenants.
 
 Every change is a fixed-size record of `tombstone_log`: a generation stores what changed since the last one.
 `standing` follows from this and the row.
@@ -11,19 +12,18 @@ Every change is a fixed-size record of `tombstone_log`: a generation stores what
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.reach import TENANT, Scope, reaches
-from helix_consolidation.tombstone_log import Record, Table
+from helix_consolidation.tombstone_log import SEEN_EVENTS, Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from helix_consolidation.standing import Bearings
 
-SEEN_EVENTS: Final = 200_000
-"""Lifecycle events whose ids are remembered, the latest of the log."""
 NO_ORDINAL: Final = -1
 _PIECES: Final = 1 << 16
 """An event has fewer pieces."""
@@ -98,7 +98,7 @@ class Tombstones:
     """Erased correction -> what it corrected."""
     heirs: dict[int, set[int]] = field(default_factory=dict)
     """Corrected memory -> its erased corrections."""
-    seen: dict[int, int] = field(default_factory=dict)
+    seen: OrderedDict[int, int] = field(default_factory=OrderedDict)
     """Events carried out -> sequence; the latest of the log are kept."""
     changes: list[Record] = field(default_factory=list, compare=False)
     """Since they were last taken by `take_changes`."""
@@ -136,6 +136,8 @@ class Tombstones:
         """Take `drop` back: what was erased was a later publication, which counts for nothing."""
         if memory in self.dropped:
             self._note(Record(Table.DROPPED, memory))
+        if memory in self.ancestors:
+            self._note(Record(Table.ANCESTORS, memory))
 
     def withdraw(self, memory: int, *, withdrawn: bool) -> None:
         """Remember whether the latest answer to its event holds a memory."""
@@ -182,8 +184,9 @@ class Tombstones:
             self.scopes[record.key] = Scope(known.user, known.principals | added)
         elif record.table == Table.SEEN:
             self.seen[record.key] = record.sequence
+            self.seen.move_to_end(record.key)
             if len(self.seen) > SEEN_EVENTS:
-                self.seen.pop(next(iter(self.seen)))
+                self.seen.popitem(last=False)
         else:
             self._restore_memory(record)
 
@@ -192,13 +195,24 @@ class Tombstones:
         if record.table == Table.WITHDRAWN:
             (self.withdrawn.add if record.flag else self.withdrawn.discard)(record.key)
         elif record.table == Table.ANCESTORS:
-            sequence, piece = divmod(record.sequence, _PIECES)
-            self.ancestors[record.key] = Ancestor(record.scope, record.value, sequence, piece)
-            self.heirs.setdefault(record.scope, set()).add(record.key)
+            self._restore_ancestor(record)
         elif record.flag:
             self.dropped[record.key] = Dropped(record.sequence, record.value, record.scope)
         else:
             self.dropped.pop(record.key, None)
+
+    def _restore_ancestor(self, record: Record) -> None:
+        """What an erased correction corrected; nothing (0) takes an earlier record back."""
+        before = self.ancestors.pop(record.key, None)
+        if before is not None:
+            heirs = self.heirs[before.corrects]
+            heirs.discard(record.key)
+            if not heirs:
+                del self.heirs[before.corrects]
+        if record.scope:
+            sequence, piece = divmod(record.sequence, _PIECES)
+            self.ancestors[record.key] = Ancestor(record.scope, record.value, sequence, piece)
+            self.heirs.setdefault(record.scope, set()).add(record.key)
 
     def _note(self, record: Record) -> None:
         self.restore(record)

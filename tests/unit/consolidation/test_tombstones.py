@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helix_consolidation import tombstone_log as log_module
 from helix_consolidation import tombstones as module
 from helix_consolidation.reach import TENANT, Scope, Visibility
 from helix_consolidation.standing import Bearings
@@ -80,6 +81,41 @@ def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
         found.restore(record)
     assert found == known
     assert (found.withdrawn, found.dropped) == (set(), {})
+
+
+@pytest.mark.parametrize("visibility", [Visibility(), Visibility(owner=5, audience=frozenset({6}))])
+def test_a_drop_that_was_taken_back_stays_so_after_a_restart(tmp_path: Path, visibility: Visibility) -> None:
+    """Whoever saw the memory; the correction that it was leaves no trace among those of its ancestor."""
+    known, log, row = Tombstones(), TombstoneLog.open(tmp_path), replace(ROW, visibility=visibility)
+    known.drop(row, 12, Ancestor(corrects=4, ordinal=17, sequence=8, piece=2))
+    log.append(known.take_changes())
+    known.allow(row.memory)
+    log.append(known.take_changes())
+    found = Tombstones()
+    for record in TombstoneLog.open(tmp_path).records():
+        found.restore(record)
+    assert found == known
+    assert (found.dropped, found.ancestors, found.heirs) == ({}, {}, {})
+    known.drop(row, 30, Ancestor(corrects=5, ordinal=18, sequence=8, piece=2))
+    assert known.heirs == {5: {row.memory}}
+
+
+def test_a_log_keeps_as_many_events_as_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 400 events the latest 10 are remembered; on the disk are these and few before them."""
+    monkeypatch.setattr(module, "SEEN_EVENTS", 10)
+    monkeypatch.setattr(log_module, "SEEN_EVENTS", 10)
+    known, log = Tombstones(), TombstoneLog.open(tmp_path)
+    for publish in range(100):
+        for event in range(4):
+            known.see(publish * 4 + event, publish * 4 + event + 1)
+        log.append(known.take_changes())
+    stored, found = list(log.records()), Tombstones()
+    for record in stored:
+        found.restore(record)
+    assert found == known
+    assert len(stored) <= 10 * 3
 
 
 def test_a_log_has_few_segments_and_writes_a_record_seldom(tmp_path: Path) -> None:
