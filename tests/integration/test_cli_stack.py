@@ -210,6 +210,26 @@ def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:
     assert "published 1" in run(stack.home.root, *line, "--user", "ann")[1]
 
 
+def test_forgetting_restoring_and_forgetting_again_is_done_each_time(stack: Stack) -> None:
+    """Each command line is carried out, although the last one repeats the first."""
+    home = stack.home.root
+
+    def publish(*arguments: str) -> None:
+        code, _, err = run(home, "publish", *arguments, "--wait")
+        assert code == 0, err
+
+    def found() -> bool:
+        return "verandah" in run(home, "recall", "what colour is the verandah?", "--session", "again")[1]
+
+    publish("--session", "again", "--text", "The verandah is painted green.")
+    forget = ("--kind", "forget", "--set", "of_session=again")
+    seen = [found()]
+    for restore in ((), ("--set", "restore=true"), ()):
+        publish(*forget, *restore)
+        seen.append(found())
+    assert seen == [True, False, True, False]
+
+
 def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, models_dir: Path) -> None:
     """Right after `helix up`: publish --wait waits for the services, recall for the first generation."""
     text = "The spare key hangs behind the boiler."

@@ -24,7 +24,7 @@ from helix_cli.broker import connected_client, require_events_stream
 from helix_cli.bulk import send_in_bulk
 from helix_cli.failure import EXIT_CODES, FAILED_EXIT, run_async
 from helix_cli.located import Located, Refusal, from_json
-from helix_cli.reading import derived_event_id, read_events
+from helix_cli.reading import event_id_of_options, read_events
 from helix_cli.recall_client import RecallClient
 from helix_cli.sending import Tally
 from helix_cli.terminal import note, progress
@@ -56,9 +56,11 @@ HELP: Final = f"""Publish events: one from options, or many as JSON lines.
   helix publish events.jsonl
   my-agent --log-json | helix publish --tenant acme -
 
-Every event is acknowledged by the stream. Publishing the same file twice
-changes nothing: a line without event_id gets one that follows from its
-content. A session's events keep their order. A bad line is reported as
+Every event is acknowledged by the stream. Publishing the same file, or the
+same message, tool, memory or document from options, twice doubles nothing:
+without event_id it gets one that follows from its content. Each forget,
+erase, and deletion of a document acts again, as does every other kind from
+options. A session's events keep their order. A bad line is reported as
 file:line and the others are published; --strict publishes all or none.
 
 {EXIT_CODES}
@@ -142,15 +144,16 @@ def one_event(given: dict[str, Any], *, tenant: str, kind: str, role: str, now: 
         InvalidInputError: they break a rule of the event.
     """
     fields = {name: value for name, value in given.items() if value and name not in {"set", "text"}}
-    fields |= {"kind": kind, "tenant_id": tenant, "occurred_at": now.isoformat()}
+    fields |= {"kind": kind, "tenant_id": tenant}
     if given.get("text"):
         fields[BODY_FIELDS.get(kind, "text")] = given["text"]
     if kind == "message":
         fields["role"] = role
     fields |= dict(_assigned(pair) for pair in given.get("set") or [])
-    said = {name: value for name, value in fields.items() if name != "occurred_at"}
-    # The same command line gives the same id, whenever it is typed.
-    fields.setdefault("event_id", derived_event_id(said))
+    # Before the time of now is filled in: what is said gets the same id whenever it is typed.
+    if "event_id" not in fields:
+        fields["event_id"] = event_id_of_options(fields)
+    fields.setdefault("occurred_at", now.isoformat())
     item = from_json("options", json.dumps(fields).encode())
     if isinstance(item, Refusal):
         raise InvalidInputError(item.field, item.reason)

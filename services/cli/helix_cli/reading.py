@@ -1,13 +1,15 @@
 """Reading JSONL: a line of any length, any bytes, any JSON ends in an event or in a refusal.
 
 A line without `event_id` gets one that follows from its content, so publishing a file twice
-changes nothing. `sending` comes next.
+doubles nothing; a line that forgets, erases or deletes gets a new one, because it must act again.
+`sending` comes next.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
@@ -17,6 +19,11 @@ from helix_cli.located import Located, Refusal, from_json
 
 LINE_BYTES: Final = 4 * 1024 * 1024
 """An event may have 256 KiB; a line far beyond is refused without being held in memory."""
+
+SAID_KINDS: Final = ("message", "tool", "memory", "document")
+"""Repeating one of these adds nothing. Every other kind acts, or marks a moment."""
+HIDING_KINDS: Final = ("forget", "erase")
+"""Acting again reaches what was published since."""
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -51,6 +58,24 @@ def derived_event_id(fields: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def event_id_of_options(fields: dict[str, Any]) -> str:
+    """The id of a single event that names none: of its content for what is said, else a new one.
+
+    Whoever types an act a second time wants it carried out: consolidation does nothing for an id it knows.
+    """
+    is_said = fields.get("kind") in SAID_KINDS and not fields.get("deleted")
+    return derived_event_id(fields) if is_said else uuid.uuid4().hex
+
+
+def event_id_of_line(fields: dict[str, Any]) -> str:
+    """The id of a line that names none: of its content, except for what hides (`HIDING_KINDS`, `deleted`).
+
+    A file is published again after a failure: feedback and corrections must not add up by that.
+    """
+    hides = fields.get("kind") in HIDING_KINDS or fields.get("deleted")
+    return uuid.uuid4().hex if hides else derived_event_id(fields)
+
+
 def _read_event(where: str, line: bytes, tenant_id: str) -> Located | Refusal:
     try:
         fields = pydantic_core.from_json(line)
@@ -62,5 +87,5 @@ def _read_event(where: str, line: bytes, tenant_id: str) -> Located | Refusal:
         fields.setdefault("tenant_id", tenant_id)
     if not fields.get("event_id"):
         fields.pop("event_id", None)
-        fields["event_id"] = derived_event_id(fields)
+        fields["event_id"] = event_id_of_line(fields)
     return from_json(where, json.dumps(fields).encode())

@@ -25,6 +25,30 @@ def test_options_make_a_message_of_now_and_the_same_options_the_same_id() -> Non
     assert event(text="hello", event_id="mine").event_id == "mine"
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "erase", "set": ["of_user=ann"]},
+        {"kind": "forget", "set": ["of_session=s1"]},
+        {"kind": "forget", "set": ["of_session=s1", "restore=true"]},
+        {"kind": "feedback", "set": [f'helpful=["{"a" * 32}"]']},
+        {"kind": "correct", "text": "Tuesday.", "set": [f"memory_id={'a' * 32}"]},
+        {"kind": "session", "session_id": "s1", "set": ["phase=started"]},
+        {"kind": "document", "set": ["document_id=notes", "deleted=true"]},
+    ],
+)
+def test_an_act_that_is_typed_again_acts_again(given: dict[str, object]) -> None:
+    """An erasure a month later must reach what was said since; a given id still makes it repeatable."""
+    assert event(**given).event_id != event(**given).event_id
+    assert event(**given, event_id="mine").event_id == "mine"
+
+
+def test_what_happened_at_another_time_is_another_event() -> None:
+    """Two headaches; the time of the command line, where none is given, tells nothing."""
+    first, second = (event(text="Headache.", set=[f"occurred_at=2026-11-{day}T08:00:00Z"]) for day in (10, 20))
+    assert first.event_id != second.event_id
+
+
 def test_the_text_of_a_document_is_its_body() -> None:
     """`--text` goes where the kind holds its text."""
     made = event(kind="document", text="# Notes", title="Notes", set=["document_id=notes"])

@@ -32,6 +32,24 @@ def test_a_line_without_id_gets_one_that_follows_from_its_content() -> None:
     assert first != only(read(MESSAGE | {"text": "bye"})).event.event_id
 
 
+@pytest.mark.parametrize(
+    ("line", "acts_again"),
+    [
+        ({"kind": "erase", "of_user": "ann"}, True),
+        ({"kind": "forget", "of_session": "s1"}, True),
+        ({"kind": "document", "document_id": "notes", "deleted": True}, True),
+        ({"kind": "feedback", "helpful": ["a" * 32]}, False),
+        ({"kind": "session", "session_id": "s1", "phase": "ended"}, False),
+    ],
+)
+def test_a_line_that_hides_acts_again_and_any_other_is_not_doubled(
+    line: dict[str, object], *, acts_again: bool
+) -> None:
+    """A file is published again after a failure; an erasure must reach what came since."""
+    first, second = (only(read(line, tenant_id="acme")).event.event_id for _ in range(2))
+    assert (first != second) is acts_again
+
+
 def test_the_derived_id_is_the_sha256_of_canonical_json() -> None:
     """Worked out with `printf '{"a":1,"b":"x"}' | sha256sum`."""
     expected = "ecf9e98ec0641e23113ff3ce8bdc78d0ddd249886517fd4a7f68cc83d4e65667"
