@@ -11,6 +11,7 @@ from rich.table import Table
 
 from helix.recall.v1 import recall_pb2
 from helix_cli import asking, options
+from helix_cli.dates import happened_on, shown_zone, window_days
 from helix_cli.explained import print_explanation, print_waterfall
 from helix_cli.failure import EXIT_CODES, exit_code
 from helix_cli.readiness import wait_until_served
@@ -19,9 +20,7 @@ from helix_cli.terminal import complain, one_line, plain, printable, stdout
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # likewise
+    from datetime import tzinfo
 
 SHOWN_CHARACTERS: Final = 280
 GUESSED: Final = "?"
@@ -48,8 +47,8 @@ Up to 16 questions are asked at once and answered from one generation.
 for that event as long as it may, and says so if it came too early.
 
 "Today", "last Friday" and "in January" are read in the time zone of --tz, by
-default that of this machine (TZ, else /etc/localtime). A date without a time
-zone in --after, --before and --as-of is UTC, and so are the dates shown.
+default that of this machine (TZ, else /etc/localtime), and so are the dates
+shown. A date without a time zone in --after, --before and --as-of is UTC.
 A date with "?" behind it is a guess: the text of that memory does not say
 which one it means.
 
@@ -82,7 +81,8 @@ def recall_command(
         if not query:
             wait_until_served(client, options.nats_server("", home))
         replies = client.recall_many(requests) if further else (client.recall(request),)
-    printing = _print_json if as_json else _print_packed if packed else partial(_print_table, full=full)
+    shown = partial(_print_table, full=full, zone=shown_zone(request.time_zone))
+    printing = _print_json if as_json else _print_packed if packed else shown
     for asked, reply in zip(requests, replies, strict=True):
         if further and not (as_json or packed):
             stdout().print(plain(f"\n{printable(asked.query)}"), style="bold")
@@ -102,11 +102,11 @@ def _asking(question: str, like: recall_pb2.RecallRequest) -> recall_pb2.RecallR
     return request
 
 
-def route_line(route: recall_pb2.Route) -> str:
-    """What the router made of the question, for people."""
+def route_line(route: recall_pb2.Route, zone: tzinfo) -> str:
+    """What the router made of the question, for people; days are those of `zone`."""
     parts = ["skipped: the question needs no memory" if route.skipped else ", ".join(route.intents) or "what"]
     if route.HasField("window_start") or route.HasField("window_end"):
-        parts.append(f"from {_day(route.window_start) or '…'} to {_day(route.window_end) or '…'}")
+        parts.append(window_days(route, zone))
     if route.reason:
         parts.append(route.reason)
     return printable("; ".join(parts))
@@ -124,10 +124,10 @@ def _print_packed(reply: recall_pb2.RecallResponse) -> None:
         typer.echo(f"nothing packed: {reply.abstained_because}", err=True)
 
 
-def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
+def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) -> None:
     console, characters = stdout(), 0 if full else SHOWN_CHARACTERS
     if reply.memories:
-        console.print(_table(reply, characters=characters))
+        console.print(_table(reply, characters=characters, zone=zone))
         if any(found.memory.event_guessed for found in reply.memories):
             console.print(
                 plain(f"dates with {GUESSED} are guesses: the text does not say which one it means")
@@ -137,7 +137,7 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
     if reply.HasField("explanation"):
         print_explanation(console, reply.explanation, all_of_them=not characters)
         print_waterfall(console, reply)
-    console.print(plain(f"route       {route_line(reply.route)}"))
+    console.print(plain(f"route       {route_line(reply.route, zone)}"))
     if reply.HasField("relevance"):
         because = f"; nothing packed: {reply.abstained_because}" if reply.abstained else ""
         console.print(plain(f"relevance   {reply.relevance:.2f}{because}"))
@@ -153,7 +153,7 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool) -> None:
     )
 
 
-def _table(reply: recall_pb2.RecallResponse, *, characters: int) -> Table:
+def _table(reply: recall_pb2.RecallResponse, *, characters: int, zone: tzinfo) -> Table:
     # Scores only order one answer. Probabilities can be read, so they are shown where there are any.
     judged = all(found.HasField("relevance") for found in reply.memories)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -165,15 +165,7 @@ def _table(reply: recall_pb2.RecallResponse, *, characters: int) -> Table:
     for found in reply.memories:
         memory = found.memory
         text = one_line(memory.text, characters=characters) if characters else memory.text
-        happened = memory.event_start if memory.HasField("event_start") else memory.occurred_at
-        when = _day(happened) + (GUESSED if memory.event_guessed else "")
+        when = happened_on(memory, zone) + (GUESSED if memory.event_guessed else "")
         value = f"{found.relevance:.2f}" if judged else f"{found.score:.3f}"
         table.add_row(str(found.rank), value, plain(memory.type), when, plain(text))
     return table
-
-
-def _day(timestamp: Timestamp) -> str:
-    if not timestamp.seconds and not timestamp.nanos:
-        return ""
-    happened: datetime = timestamp.ToDatetime()
-    return happened.date().isoformat()

@@ -45,7 +45,9 @@ def test_an_act_that_is_typed_again_acts_again(given: dict[str, object]) -> None
 
 def test_what_happened_at_another_time_is_another_event() -> None:
     """Two headaches; the time of the command line, where none is given, tells nothing."""
-    first, second = (event(text="Headache.", set=[f"occurred_at=2026-11-{day}T08:00:00Z"]) for day in (10, 20))
+    first, second = (
+        event(text="Headache.", set=[f"occurred_at=2026-11-{day}T08:00:00Z"]) for day in (10, 20)
+    )
     assert first.event_id != second.event_id
 
 

@@ -1,7 +1,8 @@
 import json
 from collections.abc import Iterator
 from concurrent import futures
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from helix_cli.asking import moment
 from helix_cli.recall import route_line
 from helix_cli.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError, TemporaryError
+from helix_shared.timex import resolve_window
 
 
 class Answers(recall_pb2_grpc.RecallServiceServicer):
@@ -197,10 +199,59 @@ def test_a_date_is_its_first_moment_in_utc() -> None:
 def test_the_route_line_names_skip_and_window() -> None:
     """A window with one end is shown with one end."""
     route = recall_pb2.Route(skipped=True, reason="a greeting")
-    assert route_line(route) == "skipped: the question needs no memory; a greeting"
+    assert route_line(route, UTC) == "skipped: the question needs no memory; a greeting"
     window = recall_pb2.Route(intents=["when"])
     window.window_start.FromDatetime(datetime(2026, 11, 1, tzinfo=UTC))
-    assert route_line(window) == "when; from 2026-11-01 to …"
+    assert route_line(window, UTC) == "when; from 2026-11-01 to …"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York", "Pacific/Auckland"])
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what did I do today?", "on 2026-11-22"),
+        ("what did I do last week?", "from 2026-11-09 to 2026-11-15"),
+        ("what did I do in March?", "from 2026-03-01 to 2026-03-31"),
+    ],
+)
+def test_the_window_is_shown_in_the_days_that_the_question_means(
+    served: tuple[Answers, str], zone: str, question: str, days: str
+) -> None:
+    """Of its own time zone, both inclusive."""
+    answers, address = served
+    noon = datetime(2026, 11, 22, 12, tzinfo=ZoneInfo(zone))
+    window = resolve_window(question, noon.astimezone(UTC), zone=ZoneInfo(zone))
+    assert window is not None
+    answers.reply.route.window_start.FromDatetime(window[0])
+    answers.reply.route.window_end.FromDatetime(window[1])
+    assert f"route       what; {days}\n" in ask(address, "--tz", zone)[1]
+
+
+@pytest.mark.parametrize(
+    ("start", "hours", "zone", "shown"),
+    [
+        ("2026-11-21T16:00+00:00", 0, "Asia/Tokyo", "2026-11-22"),
+        ("2026-11-21T02:00+00:00", 0, "America/New_York", "2026-11-20"),
+        ("2026-11-21T02:00+00:00", 0, "UTC", "2026-11-21"),
+        ("2026-01-15T00:00+09:00", 24, "Asia/Tokyo", "2026-01-15"),
+        ("2026-01-15T00:00+09:00", 24, "UTC", "2026-01-15"),
+        ("2026-01-15T00:00+00:00", 24, "America/New_York", "2026-01-15"),
+        ("2026-01-01T00:00-05:00", 31 * 24, "America/New_York", "2026-01-01"),
+        ("2026-01-15T23:30+00:00", 1, "Europe/Berlin", "2026-01-16"),
+    ],
+)
+def test_a_date_is_the_day_in_the_zone_that_was_asked_for(
+    served: tuple[Answers, str], start: str, hours: int, zone: str, shown: str
+) -> None:
+    """A moment is one there; a whole day keeps its date, whoever published it."""
+    answers, address = served
+    answers.reply = some_reply()
+    memory = answers.reply.memories[0].memory
+    memory.occurred_at.FromDatetime(datetime.fromisoformat(start))
+    if hours:
+        memory.event_start.CopyFrom(memory.occurred_at)
+        memory.event_end.FromDatetime(datetime.fromisoformat(start) + timedelta(hours=hours))
+    assert ask(address, "--tz", zone)[1].splitlines()[1].split()[3] == shown
 
 
 def test_the_ends_of_a_recall_are_asked_for(served: tuple[Answers, str]) -> None:
