@@ -1,16 +1,21 @@
-"""The command against a real NATS server; the query service is down in all of these."""
+"""The command against a real NATS server; the query service is down, but where only the writer is."""
 
 import asyncio
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
 from pathlib import Path
 
+import grpc
 import pytest
 from nats.js import JetStreamContext
 from typer.testing import CliRunner
 
 from helix import events, subjects
+from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
+from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
@@ -177,6 +182,49 @@ def test_status_shows_streams_and_names_the_part_that_is_down(nats: str) -> None
     (ingest,) = (row for row in report["nats"]["consumers"] if row["name"] == "ingest")
     assert ingest["pending"] == 1
     assert (report["lag"], report["dead_letters"]) == (None, 0)
+
+
+class Serving(recall_pb2_grpc.RecallServiceServicer):
+    """A query service that is well."""
+
+    def GetStatus(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetStatusResponse:
+        """It serves a generation."""
+        del request, context
+        return recall_pb2.GetStatusResponse(generation=1)
+
+
+@pytest.fixture
+def query() -> Iterator[str]:
+    """Address of a query service."""
+    server = grpc.server(futures.ThreadPoolExecutor(1))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(Serving(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(None)
+
+
+def test_status_ends_with_3_while_nobody_is_the_writer(nats_server: NatsServer, query: str) -> None:
+    """Everything answers, and nothing that is published would ever be recallable."""
+    on(nats_server.url, lambda jetstream: streams.provision(jetstream, lease_seconds=0.5))
+    code, out, err = run("status", "--nats", nats_server.url, "--query", query)
+    assert (code, "writer nobody has the lease" in out) == (3, True), out + err
+    assert "waiting for one" in err
+
+
+def test_status_waits_for_the_writer_that_comes_next(nats: str, query: str) -> None:
+    """Between two holders of the lease, as after a restart, nothing is wrong."""
+
+    async def take(jetstream: JetStreamContext) -> None:
+        await (await jetstream.key_value(streams.LEASES)).create(streams.WRITER_KEY, b"{}")
+
+    timer = threading.Timer(0.3, on, (nats, take))
+    timer.start()
+    code, out, err = run("status", "--nats", nats, "--query", query)
+    timer.join()
+    assert (code, "writer ok" in out) == (0, True), out + err
 
 
 def test_status_without_nats_still_ends_with_a_report() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,8 +18,8 @@ from helix_cli import options
 from helix_cli.broker import connected
 from helix_cli.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
 from helix_cli.recall_client import RecallClient
-from helix_cli.terminal import plain, size, stdout
-from helix_cli.writer_state import WriterPart, look_at_writer
+from helix_cli.terminal import note, plain, size, stdout
+from helix_cli.writer_state import WriterPart, look_at_writer, wait_for_writer
 from helix_query.channel_recall import ChannelRecall, channel_recall, largest_tenant
 from helix_shared.artifacts.dense_recall import DenseRecall, dense_recall
 from helix_shared.artifacts.generation import Generation
@@ -46,6 +46,7 @@ how much the vector index does of everything; seconds for a million.
 
 lag is how many events are published but not yet recallable. The command
 ends with 3 when a part is down or the writer stands still, and names it.
+Where no process is the writer it waits for one, 10 seconds at most.
 
 {EXIT_CODES}
 """
@@ -128,8 +129,12 @@ def status_command(
     ] = None,
 ) -> None:
     """Show the status; the help text stands in `HELP`."""
-    broker = run_async(look_at_nats(options.nats_server(nats, home)))
+    server = options.nats_server(nats, home)
+    broker = run_async(look_at_nats(server))
     service = look_at_query(options.query_server(query, home), now=datetime.now(UTC))
+    if not (broker.problem or service.problem or broker.writer.has_lease):
+        note("no process is the writer at the moment; waiting for one")
+        broker = replace(broker, writer=run_async(_writer(server)))
     measured = look_at_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
         vectors = {} if measured is None else asdict(measured)
@@ -138,7 +143,7 @@ def status_command(
         _print(broker, service)
         if measured is not None:
             stdout().print(plain(_dense(measured)))
-    if broker.problem or service.problem or broker.writer.problem:
+    if broker.problem or service.problem or not broker.writer.writes:
         raise typer.Exit(UNREACHABLE_EXIT)
 
 
@@ -214,6 +219,11 @@ def look_at_vectors(root: Path) -> VectorsPart:
             dense_recall(generation.vectors, generation.signals),
             None if tenant is None else channel_recall(generation, tenant),
         )
+
+
+async def _writer(server: options.Server) -> WriterPart:
+    async with connected(server.address, instance=server.instance) as jetstream:
+        return await wait_for_writer(jetstream)
 
 
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:

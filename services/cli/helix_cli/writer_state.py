@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from dataclasses import dataclass
+from typing import Final
 
 from nats.js import JetStreamContext
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError
 
 from helix_shared.broker import streams
 
+LOOK_SECONDS: Final = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class WriterPart:
-    """The writer; `problem` is empty while it writes, or while nobody does."""
+    """The writer."""
 
-    is_writing: bool = False
-    """Whether a process has the lease."""
+    has_lease: bool = False
+    """Whether a process is the writer; it may stand still."""
     problem: str = ""
+    """Why the writer takes no messages; empty while it does, and where no process is the writer."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a process has the lease and takes messages."""
+        return self.has_lease and not self.problem
 
     def __str__(self) -> str:
         """One line for people."""
-        if not self.is_writing:
+        if not self.has_lease:
             return "nobody has the lease"
         return f"stands still: {self.problem}" if self.problem else "ok"
 
@@ -38,6 +49,27 @@ async def look_at_writer(jetstream: JetStreamContext) -> WriterPart:
     except (BucketNotFoundError, KeyNotFoundError):
         return WriterPart()
     except ValueError:
-        return WriterPart(is_writing=True)
+        return WriterPart(has_lease=True)
     problem = claim.get(streams.WRITER_PROBLEM) if isinstance(claim, dict) else ""
-    return WriterPart(is_writing=True, problem=str(problem or ""))
+    return WriterPart(has_lease=True, problem=str(problem or ""))
+
+
+async def wait_for_writer(jetstream: JetStreamContext) -> WriterPart:
+    """What the lease says once a process has it, or after the time for which nobody may have it.
+
+    A process that ends gives its lease back, or leaves it to expire; the next one has started and taken
+    it within the time to live of the lease.
+
+    Raises:
+        nats.errors.Error: NATS does not answer.
+    """
+    try:
+        bucket = await jetstream.key_value(streams.LEASES)
+    except BucketNotFoundError:
+        return WriterPart()
+    deadline = time.monotonic() + ((await bucket.status()).ttl or streams.LEASE_TTL_SECONDS)
+    while True:
+        part = await look_at_writer(jetstream)
+        if part.has_lease or time.monotonic() >= deadline:
+            return part
+        await asyncio.sleep(LOOK_SECONDS)
