@@ -19,14 +19,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 
 _LOOK_SECONDS: Final = 0.1
+_LOCK_SECONDS: Final = 0.5
+_LOCK_LOOK_SECONDS: Final = 0.005
 _BIRTH_FIELD: Final = 19
 """Start time in /proc/<pid>/stat, counted behind the closing bracket of the command name."""
 
@@ -98,21 +100,13 @@ def read_record(home: HomeFolder) -> RunRecord | None:
         return None
 
 
-def running_record(home: HomeFolder) -> RunRecord:
-    """The record of the `helix up` that runs on this home.
-
-    Raises:
-        TemporaryError: nothing runs there.
-    """
+def running_record(home: HomeFolder) -> RunRecord | None:
+    """The record of the `helix up` that runs on this home; None when nothing runs there."""
     record = read_record(home)
-    if record is None or not any(
-        _lives(pid, record.births.get(name, "")) for name, pid in record.pids.items()
-    ):
-        raise TemporaryError(
-            f"nothing runs in this home ({home.root}); start it with `helix up`, choose another with --home "
-            "or HELIX_HOME, or name the address"
-        )
-    return record
+    if record is None:
+        return None
+    alive = any(_lives(pid, record.births.get(name, "")) for name, pid in record.pids.items())
+    return record if alive else None
 
 
 def _lives(pid: int, born: str) -> bool:
@@ -121,14 +115,18 @@ def _lives(pid: int, born: str) -> bool:
 
 
 def is_starting(home: HomeFolder) -> bool:
-    """Whether a `helix up` holds the home."""
+    """Whether a `helix up` holds the home.
+
+    The lock is shared: commands that look at the same moment do not take each other for a `helix up`.
+    """
     try:
-        with locked(home, create=False):
-            return False
+        with _lock_file(home).open() as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    except PermanentError:
+    except BlockingIOError:
         return True
+    return False
 
 
 def remove_record(home: HomeFolder) -> None:
@@ -137,26 +135,39 @@ def remove_record(home: HomeFolder) -> None:
 
 
 @contextlib.contextmanager
-def locked(home: HomeFolder, *, create: bool = True) -> Iterator[None]:
+def locked(home: HomeFolder) -> Iterator[None]:
     """Hold the home; the lock ends with the process, however it ends.
 
-    Without `create` a home that nothing ever ran on stays as it is, and FileNotFoundError is raised.
+    A lock that is taken is tried for half a second: it may be a command that only looks (`is_starting`).
 
     Raises:
         PermanentError: another process holds it.
     """
-    if create:
-        home.run.mkdir(parents=True, exist_ok=True)
-    with (home.run / "up.lock").open("w" if create else "r") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            record = read_record(home)
-            where = f" (NATS at {record.nats_url}, query at {record.query_address})" if record else ""
-            raise PermanentError(
-                f"helix is already running on {home.root}{where}; stop it, or choose another --home"
-            ) from error
+    home.run.mkdir(parents=True, exist_ok=True)
+    with _lock_file(home).open("w") as handle:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not _taken(handle):
+            if time.monotonic() > deadline:
+                record = read_record(home)
+                where = f" (NATS at {record.nats_url}, query at {record.query_address})" if record else ""
+                raise PermanentError(
+                    f"helix is already running on {home.root}{where}; stop it, or choose another --home"
+                )
+            time.sleep(_LOCK_LOOK_SECONDS)
         yield
+
+
+def _taken(handle: IO[str]) -> bool:
+    """Take the lock of a home if nobody has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_file(home: HomeFolder) -> Path:
+    return home.run / "up.lock"
 
 
 def birth(pid: int) -> str:

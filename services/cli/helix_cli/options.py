@@ -15,6 +15,7 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.home import HomeFolder, RunRecord, is_starting, running_record
+from helix_cli.terminal import note
 from helix_shared.errors import TemporaryError
 
 DEFAULT_HOME: Final = Path("~/.helix")
@@ -52,39 +53,50 @@ class Server:
     instance: str = ""
 
 
-def nats_server(option: str, home: Path) -> Server:
-    """Where NATS listens.
+def nats_server(option: str, home: Path, *, wait: bool = True) -> Server:
+    """Where NATS listens; `wait` for a `helix up` that is starting on the home.
 
     Raises:
-        TemporaryError: no address is given and nothing runs on the home.
+        TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
     """
-    return _server(option, home, lambda record: record.nats_url)
+    return _server(option, home, lambda record: record.nats_url, wait=wait)
 
 
-def query_server(option: str, home: Path) -> Server:
-    """Where the query service listens.
+def query_server(option: str, home: Path, *, wait: bool = True) -> Server:
+    """Where the query service listens; `wait` for a `helix up` that is starting on the home.
 
     Raises:
-        TemporaryError: no address is given and nothing runs on the home.
+        TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
     """
-    return _server(option, home, lambda record: record.query_address)
+    return _server(option, home, lambda record: record.query_address, wait=wait)
 
 
-def _server(option: str, home: Path, address: Callable[[RunRecord], str]) -> Server:
+def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:
     if option:
         return Server(option)
-    record = _record_of(home)
+    record = _record_of(home, wait_seconds=START_SECONDS if wait else 0.0)
     return Server(address(record), record.instance)
 
 
-def _record_of(home: Path) -> RunRecord:
+def _record_of(home: Path, *, wait_seconds: float) -> RunRecord:
     """What runs on the home; waits for a `helix up` that is starting there."""
     folder = HomeFolder.at(home)
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            return running_record(folder)
-        except TemporaryError:
-            if not is_starting(folder) or time.monotonic() > deadline:
-                raise
+    deadline = time.monotonic() + wait_seconds
+    is_told = False
+    while (record := running_record(folder)) is None:
+        if not is_starting(folder):
+            raise TemporaryError(
+                f"nothing runs in this home ({folder.root}); start it with `helix up`, choose another with "
+                f"--home or HELIX_HOME, or name addresses with --nats and --query ({NATS_VARIABLE}, "
+                f"{QUERY_VARIABLE})"
+            )
+        if time.monotonic() >= deadline:
+            waited = f" after {wait_seconds:g} s" if wait_seconds else ""
+            raise TemporaryError(
+                f"`helix up` is starting in this home ({folder.root}), but nothing listens yet{waited}"
+            )
+        if not is_told:
+            note(f"`helix up` is starting in this home ({folder.root}); waiting up to {wait_seconds:g} s")
+            is_told = True
         time.sleep(LOOK_SECONDS)
+    return record

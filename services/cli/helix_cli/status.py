@@ -129,9 +129,9 @@ def status_command(
     ] = None,
 ) -> None:
     """Show the status; the help text stands in `HELP`."""
-    server = options.nats_server(nats, home)
+    server = options.nats_server(nats, home, wait=False)
     broker = run_async(look_at_nats(server))
-    service = look_at_query(options.query_server(query, home), now=datetime.now(UTC))
+    service = look_at_query(options.query_server(query, home, wait=False), now=datetime.now(UTC))
     if not (broker.problem or service.problem or broker.writer.has_lease):
         note("no process is the writer at the moment; waiting for one")
         broker = replace(broker, writer=run_async(_writer(server)))

@@ -3,14 +3,21 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from helix_cli import options
+from helix_cli.__main__ import app
 from helix_cli.home import (
     HomeFolder,
     RunRecord,
     birth,
+    is_starting,
     leftovers,
     locked,
     read_record,
@@ -70,29 +77,89 @@ def test_a_record_whose_processes_are_gone_is_not_believed(tmp_path: Path) -> No
         nats_server("", tmp_path)
 
 
-def test_a_home_that_is_being_started_is_waited_for(tmp_path: Path) -> None:
-    """The first start builds a model before anything listens."""
-    home = HomeFolder.at(tmp_path)
-    held = threading.Event()
+@contextmanager
+def starting(home: HomeFolder) -> Iterator[None]:
+    """Somebody else holds the home, and nothing listens there yet."""
+    held, over = threading.Event(), threading.Event()
 
-    def start() -> None:
+    def hold() -> None:
         with locked(home):
             held.set()
-            while not asked.is_set():
-                asked.wait(0.01)
-            write_record(home, record(pids={"nats": os.getpid()}, births={"nats": birth(os.getpid())}))
-            found.wait(10)
+            over.wait(20)
 
-    asked, found = threading.Event(), threading.Event()
-    thread = threading.Thread(target=start)
+    thread = threading.Thread(target=hold)
     thread.start()
     try:
         assert held.wait(10)
-        threading.Timer(0.2, asked.set).start()
-        assert nats_server("", tmp_path).address == "nats://127.0.0.1:5"
+        yield
     finally:
-        found.set()
+        over.set()
         thread.join()
+
+
+def test_a_home_that_is_being_started_is_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first start builds a model before anything listens; whoever waits is told so, once."""
+    home = HomeFolder.at(tmp_path)
+    mine = record(pids={"nats": os.getpid()}, births={"nats": birth(os.getpid())})
+    with starting(home):
+        threading.Timer(0.3, write_record, (home, mine)).start()
+        assert nats_server("", tmp_path).address == "nats://127.0.0.1:5"
+    told = capsys.readouterr().err
+    assert (told.count("\n"), "is starting in this home" in told) == (1, True)
+
+
+def test_a_home_that_is_being_started_is_not_called_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`helix status` looks once and says what it saw; who waited is told for how long."""
+    home = HomeFolder.at(tmp_path)
+    with starting(home):
+        result = CliRunner(env={"HELIX_HOME": str(tmp_path)}).invoke(app, ["status"])
+        assert (result.exit_code, "is starting in this home" in result.stderr) == (3, True)
+        monkeypatch.setattr(options, "START_SECONDS", 0.2)
+        with pytest.raises(TemporaryError, match=r"nothing listens yet after 0\.2 s"):
+            query_server("", tmp_path)
+
+
+def test_a_home_where_nothing_runs_names_all_ways_on(tmp_path: Path) -> None:
+    """Another home, or addresses; in containers there is no home at all."""
+    result = CliRunner(env={"HELIX_HOME": str(tmp_path)}).invoke(app, ["status"])
+    assert result.exit_code == 3
+    for way in ("helix up", "--home", "--nats", "--query", "HELIX_NATS_URL", "HELIX_RECALL_ADDRESS"):
+        assert way in result.stderr
+
+
+def test_commands_that_look_at_a_home_neither_stop_a_start_nor_see_one(tmp_path: Path) -> None:
+    """Two commands look all the time while `helix up` is started again and again."""
+    home = HomeFolder.at(tmp_path)
+    with locked(home):
+        assert is_starting(home)
+    over, mistaken = threading.Event(), []
+
+    def look() -> None:
+        while not over.is_set():
+            mistaken.append(is_starting(home) and not holds.is_set())
+            time.sleep(0)
+
+    holds = threading.Event()
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            time.sleep(0)
+        assert not any(mistaken)
+        holds.set()
+        for _ in range(100):
+            with locked(home):
+                pass
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_looking_at_a_mistyped_home_does_not_make_one(tmp_path: Path) -> None:
