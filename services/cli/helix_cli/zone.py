@@ -9,25 +9,38 @@ from zoneinfo import ZoneInfo
 
 LOCAL_TIME: Final = Path("/etc/localtime")
 _DATABASE: Final = "/zoneinfo/"
+_LOCAL: Final = "localtime"
+"""Stands in the database of some systems, as a link to `LOCAL_TIME`."""
+_VARIANTS: Final = ("posix/", "right/")
+"""Folders that hold every zone once more, without and with leap seconds; few databases have them."""
+_NO_ZONES: Final = ("Factory", "posixrules")
+"""Files of some databases that are no zone."""
 
 
 def machine_zone(local_time: Path = LOCAL_TIME) -> str:
     """The zone of the variable TZ, else the one `local_time` links to; empty (UTC) if neither tells one.
 
+    An empty TZ is UTC (POSIX). TZ may name a zone or a file, with or without a colon before it (tzset(3)).
     A name that the database of this machine does not hold is left out: the server would refuse it.
     """
-    name = os.environ.get("TZ", "").removeprefix(":") or _linked(local_time)
-    name = name.rpartition(_DATABASE)[2]
+    variable = os.environ.get("TZ")
+    told = str(local_time) if variable is None else variable.removeprefix(":")
+    if told == _LOCAL:
+        told = str(local_time)
+    name = _file_zone(told) if told.startswith("/") else told
+    for variant in _VARIANTS:
+        name = name.removeprefix(variant)
     try:
-        return ZoneInfo(name).key if name else ""
+        return ZoneInfo(name).key if name and name not in _NO_ZONES else ""
     # ZoneInfoNotFoundError is a KeyError; "CET-1CEST" is a ValueError or a KeyError, a folder an OSError
     except (KeyError, ValueError, OSError):
         return ""
 
 
-def _linked(local_time: Path) -> str:
+def _file_zone(path: str) -> str:
+    """The zone that a file of the database, or a link to one, holds; empty if it is neither."""
     try:
-        target = os.path.realpath(local_time)
+        target = os.path.realpath(path)
     except OSError:
         return ""
     return target.rpartition(_DATABASE)[2] if _DATABASE in target else ""

@@ -24,14 +24,29 @@ def test_the_option_names_the_zone_of_the_request(monkeypatch: pytest.MonkeyPatc
         ("XYZ-1ABC,M3.5.0,M10.5.0/3", ""),
         ("Europe", ""),
         ("../../etc/passwd", ""),
+        ("", ""),
+        (":", ""),
+        ("/nowhere/at/all", ""),
+        ("LINK", "Europe/Berlin"),
+        (":LINK", "Europe/Berlin"),
+        ("localtime", "Europe/Berlin"),
+        (":localtime", "Europe/Berlin"),
+        ("posix/Europe/Berlin", "Europe/Berlin"),
+        ("right/Europe/Berlin", "Europe/Berlin"),
+        ("/usr/share/zoneinfo/right/Europe/Berlin", "Europe/Berlin"),
+        ("Factory", ""),
+        ("posixrules", ""),
+        ("EST5EDT", "EST5EDT"),
     ],
 )
 def test_the_variable_tz_names_the_machines_zone(
-    monkeypatch: pytest.MonkeyPatch, variable: str, zone: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, zone: str
 ) -> None:
-    """What is no name of the database is left out."""
-    monkeypatch.setenv("TZ", variable)
-    assert machine_zone() == zone
+    """Empty is UTC; what is no name that every database holds is left out. Local time is of Berlin."""
+    link = tmp_path / "localtime"
+    link.symlink_to("/usr/share/zoneinfo/Europe/Berlin")
+    monkeypatch.setenv("TZ", variable.replace("LINK", str(link)))
+    assert machine_zone(link) == zone
 
 
 def test_without_the_variable_the_link_of_the_local_time_tells(
