@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SHOWN: Final = 30
 """Candidates of an explanation that is not asked to be full."""
 EXCERPT_CHARACTERS: Final = 60
+ID_DIGITS: Final = 8
+"""Of 32, where whole ids are not asked for."""
 BAR_CELLS: Final = 48
 INDENT: Final = " " * 6
 GAP: Final = " · "
@@ -36,11 +38,11 @@ _SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "gra
 def print_explanation(
     console: Console, explanation: recall_pb2.Explanation, *, all_of_them: bool = False
 ) -> None:
-    """Every candidate, best first; dropped ones dim, with the reason."""
+    """Every candidate, best first; dropped ones dim, with the reason. `all_of_them` with their whole ids."""
     shown = explanation.candidates if all_of_them else explanation.candidates[:SHOWN]
     console.print(_arithmetic(explanation))
     for candidate in shown:
-        _print_candidate(console, candidate, id_digits=32 if all_of_them else 8)
+        _print_candidate(console, candidate, whole_ids=all_of_them)
     left = len(explanation.candidates) - len(shown)
     if left:
         console.print(f"and {left} more; --full shows them all")
@@ -85,13 +87,24 @@ def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
     return Text(printable(f"explained   {'; '.join(parts)}"))
 
 
-def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, id_digits: int) -> None:
-    """What it is and what became of it; below, what made its score. Lines break between values only."""
+def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole_ids: bool) -> None:
+    """What it is and what became of it; below, what made its score.
+
+    Lines break between values only. A terminal that is too narrow cuts the excerpt and nothing else.
+    """
     style = "" if candidate.packed else "dim"
-    excerpt = one_line(candidate.excerpt, characters=EXCERPT_CHARACTERS)
-    head = f"{candidate.place or '-':>4}  {candidate.score:.4f}  {fate(candidate)}"
-    text = plain(f"{head}  {candidate.memory_id[:id_digits]} {excerpt}")
-    console.print(text, style=style, no_wrap=True, overflow="ellipsis")
+    shown_id = "" if whole_ids else f"  {candidate.memory_id[:ID_DIGITS]}"
+    head = plain(f"{candidate.place or '-':>4}  {candidate.score:.4f}  {fate(candidate)}{shown_id} ")
+    excerpt = plain(one_line(candidate.excerpt, characters=EXCERPT_CHARACTERS))
+    if console.is_terminal:
+        excerpt.truncate(max(console.width - head.cell_len, 1), overflow="ellipsis")
+    console.print(head + excerpt, style=style, soft_wrap=True)
+    if whole_ids:
+        console.print(plain(f"{INDENT}id {candidate.memory_id}"), style=style, soft_wrap=True)
+        if candidate.duplicate_of:
+            console.print(
+                plain(f"{INDENT}duplicate of {candidate.duplicate_of}"), style=style, soft_wrap=True
+            )
     values = [
         *(f"{hit.query or hit.channel} {_hit(hit)}" for hit in candidate.hits),
         "fused assigned" if candidate.fusion.assigned else f"fused {candidate.fusion.score:.4f}",
@@ -99,7 +112,7 @@ def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, id_di
         *_factors(candidate),
     ]
     for line in _lines(values, width=console.width - len(INDENT)):
-        console.print(Text(INDENT + line), style=style)
+        console.print(Text(INDENT + line), style=style, soft_wrap=True)
 
 
 def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
@@ -120,7 +133,7 @@ def fate(candidate: recall_pb2.Candidate) -> str:
         return f"rank {candidate.rank}"
     reason = REASONS.get(candidate.loss, "dropped")
     if candidate.duplicate_of:
-        reason += f" of {candidate.duplicate_of[:8]} ({candidate.likeness:.2f})"
+        reason += f" of {candidate.duplicate_of[:ID_DIGITS]} ({candidate.likeness:.2f})"
     return f"rank {candidate.rank}, {reason}" if candidate.rank else reason
 
 

@@ -139,6 +139,27 @@ def test_more_candidates_than_fit_are_counted() -> None:
     assert explanation.candidates[-1].memory_id in printed(explanation, all_of_them=True)
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: bool) -> None:
+    """Ids are there to be copied; a pipe has no width, so nothing is cut there."""
+    explanation = explanation_of(1)
+    one = explanation.candidates[0]
+    one.excerpt = "We chose Postgres for the ledger; Priya ran it."
+    one.packed, one.loss, one.duplicate_of, one.likeness = False, recall_pb2.LOSS_NEAR_DUPLICATE, ID, 0.93
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=columns, force_terminal=terminal, color_system=None, legacy_windows=False
+    )
+    print_explanation(console, explanation, all_of_them=True)
+    lines = stream.getvalue().splitlines()
+    head = next(line for line in lines if "near-duplicate of" in line)
+    assert "near-duplicate of 4f4f4f4f (0.93)" in head
+    assert (one.excerpt in head) is not terminal
+    assert head.endswith("…") is terminal
+    assert (f"      id {one.memory_id}" in lines, f"      duplicate of {ID}" in lines) == (True, True)
+
+
 def test_every_loss_has_its_words() -> None:
     """A duplicate names the other; a loss to the budget keeps its rank."""
     one = recall_pb2.Candidate(loss=recall_pb2.LOSS_NEAR_DUPLICATE, duplicate_of=ID, likeness=0.9)
