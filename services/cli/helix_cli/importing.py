@@ -19,13 +19,13 @@ from helix_cli.failure import EXIT_CODES, FAILED_EXIT
 from helix_cli.located import Located, Refusal
 from helix_cli.publish import outcome, publish_items, summary, wait_for
 from helix_cli.sending import Tally
-from helix_cli.sources.discover import Format, Source, discover, left_out
+from helix_cli.sources.discover import ENDINGS, Format, Source, discover
 from helix_cli.sources.items import Scope, Skipped
 from helix_cli.sources.read import read_source
 from helix_cli.terminal import note
 from helix_shared.errors import InvalidInputError
 
-ENDINGS: Final = 5
+NAMED_ENDINGS: Final = 5
 """Endings of left out files that are named."""
 
 Option = typer.Option
@@ -71,11 +71,12 @@ def import_command(
     """Import; the help text stands in `HELP`."""
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; say whose memory it becomes, e.g. --tenant acme")
-    sources = discover(paths, source_format=source_format)
-    if endings := left_out(paths):
-        told = ", ".join(f"{count} {ending}" for ending, count in endings.most_common(ENDINGS))
-        others = " and others" if len(endings) > ENDINGS else ""
-        note(f"left out by their ending: {told}{others}; only .md and .jsonl are read")
+    found = discover(paths, source_format=source_format)
+    sources = found.sources
+    if found.left_out:
+        told = ", ".join(f"{count} {ending}" for ending, count in found.left_out.most_common(NAMED_ENDINGS))
+        others = " and others" if len(found.left_out) > NAMED_ENDINGS else ""
+        note(f"left out by their ending: {told}{others}; only {', '.join(ENDINGS)} are read")
     scope = Scope(tenant, user_id=user, project_id=project, sidechains=sidechains)
     counts: Counter[str] = Counter()
     items = _counted(sources, scope, counts)

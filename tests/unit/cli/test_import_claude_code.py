@@ -63,7 +63,7 @@ def items(tmp_path: Path, *lines: Any, scope: Scope = SCOPE) -> list[Item]:
     path.write_text(
         "".join((entry if isinstance(entry, str) else json.dumps(entry)) + "\n" for entry in lines)
     )
-    (source,) = discover([path])
+    (source,) = discover([path]).sources
     assert source.format is Format.CLAUDE_CODE
     return list(read_source(source, scope))
 

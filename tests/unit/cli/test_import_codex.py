@@ -89,7 +89,7 @@ def items(tmp_path: Path, *lines: Any) -> list[Item]:
     """What an import makes of these lines."""
     path = tmp_path / "rollout-2026-11-05T14-00-00-x.jsonl"
     path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
-    (source,) = discover([path])
+    (source,) = discover([path]).sources
     assert source.format is Format.CODEX
     return list(read_source(source, Scope("acme")))
 
@@ -178,5 +178,5 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 def test_a_jsonl_file_of_neither_program_is_not_guessed(tmp_path: Path) -> None:
     """Helix events, for one, go through `helix publish`."""
     (tmp_path / "x.jsonl").write_text('{"kind": "message", "text": "hi"}\n')
-    (source,) = discover([tmp_path])
+    (source,) = discover([tmp_path]).sources
     assert source.format is None

@@ -1,12 +1,13 @@
 import os
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from helix import events, limits
 from helix_cli.__main__ import app
 from helix_cli.located import Located, Refusal
-from helix_cli.sources.discover import discover, left_out
+from helix_cli.sources.discover import discover
 from helix_cli.sources.items import Item, Scope, Skipped
 from helix_cli.sources.markdown import contents, markdown_items, sections, title_of
 from helix_cli.sources.read import read_source
@@ -17,7 +18,7 @@ SCOPE = Scope("acme", project_id="web")
 def documents(path: Path) -> list[events.DocumentEvent]:
     """The documents an import makes of a path."""
     found = []
-    for source in discover([path]):
+    for source in discover([path]).sources:
         for item in read_source(source, SCOPE):
             assert isinstance(item, Located), item
             assert isinstance(item.event, events.DocumentEvent)
@@ -124,14 +125,30 @@ def test_a_folder_gives_its_files_in_order_and_leaves_hidden_ones_alone(tmp_path
     """Dot folders (.git, .venv) and other endings are nobody's memory."""
     for name in ("b.md", "a/z.markdown", "a/.git/x.md", "c.txt", ".hidden.md"):
         file(tmp_path, name, "text")
-    assert [s.name.partition("/")[2] for s in discover([tmp_path])] == ["b.md", "a/z.markdown"]
+    assert [s.name.partition("/")[2] for s in discover([tmp_path]).sources] == ["b.md", "a/z.markdown"]
 
 
 def test_files_that_are_left_out_of_a_folder_are_counted_by_their_ending(tmp_path: Path) -> None:
     """A folder of HTML must not look as if it had been imported."""
     for name in ("a.md", "b.html", "c.html", "Makefile", ".hidden.html"):
         (tmp_path / name).write_text("text")
-    assert left_out([tmp_path]) == {".html": 2, "no ending": 1}
+    assert discover([tmp_path]).left_out == {".html": 2, "no ending": 1}
     result = CliRunner().invoke(app, ["import", str(tmp_path), "--tenant", "acme", "--dry-run"])
     assert result.exit_code == 0
-    assert "left out by their ending: 2 .html, 1 no ending; only .md and .jsonl are read" in result.stderr
+    told = "left out by their ending: 2 .html, 1 no ending; only .md, .markdown, .jsonl are read"
+    assert told in result.stderr
+
+
+def test_a_folder_is_found_by_the_tilde_and_a_named_file_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a quoted path or one of a configuration; one walk tells both what is read and what is not."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("notes/a.markdown", "notes/b.html", "notes/c.txt"):
+        file(tmp_path, name, "text")
+    paths = ["~/notes", "~/notes/c.txt"]
+    result = CliRunner().invoke(
+        app, ["import", *paths, "--tenant", "acme", "--dry-run", "--format", "markdown"]
+    )
+    assert "left out by their ending: 1 .html; only" in result.stderr
+    assert "dry run: 2 files" in result.stdout

@@ -24,6 +24,8 @@ from helix_shared.errors import InvalidInputError
 LOOK_LINES: Final = 20
 MARKDOWN_ENDINGS: Final = (".md", ".markdown")
 TRANSCRIPT_ENDING: Final = ".jsonl"
+ENDINGS: Final = (*MARKDOWN_ENDINGS, TRANSCRIPT_ENDING)
+"""Of the files that a folder gives."""
 
 
 class Format(StrEnum):
@@ -43,31 +45,37 @@ class Source:
     format: Format | None
 
 
-def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> list[Source]:
-    """The files to import.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the named paths hold."""
+
+    sources: list[Source]
+    """The files to import, folder by folder."""
+    left_out: Counter[str]
+    """How many files of the folders are no sources because of their ending, by ending in lower case."""
+
+
+def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> Found:
+    """The files to import, and how many of the folders are left out.
 
     Raises:
         InvalidInputError: a path does not exist, or a named file has an ending nobody can read.
     """
     found: dict[Path, Source] = {}
+    others: set[Path] = set()
     for path in paths:
         whole = path.expanduser().absolute()
         if not whole.exists():
             raise InvalidInputError("PATHS", f"{path} does not exist")
         if not whole.is_dir() and source_format is None and not _is_known(whole):
-            raise InvalidInputError("PATHS", f"{path} ends neither in .md nor in .jsonl; say --format")
+            raise InvalidInputError("PATHS", f"{path} ends in none of {', '.join(ENDINGS)}; say --format")
         for file in _files(whole):
             name = file.relative_to(whole.parent if whole.is_dir() else whole.parent.parent).as_posix()
-            if file not in found and (_is_known(file) or not whole.is_dir()):
+            if whole.is_dir() and not _is_known(file):
+                others.add(file)
+            elif file not in found:
                 found[file] = Source(file, name, source_format or detected(file))
-    return list(found.values())
-
-
-def left_out(paths: Sequence[Path]) -> Counter[str]:
-    """How many files of the folders `discover` leaves out because of their ending, by ending."""
-    folders = [path.expanduser().absolute() for path in paths if path.is_dir()]
-    files = {file for folder in folders for file in _files(folder) if not _is_known(file)}
-    return Counter(file.suffix.lower() or "no ending" for file in files)
+    return Found(list(found.values()), Counter(map(_ending, others - found.keys())))
 
 
 def detected(path: Path) -> Format | None:
@@ -94,4 +102,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _is_known(path: Path) -> bool:
-    return path.suffix.lower() in (*MARKDOWN_ENDINGS, TRANSCRIPT_ENDING)
+    return path.suffix.lower() in ENDINGS
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower() or "no ending"
