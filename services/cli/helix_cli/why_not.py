@@ -20,8 +20,9 @@ HELP: Final = f"""Tell why a memory is not in the answer to a question.
   helix why-not 4f0c…32-digits…9a "which database did we choose?" --tenant acme
   helix why-not 4f0c…32-digits…9a "what failed?" --tenant acme --type code --top-k 3
 
-Ask with the same options as `helix recall`, which prints ids with --json.
-The change that is named was tried: with it the memory is packed.
+Ask with the same options as `helix recall`, which prints ids with --json
+and with --explain --full. The change that is named was tried: with it the
+memory is packed.
 
 {EXIT_CODES}
 """
