@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
-from typing import Final
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -14,11 +12,10 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from helix import subjects
+from helix_cli.polling import async_looks
 from helix_shared.broker import connection
 from helix_shared.broker.server import server_name_at
 from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
-
-LOOK_SECONDS: Final = 0.1
 
 
 @contextlib.asynccontextmanager
@@ -56,15 +53,8 @@ async def require_events_stream(jetstream: JetStreamContext, *, wait_seconds: fl
     Raises:
         PermanentError: there is no stream for events.
     """
-    deadline = time.monotonic() + wait_seconds
-    while True:
-        try:
+    async for _ in async_looks(wait_seconds):
+        with contextlib.suppress(NotFoundError):
             await jetstream.stream_info(subjects.EVENTS_STREAM)
-        except NotFoundError as error:
-            if time.monotonic() >= deadline:
-                raise PermanentError(
-                    f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`"
-                ) from error
-            await asyncio.sleep(LOOK_SECONDS)
-        else:
             return
+    raise PermanentError(f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`")

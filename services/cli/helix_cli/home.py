@@ -15,7 +15,6 @@ import contextlib
 import fcntl
 import os
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +22,10 @@ from typing import IO, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from helix_cli.polling import looks
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 
-_LOOK_SECONDS: Final = 0.1
 _LOCK_SECONDS: Final = 0.5
 _LOCK_LOOK_SECONDS: Final = 0.005
 _BIRTH_FIELD: Final = 19
@@ -145,15 +144,12 @@ def locked(home: HomeFolder) -> Iterator[None]:
     """
     home.run.mkdir(parents=True, exist_ok=True)
     with _lock_file(home).open("w") as handle:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while not _taken(handle):
-            if time.monotonic() > deadline:
-                record = read_record(home)
-                where = f" (NATS at {record.nats_url}, query at {record.query_address})" if record else ""
-                raise PermanentError(
-                    f"helix is already running on {home.root}{where}; stop it, or choose another --home"
-                )
-            time.sleep(_LOCK_LOOK_SECONDS)
+        if not any(_taken(handle) for _ in looks(_LOCK_SECONDS, every_seconds=_LOCK_LOOK_SECONDS)):
+            record = read_record(home)
+            where = f" (NATS at {record.nats_url}, query at {record.query_address})" if record else ""
+            raise PermanentError(
+                f"helix is already running on {home.root}{where}; stop it, or choose another --home"
+            )
         yield
 
 
@@ -202,9 +198,6 @@ def end_process(pid: int, *, wait_seconds: float) -> None:
     born = birth(pid)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + wait_seconds
-    while birth(pid) == born and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)
-    if birth(pid) == born:
+    if all(birth(pid) == born for _ in looks(wait_seconds)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -6,7 +6,6 @@ home. There is no default address: a home that is stopped or mistyped must not l
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.home import HomeFolder, RunRecord, is_starting, running_record
+from helix_cli.polling import looks
 from helix_cli.terminal import note
 from helix_shared.errors import TemporaryError
 
@@ -24,7 +24,6 @@ USUAL_QUERY_PORT: Final = 7461
 """Where `helix up` listens if it can."""
 START_SECONDS: Final = 120.0
 """How long a command waits for a `helix up` that is starting: the first one builds a model."""
-LOOK_SECONDS: Final = 0.1
 NATS_VARIABLE: Final = "HELIX_NATS_URL"
 QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
 TENANT_VARIABLE: Final = "HELIX_TENANT"
@@ -81,22 +80,20 @@ def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wai
 def _record_of(home: Path, *, wait_seconds: float) -> RunRecord:
     """What runs on the home; waits for a `helix up` that is starting there."""
     folder = HomeFolder.at(home)
-    deadline = time.monotonic() + wait_seconds
     is_told = False
-    while (record := running_record(folder)) is None:
+    for _ in looks(wait_seconds):
+        if (record := running_record(folder)) is not None:
+            return record
         if not is_starting(folder):
             raise TemporaryError(
                 f"nothing runs in this home ({folder.root}); start it with `helix up`, choose another with "
                 f"--home or HELIX_HOME, or name addresses with --nats and --query ({NATS_VARIABLE}, "
                 f"{QUERY_VARIABLE})"
             )
-        if time.monotonic() >= deadline:
-            waited = f" after {wait_seconds:g} s" if wait_seconds else ""
-            raise TemporaryError(
-                f"`helix up` is starting in this home ({folder.root}), but nothing listens yet{waited}"
-            )
-        if not is_told:
+        if wait_seconds and not is_told:
             note(f"`helix up` is starting in this home ({folder.root}); waiting up to {wait_seconds:g} s")
             is_told = True
-        time.sleep(LOOK_SECONDS)
-    return record
+    waited = f" after {wait_seconds:g} s" if wait_seconds else ""
+    raise TemporaryError(
+        f"`helix up` is starting in this home ({folder.root}), but nothing listens yet{waited}"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from helix import subjects
 from helix_cli.broker import connected
 from helix_cli.failure import run_async
 from helix_cli.options import Server
+from helix_cli.polling import looks
 from helix_cli.recall_client import RecallClient
 from helix_cli.writer_state import look_at_writer
 from helix_shared.broker import streams
@@ -20,7 +20,6 @@ from helix_shared.errors import HelixError, OtherInstanceError, TemporaryError
 
 CALL_SECONDS: Final = 2.0
 SERVED_SECONDS: Final = 30.0
-LOOK_SECONDS: Final = 0.1
 
 
 def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float = SERVED_SECONDS) -> None:
@@ -30,8 +29,8 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
         OtherInstanceError: another instance answers.
         TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
     """
-    deadline = time.monotonic() + wait_seconds
-    while True:
+    waits = ""
+    for _ in looks(wait_seconds):
         try:
             if client.status().generation or not run_async(_last_event(nats)):
                 return
@@ -40,9 +39,7 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
             raise
         except TemporaryError as error:
             waits = str(error)
-        if time.monotonic() > deadline:
-            raise TemporaryError(f"{waits}; waited {wait_seconds:g} s, `helix status` shows where it stands")
-        time.sleep(LOOK_SECONDS)
+    raise TemporaryError(f"{waits}; waited {wait_seconds:g} s, `helix status` shows where it stands")
 
 
 async def _last_event(nats: Server) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
 
 from helix.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_cli.polling import looks
 from helix_shared.errors import (
     HelixError,
     InvalidInputError,
@@ -115,8 +115,8 @@ class RecallClient:
         Raises:
             TemporaryError: it did not come to that in time.
         """
-        deadline = time.monotonic() + wait_seconds
-        while True:
+        waits = ""
+        for _ in looks(wait_seconds, every_seconds=POLL_SECONDS):
             try:
                 reached = self.status()
             except TemporaryError as error:
@@ -126,9 +126,7 @@ class RecallClient:
                     return reached
                 seen(reached.applied_sequence)
                 waits = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
-            if time.monotonic() > deadline:
-                raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
-            time.sleep(POLL_SECONDS)
+        raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
 
     def close(self) -> None:
         """End the connection."""

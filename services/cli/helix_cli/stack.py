@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from helix_cli.home import (
     write_record,
 )
 from helix_cli.models import ensure_default_model
+from helix_cli.polling import looks
 from helix_cli.ports import choose_port, metrics_ports
 from helix_cli.provision import provision
 from helix_cli.readiness import missing
@@ -47,7 +47,6 @@ from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
 
 NATS: Final = "nats"
 READY_SECONDS: Final = 120.0
-LOOK_SECONDS: Final = 0.1
 
 
 class Stack:
@@ -163,15 +162,13 @@ class Stack:
             InvalidInputError: a service refuses its settings.
             TemporaryError: it takes longer than `timeout_seconds`; the message names who is missing.
         """
-        deadline = time.monotonic() + timeout_seconds
-        while waiting_for := self._missing():
+        waiting_for = ""
+        for _ in looks(timeout_seconds):
+            if not (waiting_for := self._missing()):
+                return
             if self.refusal:
                 raise InvalidInputError("settings", self.refusal)
-            if time.monotonic() > deadline:
-                raise TemporaryError(
-                    f"not ready after {timeout_seconds:g} s: {waiting_for}; logs: {self.home.logs}"
-                )
-            time.sleep(LOOK_SECONDS)
+        raise TemporaryError(f"not ready after {timeout_seconds:g} s: {waiting_for}; logs: {self.home.logs}")
 
     def __enter__(self) -> Self:
         return self.start()

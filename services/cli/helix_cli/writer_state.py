@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from dataclasses import dataclass
-from typing import Final
 
 from nats.js import JetStreamContext
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError
 
+from helix_cli.polling import async_looks
 from helix_shared.broker import streams
-
-LOOK_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +63,7 @@ async def wait_for_writer(jetstream: JetStreamContext) -> WriterPart:
         bucket = await jetstream.key_value(streams.LEASES)
     except BucketNotFoundError:
         return WriterPart()
-    deadline = time.monotonic() + ((await bucket.status()).ttl or streams.LEASE_TTL_SECONDS)
-    while True:
-        part = await look_at_writer(jetstream)
-        if part.has_lease or time.monotonic() >= deadline:
+    async for _ in async_looks((await bucket.status()).ttl or streams.LEASE_TTL_SECONDS):
+        if (part := await look_at_writer(jetstream)).has_lease:
             return part
-        await asyncio.sleep(LOOK_SECONDS)
+    return WriterPart()
