@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 from typer.testing import CliRunner
 
+from helix import subjects
 from helix_cli.__main__ import app
 from helix_cli.home import HomeFolder, birth, read_record, write_record
 from helix_cli.ports import is_free
@@ -178,12 +179,17 @@ def commands_that_talk(home: Path) -> list[list[str]]:
 
 def test_a_home_where_nothing_runs_never_leads_to_another_instance(stack: Stack, tmp_path: Path) -> None:
     """A stopped or mistyped home is an error, whoever listens elsewhere; nothing is published."""
-    before = json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"]
+
+    def log() -> dict[str, Any]:
+        streams = json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"]
+        return {row["name"]: row for row in streams}[subjects.EVENTS_STREAM]
+
+    before = log()
     (tmp_path / "note.md").write_text("# Note\n\nText.\n")
     for arguments in commands_that_talk(tmp_path):
         code, _, err = run(tmp_path / "mistyped", *arguments)
         assert (code, "nothing runs in this home" in err) == (3, True), (arguments, err)
-    assert json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"] == before
+    assert log() == before
 
 
 def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Stack, tmp_path: Path) -> None:
