@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from helix_consolidation.reach import Axis, Scope, reaches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from helix_consolidation.standing import Bearings
 
 ActKind = Literal["forget", "restore", "erase", "feedback", "replace"]
@@ -66,8 +68,8 @@ class Pending:
     """
 
     acts: list[Act] = field(default_factory=list)
-    _first: dict[int, Act] = field(default_factory=dict)
-    """By event."""
+    _of_event: dict[int, list[Act]] = field(default_factory=dict)
+    """By event, ascending by sequence: the first is in force."""
     _by_selector: dict[int, list[Act]] = field(default_factory=dict)
     """What is in force and hides."""
 
@@ -77,34 +79,34 @@ class Pending:
         if at < len(self.acts) and self.acts[at].sequence == act.sequence:
             return []
         self.acts.insert(at, act)
-        first = self._first.get(act.event)
-        if first is None:
-            self._enforce(act)
-            return [act]
-        if first.sequence < act.sequence:
-            return []
-        self._index()
-        return [act, first]
+        return self._index(act)
 
     def cancel(self, event: int, *, after: int) -> list[Act]:
         """Drop replacements of a document by an event that was published at `after` already."""
-        first = self._first.get(event)
-        if first is None or self.acts[-1].sequence <= after:
-            return []
-        dropped = [
-            act for act in self.acts if act.event == event and act.kind == "replace" and act.sequence > after
-        ]
-        self.acts = [act for act in self.acts if act not in dropped]
-        self._index()
+        found = self._of_event.get(event, [])
+        dropped = [act for act in found if act.kind == "replace" and act.sequence > after]
+        if dropped:
+            self._take_out(dropped)
+            self._forget(event)
+            for act in found:
+                if act not in dropped:
+                    self._index(act)
         return dropped
 
     def due(self, floor: int) -> list[Act]:
-        """Take out the acts before which every event is answered, with their repeats, in order."""
-        ready = [act for act in self.acts if act.sequence <= floor and self._first[act.event] is act]
-        if ready:
-            events = {act.event for act in ready}
-            self.acts = [act for act in self.acts if act.event not in events]
-            self._index()
+        """Take out the acts before which every event is answered, with their repeats, in order.
+
+        Costs what is due, not what is pending.
+        """
+        if not self.acts or self.acts[0].sequence > floor:
+            return []
+        reached = self.acts[: bisect.bisect_right(self.acts, floor, key=_sequence)]
+        ready = [act for act in reached if self._of_event[act.event][0] is act]
+        # a repeat follows the first of its event, so nothing is left of what was reached
+        del self.acts[: len(reached)]
+        for act in ready:
+            self._take_out(repeat for repeat in self._of_event[act.event] if repeat.sequence > floor)
+            self._forget(act.event)
         return ready
 
     def covering(self, row: Bearings) -> list[Act]:
@@ -114,22 +116,43 @@ class Pending:
         listed = (act for selector in row.selectors for act in self._by_selector.get(selector, ()))
         return [act for act in listed if act.covers(row)]
 
-    def _index(self) -> None:
-        self._first, self._by_selector = {}, {}
-        for act in self.acts:
-            if act.event not in self._first:
-                self._enforce(act)
+    def _index(self, act: Act) -> list[Act]:
+        """Take an act into the indexes; returns those that came into force or lost it."""
+        known = self._of_event.setdefault(act.event, [])
+        bisect.insort(known, act, key=_sequence)
+        if known[0] is not act:
+            return []
+        self._enforce(act)
+        if len(known) == 1:
+            return [act]
+        self._relax(known[1])
+        return [act, known[1]]
+
+    def _take_out(self, acts: Iterable[Act]) -> None:
+        for act in acts:
+            del self.acts[bisect.bisect_left(self.acts, act.sequence, key=_sequence)]
+
+    def _forget(self, event: int) -> None:
+        """Take all acts of an event out of the indexes."""
+        self._relax(self._of_event.pop(event)[0])
 
     def _enforce(self, act: Act) -> None:
-        self._first[act.event] = act
         for selector in act.selectors if act.kind in _HIDING else ():
             self._by_selector.setdefault(selector, []).append(act)
+
+    def _relax(self, act: Act) -> None:
+        for selector in act.selectors if act.kind in _HIDING else ():
+            listed = self._by_selector[selector]
+            listed.remove(act)
+            if not listed:
+                del self._by_selector[selector]
 
     @classmethod
     def of(cls, acts: list[Act]) -> Self:
         """With acts that were kept before, ascending."""
         pending = cls(acts)
-        pending._index()
+        for act in acts:
+            pending._index(act)
         return pending
 
 

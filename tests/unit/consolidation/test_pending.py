@@ -1,0 +1,61 @@
+"""Acts that wait for earlier events: which are in force, which are due, and what asking costs."""
+
+from __future__ import annotations
+
+import random
+from time import process_time
+
+import pytest
+
+from helix_consolidation.acts import Act, Pending
+from helix_consolidation.reach import TENANT
+from helix_consolidation.standing import Bearings
+
+ROW = Bearings(stream_sequence=0, memory=1, session=2, document=3, user=0)
+
+
+def act(sequence: int, event: int, kind: str = "forget", selector: int = 1) -> Act:
+    """An act of the tenant."""
+    return Act(sequence, event, kind, "acme", TENANT, "memory", (selector,))  # type: ignore[arg-type]
+
+
+def covering(acts: list[Act]) -> set[int]:
+    """What is in force, told from the list alone."""
+    first = {found.event: found for found in reversed(acts)}
+    named = (found for found in first.values() if {1, 2, 3}.intersection(found.selectors))
+    return {found.sequence for found in named if found.kind != "feedback"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_indexes_say_what_the_list_says(seed: int) -> None:
+    """Acts and repeats in any order, cancelled replacements, a floor that rises: always as if read anew."""
+    chance, pending, floor = random.Random(seed), Pending(), 0
+    for sequence in chance.sample(range(1, 61), 60):
+        kind = chance.choice(["forget", "erase", "replace", "feedback"])
+        if sequence > floor:
+            pending.add(act(sequence, chance.randrange(15), kind, chance.randrange(1, 5)))
+        if chance.random() < 0.2:
+            event, after = chance.randrange(15), chance.randrange(60)
+            kept = [a for a in pending.acts if a.event != event or a.kind != "replace" or a.sequence <= after]
+            pending.cancel(event, after=after)
+            assert pending.acts == kept
+        if chance.random() < 0.2:
+            floor += chance.randrange(8)
+            first = {found.event: found for found in reversed(pending.acts)}
+            ready = [a for a in pending.acts if a.sequence <= floor and first[a.event] is a]
+            kept = [a for a in pending.acts if a.event not in {found.event for found in ready}]
+            assert (pending.due(floor), pending.acts) == (ready, kept)
+        assert {found.sequence for found in pending.covering(ROW)} == covering(pending.acts)
+
+
+def test_what_is_due_costs_nothing_for_what_waits() -> None:
+    """Ten times the acts in wait make the answer to each event no more than a few times slower."""
+
+    def seconds(waiting: int) -> float:
+        pending = Pending.of([act(2 * n + 2, n + 1, "feedback") for n in range(waiting)])
+        begin = process_time()
+        for floor in range(1, 401):
+            pending.due(floor)
+        return process_time() - begin
+
+    assert seconds(20_000) < 4 * seconds(2_000) + 0.02
