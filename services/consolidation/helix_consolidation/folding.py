@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.acts import Pending
 from helix_consolidation.changes import Changes
-from helix_consolidation.families import members_of, standings
+from helix_consolidation.families import members_of, place_of, standings
 from helix_consolidation.ledger import Ledger
 from helix_consolidation.relate import NearDuplicates
 from helix_consolidation.repeats import compare, follow
@@ -90,21 +90,21 @@ class Folding:
         return {name: self.changes.batches[batch][name][row].as_py() for name in columns}
 
     def restand(self, ordinals: Iterable[int]) -> None:
-        """Ask how these memories and the other versions of them stand; what changed will be written."""
-        ledger, done = self.known.ledger, set[int]()
-        for ordinal in ordinals:
-            if ordinal not in done:
-                members = standings(self.known, ordinal, self.now)
-                done.update(members)
-                for member, found in members.items():
-                    if found != ledger.standing(member):
-                        ledger.record_standing(member, found)
-                        self.changes.restand(member)
+        """Ask how these memories stand, and the versions that they change; what is new will be written."""
+        known, asked = self.known, set(ordinals)
+        for start in dict.fromkeys(place_of(known, ordinal) for ordinal in sorted(asked)):
+            for member, found in standings(known, start, self.now, asked).items():
+                if found != known.ledger.standing(member):
+                    known.ledger.record_standing(member, found)
+                    self.changes.restand(member)
 
     def remove(self, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
         """Take memories out of every store; those that the event at `erased_at` erased never come back."""
         ledger, near, removed = self.known.ledger, self.known.near, sorted(set(ordinals))
-        relatives = {o for ordinal in removed for o in members_of(self.known, ordinal)}
+        relatives = set[int]()
+        for ordinal in removed:
+            if ordinal not in relatives:
+                relatives.update(members_of(self.known, ordinal))
         repeats, heirs = set(ledger.repeats_of(removed)), set[int]()
         for ordinal in removed:
             code = ledger.code(ordinal)

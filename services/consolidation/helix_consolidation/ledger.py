@@ -229,6 +229,10 @@ class Ledger:
             is_hidden=bool(fact["is_hidden"]),
         )
 
+    def superseded_by(self, ordinal: int) -> str:
+        """Id of the version that stands for a memory, as last recorded; empty: it stands itself."""
+        return self._superseded_by.get(ordinal, "")
+
     def record_standing(self, ordinal: int, standing: Standing) -> None:
         """Record how a memory stands from now on."""
         fact = self._facts[ordinal : ordinal + 1]

@@ -1,0 +1,86 @@
+"""Families: which versions a change is judged with, and what that costs."""
+
+from __future__ import annotations
+
+import random
+from time import process_time
+
+import pytest
+
+from helix_consolidation.changes import Changes
+from helix_consolidation.families import members_of
+from helix_consolidation.folding import Folding, Known
+from helix_consolidation.ledger import Entry
+from helix_consolidation.reach import scope_code
+from helix_consolidation.versions import Version, superseded
+from helix_shared.identity import memory_id
+
+
+def entry(number: int, corrects: int | None) -> Entry:
+    """Memory `number`, which corrects another one or none."""
+    ids = [memory_id("acme", f"e{n}", 0) for n in (number, corrects or 0)]
+    return Entry(
+        ids[0], "acme", 0, number + 1, number + 1, 0, 0, 0, corrects="" if corrects is None else ids[1]
+    )
+
+
+def folding_of(known: Known) -> Folding:
+    """One batch."""
+    return Folding(known, Changes(known_before=known.ledger.size), 0, lambda _, __: {})
+
+
+def whole(known: Known, ordinal: int) -> dict[str, str]:
+    """What stands for each member of a family, told from all of it at once."""
+    members, versions = sorted(members_of(known, ordinal), key=known.ledger.order), []
+    for member in members:
+        code, (corrects, _) = known.ledger.code(member), known.ledger.corrected_by(member)
+        is_live = code not in known.tombstones.withdrawn
+        memory = known.ledger.memory_id(member)
+        versions.append(Version(code, corrects, *known.ledger.order(member), memory, is_live))
+    by = superseded(versions)
+    return {known.ledger.memory_id(member): by.get(known.ledger.code(member), "") for member in members}
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_judging_the_neighbours_ends_as_judging_the_whole_family(seed: int) -> None:
+    """Random corrections of each other arrive in any order, and are withdrawn and given back in between."""
+    chance, known = random.Random(seed), Known()
+    corrected = {0: None} | {
+        n: chance.randrange(max(0, n - chance.choice([1, 3, 30])), n) for n in range(1, 30)
+    }
+    arrived: list[int] = []
+    for number in chance.sample(range(30), 30):
+        arrived.append(known.ledger.add(entry(number, corrected[number])))
+        folding_of(known).restand(arrived[-1:])
+        toggled = chance.sample(arrived, min(len(arrived), chance.choice([0, 1, 5])))
+        for ordinal in toggled:
+            code = known.ledger.code(ordinal)
+            known.tombstones.withdraw(code, withdrawn=code not in known.tombstones.withdrawn)
+        folding_of(known).restand(toggled)
+        recorded = {known.ledger.memory_id(o): known.ledger.standing(o).superseded_by for o in arrived}
+        expected = {name: heir for ordinal in arrived for name, heir in whole(known, ordinal).items()}
+        assert recorded == expected
+
+
+def test_an_erased_correction_that_is_there_again_is_in_its_own_family() -> None:
+    """What is left of the erased one does not take its place."""
+    known = Known()
+    first, second = (known.ledger.add(entry(number, number - 1 if number else None)) for number in range(2))
+    code = scope_code("acme", "memory", memory_id("acme", "e1", 0))
+    known.tombstones.heirs[known.ledger.code(first)] = {code}
+    assert members_of(known, first) == [first, second]
+
+
+def test_one_more_version_costs_the_same_in_a_long_chain() -> None:
+    """Corrected two thousand times: judging the next version costs no more than after a hundred."""
+
+    def seconds(length: int) -> float:
+        known = Known()
+        for number in range(length):
+            ordinal = known.ledger.add(entry(number, number - 1 if number else None))
+        begin = process_time()
+        for _ in range(20):
+            folding_of(known).restand([ordinal])
+        return process_time() - begin
+
+    assert seconds(2_000) < 4 * seconds(100) + 0.02
