@@ -109,11 +109,13 @@ class Members:
         of equal ones the lowest ordinals. With `among` of those alone; it runs parallel to `of`.
         """
         pieces, ordinals = self.pieces.get(tenant_code, ()), self.of(tenant_code)
-        places = np.arange(len(ordinals)) if among is None else np.flatnonzero(among)
-        if len(places) > ESTIMATED * count:
+        asked = ordinals if among is None else ordinals[among]
+        if len(asked) > ESTIMATED * count:
             differing = _concatenated([differing_signs(piece.sketches, sought) for piece in pieces])
-            differing = differing if among is None else differing[places]
-            places = places[least(differing, ESTIMATED * count, ordinals[places])]
+            places = least(differing if among is None else differing[among], ESTIMATED * count, asked)
+        else:
+            places = np.arange(len(asked))
+        places = places if among is None else np.flatnonzero(among)[places]
         if len(places) > count:
             starts = np.cumsum([0, *map(len, pieces)])
             cuts = np.searchsorted(places, starts)
