@@ -98,8 +98,9 @@ class EventTimes(NamedTuple):
 def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
     """When the thing spoken of happens: as given, else the first time the text tells.
 
-    "Next April" is resolved against `occurred_at`: a memory about next April is not a memory
-    made next April. A date whose year or week a reader could not tell gives no time.
+    "Next April" is resolved against `occurred_at`, and in its zone: a memory about next April is not a
+    memory made next April. What a span means stands in `helix_shared.calendar_days`. A date whose year or
+    week a reader could not tell gives no time.
     """
     start: datetime | None = getattr(event, "event_start", None)
     end: datetime | None = getattr(event, "event_end", None)

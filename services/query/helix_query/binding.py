@@ -135,7 +135,7 @@ class Binding(Finding):
     def pack(self, rows: tuple[RecalledRow, ...]) -> Packed:
         """Stage 8, counted by the generation's own tokenizer; then what stands around, into the rest."""
         budget, encoder = self.question.token_budget or self.profile.token_budget, self.served.encoder
-        entries = [entry_of(found.row) for found in rows]
+        entries = [entry_of(found.row, self.question.zone) for found in rows]
         meter = Meter(encoder.count_tokens, adds_up=encoder.counts_add_up)
         packed = pack(entries, token_budget=budget, meter=meter)
         expand_context = self.question.expand_context or self.profile.pack.expand_context
@@ -150,5 +150,6 @@ class Binding(Finding):
             room=budget - packed.tokens,
             limit=self.profile.pack.surrounding_limit,
             already=self.already.value,
+            zone=self.question.zone,
         )
         return surround(entries, packed, around, token_budget=budget, meter=meter)

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from numpy.typing import NDArray
 
@@ -43,6 +44,8 @@ class Window:
 
     start: datetime
     end: datetime
+    zone: tzinfo = UTC
+    """Whose calendar tells the days in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ judges what comes back.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.routing.anchors import Dated, Probed
 from helix_shared.artifacts.analysis import rarity, stems
 from helix_shared.artifacts.lexicon import FieldWeights
 from helix_shared.artifacts.signals import NO_TIME
+from helix_shared.calendar_days import dates_of, midnight
 from helix_shared.moments import moment_of
 
 if TYPE_CHECKING:
@@ -65,14 +66,23 @@ def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[di
 
 
 def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> Dated:
-    """When a memory happened, or the time it speaks of where that is known; a moment counts as its day."""
+    """When a memory happened, or the time it speaks of where that is known, widened to days of `zone`."""
     text = line["text"][:TEXT_CHARACTERS]
     place = line["ordinal"]
-    spoken = int(signals.event_start[place])
-    if spoken == NO_TIME:
-        start = end = int(signals.occurred_at[place])
-    else:
-        start, last = spoken, int(signals.event_end[place])
-        end = start if last == NO_TIME else last
-    began = datetime.combine(moment_of(start).astimezone(zone).date(), time(), zone).astimezone(UTC)
-    return Dated(frozenset(stems(text)), began, max(moment_of(end), began + _DAY))
+    spoken, last = int(signals.event_start[place]), int(signals.event_end[place])
+    start = moment_of(int(signals.occurred_at[place]) if spoken == NO_TIME else spoken)
+    end = None if NO_TIME in (spoken, last) else moment_of(last)
+    return Dated(frozenset(stems(text)), *_days(start, end, zone))
+
+
+def _days(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Whole days as the same dates of `zone`; else from the day in it that holds the start to the end.
+
+    What ends within that day counts as all of it.
+    """
+    dates = dates_of(start, end, zone)
+    if dates is not None:
+        return midnight(dates[0], zone), midnight(dates[1], zone)
+    day = start.astimezone(zone).date()
+    after = midnight(day + _DAY, zone)
+    return midnight(day, zone), after if end is None else max(end, after)

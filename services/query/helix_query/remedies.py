@@ -241,7 +241,7 @@ def tokens_needed(attempt: Attempt, served: Served) -> int:
     """Budget with which the memory is packed, all better ones that fit standing before it."""
     encoder = served.encoder
     meter = Meter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    entries = [entry_of(found.row) for found in attempt.answer.rows]
+    entries = [entry_of(found.row, attempt.question.zone) for found in attempt.answer.rows]
     widest = mark_of(len(entries))
     needs = [meter.block(widest, entry) for entry in entries]
     own = next(n for n, entry in enumerate(entries) if entry.memory_id == attempt.row["memory_id"])

@@ -6,12 +6,15 @@ Whether they live is asked here; who may see them, for the caller to ask of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from helix_query.columns import completed
 from helix_query.pool import Entry
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -39,12 +42,13 @@ def _as_of(row: dict[str, Any], known: int) -> dict[str, Any]:
     return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
 
 
-def entry_of(row: Mapping[str, Any]) -> Entry:
-    """A row as it stands in the packed context."""
-    return Entry(row["memory_id"], heading(row), row["text"], row["token_count"])
+def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
+    """A row as it stands in the packed context of a caller in `zone`; None: UTC."""
+    return Entry(row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"])
 
 
-def heading(row: Mapping[str, Any]) -> str:
-    """Date, and title or speaker, as they stand behind a citation number."""
-    parts = [row["occurred_at"].date().isoformat(), row["speaker"] or row["role"], row["title"]]
+def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
+    """Date in `zone`, and title or speaker, as they stand behind a citation number."""
+    day = row["occurred_at"].astimezone(zone).date()
+    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"]]
     return ", ".join(part for part in parts if part)

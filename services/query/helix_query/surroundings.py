@@ -18,6 +18,8 @@ from helix_query.pool import Around, Entry, Packed
 from helix_query.stored import entry_of, stored_rows
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from numpy.typing import NDArray
 
     from helix_query.served import Served
@@ -52,10 +54,11 @@ def surroundings(
     room: int,
     limit: int,
     already: NDArray[np.int64],
+    zone: tzinfo | None,
 ) -> list[Around]:
     """What may be packed around the packed of `recalled`, in their order.
 
-    `room` is the tokens left, `limit` how many memories are read at most.
+    `room` is the tokens left, `limit` how many memories are read at most; dates are those of `zone`, or UTC.
     """
     own = np.array([row["ordinal"] for row in recalled], np.int64)
     taken = set(np.concatenate([own, already]).tolist())
@@ -72,7 +75,7 @@ def surroundings(
         chosen.append(found)
         taken |= found.ordinals
     read = sorted(set().union(*(one.ordinals for one in chosen)))
-    entries = _read(read, view, served)
+    entries = _read(read, view, served, zone)
     return [_around(one, entries) for one in chosen]
 
 
@@ -134,11 +137,11 @@ def _choose(
     )
 
 
-def _read(ordinals: Sequence[int], view: View, served: Served) -> dict[int, Entry]:
+def _read(ordinals: Sequence[int], view: View, served: Served, zone: tzinfo | None) -> dict[int, Entry]:
     """Entries of those that the caller may see."""
     view = view.of_all_types()
     rows = stored_rows(served, np.array(ordinals, np.int64), view)
-    return {row["ordinal"]: entry_of(row) for row in rows if view.selection.admits(row)}
+    return {row["ordinal"]: entry_of(row, zone) for row in rows if view.selection.admits(row)}
 
 
 def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Around:

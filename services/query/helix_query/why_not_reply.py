@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from helix import limits
@@ -75,12 +76,13 @@ def _skipped(_reply: Reply, first: Attempt, _served: Served) -> str:
 def _filter(reply: Reply, first: Attempt, _served: Served) -> str:
     fields = excluded_by(first.question.selection, first.row)
     reply.filter_fields.extend(fields)
+    event_at = first.row["event_at"].astimezone(first.question.zone or UTC)
     shown = {
         "filter.types": f"type {first.row['type']}",
         "filter.project_ids": f"project {first.row['project_id'] or 'none'}",
         "filter.session_ids": f"session {first.row['session_id'] or 'none'}",
-        "filter.event_after": f"event time {first.row['event_at']:%Y-%m-%d %H:%M}",
-        "filter.event_before": f"event time {first.row['event_at']:%Y-%m-%d %H:%M}",
+        "filter.event_after": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
+        "filter.event_before": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
     }
     has = _listed(list(dict.fromkeys(shown[name] for name in fields)))
     return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."

@@ -24,9 +24,10 @@ class Selection:
     """What may be returned; empty tuples and None mean "any".
 
     A row is visible if its owner is empty or `user_id`, and its audience holds `EVERYONE` or one of
-    `principals`. `event_after` is inclusive, `event_before` exclusive. With `as_of` only what was created
-    by then is selected, and what was hidden since but for a forget is not left out: `Versions` judges it.
-    All are aware times.
+    `principals`. `event_after` is inclusive, `event_before` exclusive; they are compared as instants with the
+    start of an event span (`helix_shared.calendar_days`). With `as_of` only what was created by then is
+    selected, and what was hidden since but for a forget is not left out: `Versions` judges it. All are aware
+    times.
 
     Raises:
         InvalidInputError: no tenant, a value no store can hold, or a time without a zone.

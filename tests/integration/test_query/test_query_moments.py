@@ -1,11 +1,13 @@
 """The caller's moment and time zone decide what phrases mean; the server's clock decides what is valid."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import grpc
 import pytest
 
+from helix.events import MessageEvent
+from helix_ingest.score import event_times
 from helix_query.channels import dense
 from helix_query.channels.dense import Sight
 from helix_query.view import View
@@ -112,3 +114,63 @@ def test_the_edges_of_the_calendar_are_refused_beside_a_time_zone(service: Any, 
         service.recall("What did I do today?", now=datetime(year, 1, 1, tzinfo=UTC), time_zone="Asia/Tokyo")
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert caught.value.details().startswith("now: ")
+
+
+DENTIST, AUDIT = "I went to the dentist yesterday.", "The audit is on 15 March."
+SAYING = {"New York": datetime(2026, 3, 3, 20, tzinfo=timezone(timedelta(hours=-5))),
+          "UTC": datetime(2026, 3, 4, 1, tzinfo=UTC),
+          "Berlin": datetime(2026, 3, 4, 2, tzinfo=timezone(timedelta(hours=1)))}  # fmt: skip
+"""One moment: the evening of 3 March in New York, the night to the 4th elsewhere."""
+
+
+@pytest.fixture
+def diary(corpus: Any, in_process: Any) -> Any:
+    """Two texts with the times that ingest reads in them, said at one moment in three zones."""
+    rows = []
+    for place, said in SAYING.items():
+        for text in (DENTIST, AUDIT):
+            event = MessageEvent(event_id="e", tenant_id="acme", role="user", text=text, occurred_at=said)
+            times = event_times(event, text, said)
+            rows.append({"text": f"{text} {place}.", "event_start": times.start, "event_end": times.end,
+                         "occurred_at": said.astimezone(UTC)})  # fmt: skip
+    corpus.add(rows)
+    corpus.publish()
+    return in_process(corpus.root, channel_deadline_seconds=5, deadline_seconds=10)
+
+
+def boosted(reply: Any) -> list[str]:
+    """Texts that the time window of a question boosts."""
+    return sorted(
+        one.excerpt
+        for one in reply.explanation.candidates
+        if any(boost.name == "window" and boost.value > 1 for boost in one.boosts)
+    )
+
+
+def test_the_day_a_memory_speaks_of_is_one_date_for_every_caller(diary: Any) -> None:
+    """15 March is in its own window alone, "yesterday" is the day before the day of the speaker."""
+    for zone in ("", "America/New_York", "Europe/Berlin", "Asia/Tokyo"):
+        found = {}
+        for day in (1, 2, 14, 15, 16):
+            question = f"what is on {day} March 2026, dentist or audit?"
+            found[day] = boosted(diary.recall(question, now=NOW, time_zone=zone, explain=True, top_k=6))
+        assert {day: texts for day, texts in found.items() if texts} == {
+            2: [f"{DENTIST} New York."],
+            15: [f"{AUDIT} {place}." for place in ("Berlin", "New York", "UTC")],
+        }, zone
+
+
+def test_the_packed_context_dates_memories_by_days_of_the_caller(diary: Any) -> None:
+    """A reader counts "yesterday" from that date."""
+    for zone, date in (("", "2026-03-04"), ("America/New_York", "2026-03-03")):
+        reply = diary.recall("when was the dentist?", now=NOW, time_zone=zone)
+        assert f"{date}, user" in reply.context.text, zone
+
+
+def test_an_event_that_dates_a_question_is_its_days_in_the_callers_zone(diary: Any) -> None:
+    """The audit of 15 March, said anywhere, asked for afterwards in New York."""
+    route = diary.recall(
+        "what happened during the audit?", now=NOW + 30 * DAY, time_zone="America/New_York"
+    ).route
+    window = [moment.ToDatetime().isoformat()[:16] for moment in (route.window_start, route.window_end)]
+    assert window == ["2026-03-15T04:00", "2026-03-16T04:00"]

@@ -197,7 +197,9 @@ class Filter(_message.Message):
 
     @_builtins.property
     def event_after(self) -> _timestamp_pb2.Timestamp:
-        """Event time at or after this moment (a memory without event time counts as of when it occurred)."""
+        """Event time at or after this moment (a memory without event time counts as of when it occurred). Moments are
+        compared, not dates: what lasts days counts as of when it begins.
+        """
 
     @_builtins.property
     def event_before(self) -> _timestamp_pb2.Timestamp:
@@ -267,7 +269,8 @@ class RecallRequest(_message.Message):
     """What may stand around the packed memories where the token budget leaves room."""
     time_zone: _builtins.str
     """Time zone of the caller, a name of the IANA database ("Europe/Berlin"), 0 to 64 characters; empty: UTC. The
-    days, weeks and months of the question ("today", "last Friday", "in January") begin at its midnights.
+    days, weeks and months of the question ("today", "last Friday", "in January") begin at its midnights, and the
+    dates in the packed context are its dates.
     """
     @_builtins.property
     def scope(self) -> Global___Scope:
@@ -470,11 +473,13 @@ class Memory(_message.Message):
 
     @_builtins.property
     def event_start(self) -> _timestamp_pb2.Timestamp:
-        """When what it speaks of begins, where the text says so."""
+        """When what it speaks of begins, where the text says so. Days are those of the zone of the event's occurred_at:
+        "15 January" said at +01:00 begins at 2027-01-14T23:00Z. A window matches whole days by their dates, in any zone.
+        """
 
     @_builtins.property
     def event_end(self) -> _timestamp_pb2.Timestamp:
-        """When what it speaks of ends."""
+        """The first moment after it; absent for a moment."""
 
     @_builtins.property
     def valid_from(self) -> _timestamp_pb2.Timestamp:
@@ -678,7 +683,7 @@ class Route(_message.Message):
 
     @_builtins.property
     def window_end(self) -> _timestamp_pb2.Timestamp:
-        """End of it."""
+        """The first moment after it."""
 
     def __init__(
         self,

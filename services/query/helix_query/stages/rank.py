@@ -17,6 +17,7 @@ from helix_query.stages.normal import Signal, signal
 from helix_query.stages.recipe_factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.stages.scoring import Relevance, Running, Scoring, boosted
 from helix_shared.artifacts.signals import NO_TIME
+from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -230,10 +231,9 @@ def inside(traits: Traits, window: Window) -> NDArray[np.bool_]:
     """Whether a memory happened in the window, or speaks of something that touches it."""
     start, end = microseconds(window.start), microseconds(window.end)
     occurred = (traits.occurred_at >= start) & (traits.occurred_at < end)
-    last = np.where(traits.event_end == NO_TIME, traits.event_start, traits.event_end)
-    spoken_of = (traits.event_start != NO_TIME) & (traits.event_start < end) & (last >= start)
-    touching: NDArray[np.bool_] = occurred | spoken_of
-    return touching
+    touches = touching(traits.event_start, traits.event_end, (window.start, window.end), window.zone)
+    found: NDArray[np.bool_] = occurred | ((traits.event_start != NO_TIME) & touches)
+    return found
 
 
 def _weights(

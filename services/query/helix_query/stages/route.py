@@ -6,6 +6,7 @@ cheap to look and costly to miss. The time window is a preference of stage 6, ne
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from helix_query.pool import Route, Window
@@ -62,7 +63,7 @@ def route(
     bounds, told = _window(query, now, zone, probe)
     return Route(
         intents=by_rule + by_example,
-        window=None if bounds is None else Window(*bounds),
+        window=None if bounds is None else Window(*bounds, zone or UTC),
         as_of_moment=_latest(bounds, now),
         reason=_explained(by_rule, by_example, told),
     )
