@@ -99,7 +99,9 @@ class EventBase(BaseModel):
         default=False, description="Visible to every user of the tenant although user_id is set."
     )
     occurred_at: Moment | None = Field(
-        default=None, description="When it happened, with time zone; the time of publishing when absent."
+        default=None,
+        description="When it happened, with time zone, whose days are those of its text ('yesterday'); "
+        "the time of publishing, in UTC, when absent.",
     )
     tags: Tags = Field(default_factory=list, description="Free labels; they become categories of the memory.")
 
@@ -159,7 +161,7 @@ class MemoryFields(BaseModel):
     valid_to: Moment | None = Field(default=None, description="Not recalled from then on.")
     expires_at: Moment | None = Field(default=None, description="Forgotten from then on.")
     event_start: Moment | None = Field(default=None, description="When the thing spoken of begins.")
-    event_end: Moment | None = Field(default=None, description="When the thing spoken of ends.")
+    event_end: Moment | None = Field(default=None, description="First moment after the thing spoken of.")
 
     @model_validator(mode="after")
     def _times_are_ordered(self) -> MemoryFields:

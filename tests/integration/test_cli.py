@@ -3,9 +3,12 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
+from datetime import UTC, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import grpc
 import pytest
@@ -15,10 +18,12 @@ from typer.testing import CliRunner
 from helix import events, subjects
 from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
+from helix_ingest.score import event_times
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.calendar_days import dates_of
 
 pytestmark = pytest.mark.integration
 
@@ -102,6 +107,26 @@ def test_one_event_from_options_is_acknowledged(nats: str) -> None:
     assert isinstance(event, events.MessageEvent)
     assert (event.tenant_id, event.text) == ("acme", "We chose Postgres.")
     assert event.occurred_at is not None
+
+
+def test_a_published_event_carries_the_offset_of_this_machine(
+    nats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ingest reads "yesterday" by it: in New York that is the day before the day there."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert run("publish", "--text", "I went to the dentist yesterday.", "--nats", nats)[0] == 0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    (event,) = stored(nats)
+    assert event.occurred_at is not None
+    there = event.occurred_at.astimezone(ZoneInfo("America/New_York"))
+    assert event.occurred_at.utcoffset() == there.utcoffset()
+    times = event_times(event, "I went to the dentist yesterday.", event.occurred_at)
+    assert times.start is not None
+    assert dates_of(times.start, times.end, UTC) == (there.date() - timedelta(days=1), there.date())
 
 
 def test_publishing_a_file_twice_changes_nothing(nats: str, tmp_path: Path) -> None:

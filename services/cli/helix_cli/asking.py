@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import wraps
 from itertools import takewhile
@@ -17,7 +17,7 @@ from typer import Argument, Option
 
 from helix.recall.v1 import recall_pb2
 from helix_cli import options
-from helix_cli.zone import machine_zone
+from helix_cli.zone import machine_zone, zone_of
 from helix_shared.errors import InvalidInputError
 
 
@@ -59,7 +59,7 @@ Zone = Annotated[
     str,
     Option(
         "--tz",
-        help="Time zone of the days in the question, e.g. Europe/Berlin; by default that of this machine.",
+        help="Time zone of all dates, e.g. Europe/Berlin; by default that of this machine.",
     ),
 ]
 NeverSkip = Annotated[bool, Option("--never-skip", help="Look even for small talk.")]
@@ -110,10 +110,12 @@ def request_of(
     """The request of these options; what is not said is left to the server.
 
     Raises:
-        InvalidInputError: no tenant, a count below 1, or no date where one is expected.
+        InvalidInputError: no tenant, a count below 1, no date where one is expected, or an unknown zone.
     """
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; say whose memory to ask, e.g. --tenant acme")
+    time_zone = tz or machine_zone()
+    zone = zone_of(time_zone)
     return recall_pb2.RecallRequest(
         scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
         query=question,
@@ -121,8 +123,8 @@ def request_of(
             types=memory_type or [],
             project_ids=project or [],
             session_ids=session or [],
-            event_after=moment("--after", after),
-            event_before=moment("--before", before),
+            event_after=moment("--after", after, zone),
+            event_before=moment("--before", before, zone),
         ),
         top_k=_count("--top-k", top_k),
         token_budget=_count("--budget", budget),
@@ -130,15 +132,15 @@ def request_of(
         mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
         project_id=prefer_project,
         never_skip=never_skip,
-        time_zone=tz or machine_zone(),
-        as_of=moment("--as-of", as_of),
+        time_zone=time_zone,
+        as_of=moment("--as-of", as_of, zone),
         already_served=served or [],
         expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{around.name}"),
     )
 
 
-def moment(option: str, text: str) -> datetime | None:
-    """The moment an option names; a date is its first moment, and UTC unless it says otherwise.
+def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
+    """The moment an option names; a date is its first moment, and of `zone` unless it says otherwise.
 
     Raises:
         InvalidInputError: it is no ISO date or time.
@@ -149,7 +151,7 @@ def moment(option: str, text: str) -> datetime | None:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
 
 
 def _count(option: str, value: int | None) -> int | None:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -28,6 +28,7 @@ from helix_cli.reading import event_id_of_options, read_events
 from helix_cli.recall_client import RecallClient
 from helix_cli.sending import Tally
 from helix_cli.terminal import note, progress
+from helix_cli.zone import local_now
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import InvalidInputError
 
@@ -118,7 +119,7 @@ def publish_command(
         if files:
             items = chain.from_iterable([_read(name, tenant, stack) for name in files])
         else:
-            items = [one_event(given, tenant=tenant, kind=kind, role=role, now=datetime.now(UTC))]
+            items = [one_event(given, tenant=tenant, kind=kind, role=role, now=local_now())]
         if strict:
             items = _all_or_none(items)
         tally = publish_items(

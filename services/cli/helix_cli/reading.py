@@ -2,6 +2,7 @@
 
 A line without `event_id` gets one that follows from its content, so publishing a file twice
 doubles nothing; a line that forgets, erases or deletes gets a new one, because it must act again.
+One without `occurred_at` gets this moment in the machine's zone: its days are those of the machine.
 `sending` comes next.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, Final
 import pydantic_core
 
 from helix_cli.located import Located, Refusal, from_json
+from helix_cli.zone import local_now
 
 LINE_BYTES: Final = 4 * 1024 * 1024
 """An event may have 256 KiB; a line far beyond is refused without being held in memory."""
@@ -88,4 +90,6 @@ def _read_event(where: str, line: bytes, tenant_id: str) -> Located | Refusal:
     if not fields.get("event_id"):
         fields.pop("event_id", None)
         fields["event_id"] = event_id_of_line(fields)
+    if fields.get("occurred_at") is None:
+        fields["occurred_at"] = local_now().isoformat()
     return from_json(where, json.dumps(fields).encode())

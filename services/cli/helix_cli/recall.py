@@ -11,12 +11,13 @@ from rich.table import Table
 
 from helix.recall.v1 import recall_pb2
 from helix_cli import asking, options
-from helix_cli.dates import happened_on, shown_zone, window_days
+from helix_cli.dates import happened_on, window_days
 from helix_cli.explained import print_explanation, print_waterfall
 from helix_cli.failure import EXIT_CODES, exit_code
 from helix_cli.readiness import wait_until_served
 from helix_cli.recall_client import RecallClient
 from helix_cli.terminal import complain, one_line, plain, printable, stdout
+from helix_cli.zone import zone_of
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ Up to 16 questions are asked at once and answered from one generation.
 for that event as long as it may, and says so if it came too early.
 
 "Today", "last Friday" and "in January" are read in the time zone of --tz, by
-default that of this machine (TZ, else /etc/localtime), and so are the dates
-shown. A date without a time zone in --after, --before and --as-of is UTC.
+default that of this machine (TZ, else /etc/localtime). So are dates without a
+time zone in --after, --before and --as-of, and so are the dates shown; the day
+a memory speaks of is the same date in every zone.
 A date with "?" behind it is a guess: the text of that memory does not say
 which one it means.
 
@@ -81,7 +83,7 @@ def recall_command(
         if not query:
             wait_until_served(client, options.nats_server("", home))
         replies = client.recall_many(requests) if further else (client.recall(request),)
-    shown = partial(_print_table, full=full, zone=shown_zone(request.time_zone))
+    shown = partial(_print_table, full=full, zone=zone_of(request.time_zone))
     printing = _print_json if as_json else _print_packed if packed else shown
     for asked, reply in zip(requests, replies, strict=True):
         if further and not (as_json or packed):

@@ -1,11 +1,14 @@
-"""The time zone of this machine, by its name in the IANA database."""
+"""The time zone of this machine: by its name in the IANA database, and the moment in it."""
 
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from helix_shared.errors import InvalidInputError
 
 LOCAL_TIME: Final = Path("/etc/localtime")
 _DATABASE: Final = "/zoneinfo/"
@@ -35,6 +38,24 @@ def machine_zone(local_time: Path = LOCAL_TIME) -> str:
     # ZoneInfoNotFoundError is a KeyError; "CET-1CEST" is a ValueError or a KeyError, a folder an OSError
     except (KeyError, ValueError, OSError):
         return ""
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of this name; UTC for the empty name.
+
+    Raises:
+        InvalidInputError: the database of this machine does not hold it.
+    """
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (KeyError, ValueError, OSError) as error:
+        message = f"{name!r} is not in the IANA database of this machine; write it like Europe/Berlin"
+        raise InvalidInputError("--tz", message) from error
+
+
+def local_now() -> datetime:
+    """This moment with the machine's offset from UTC, by which ingest reads "today" and "yesterday"."""
+    return datetime.now(UTC).astimezone()
 
 
 def _file_zone(path: str) -> str:

@@ -1,11 +1,46 @@
-"""`--tz`, and the zone of this machine where it is not given."""
+"""`--tz`, the zone of this machine where it is not given, and the offset of what is published."""
 
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from helix import events
+from helix.recall.v1 import recall_pb2
 from helix_cli.asking import request_of
-from helix_cli.zone import machine_zone
+from helix_cli.located import Located
+from helix_cli.publish import one_event
+from helix_cli.reading import read_events
+from helix_cli.recall import route_line
+from helix_cli.sources.items import Scope
+from helix_cli.sources.markdown import markdown_items
+from helix_cli.zone import local_now, machine_zone
+from helix_ingest.score import event_times
+from helix_shared.calendar_days import dates_of
+from helix_shared.errors import InvalidInputError
+from helix_shared.timex import resolve_window
+
+SAID = datetime(2026, 11, 22, 1, tzinfo=UTC)
+"""Eight in the evening of 21 November in New York."""
+
+
+@pytest.fixture
+def machine_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Moves this process to a zone."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_the_option_names_the_zone_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +97,88 @@ def test_without_the_variable_the_link_of_the_local_time_tells(
     link.symlink_to(file)
     assert machine_zone(link) == "Europe/Berlin"
     assert machine_zone(file.rename(tmp_path / "copied")) == ""
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "day"),
+    [
+        ("America/New_York", "I went to the dentist yesterday.", date(2026, 11, 20)),
+        ("Europe/Berlin", "I went to the dentist yesterday.", date(2026, 11, 21)),
+        ("Europe/Berlin", "The audit is on 15 January.", date(2027, 1, 15)),
+        ("Asia/Tokyo", "I went to the dentist today.", date(2026, 11, 22)),
+    ],
+)
+def test_what_is_published_speaks_of_days_of_this_machine(
+    machine_in: Callable[[str], None], zone: str, text: str, day: date
+) -> None:
+    """From the options through the bytes of the stream to the event time of ingest."""
+    machine_in(zone)
+    given = one_event({"text": text}, tenant="acme", kind="message", role="user", now=SAID.astimezone())
+    read = events.parse_event(events.encode_event(given.event))
+    assert read.occurred_at is not None
+    times = event_times(read, text, read.occurred_at)
+    assert times.start is not None
+    assert dates_of(times.start, times.end, UTC) == (day, day + timedelta(days=1))
+
+
+@pytest.mark.parametrize(("zone", "hours"), [("Asia/Tokyo", 9), ("Asia/Kolkata", 5.5), ("UTC", 0)])
+def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
+    machine_in: Callable[[str], None], tmp_path: Path, zone: str, hours: float
+) -> None:
+    """One event, a line without a moment, a file; a line's own moment and the derived id stay."""
+    machine_in(zone)
+    assert local_now().utcoffset() == timedelta(hours=hours)
+    line = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
+    moment = "2026-11-21T20:00:00-05:00"
+    body = "\n".join(json.dumps(line | more) for more in ({}, {"occurred_at": None}, {"occurred_at": moment}))
+    file = tmp_path / "notes.md"
+    file.write_text("I went to the dentist yesterday.")
+    os.utime(file, (SAID.timestamp(), SAID.timestamp()))
+    items = [
+        *read_events(io.BytesIO(body.encode()), "file"),
+        *markdown_items(file, "notes.md", Scope("acme")),
+    ]
+    offsets = []
+    for item in items:
+        assert isinstance(item, Located)
+        assert item.event.occurred_at is not None
+        offsets.append(item.event.occurred_at.utcoffset())
+    assert offsets == [timedelta(hours=number) for number in (hours, hours, -5, hours)]
+    again = next(iter(read_events(io.BytesIO(body.encode()), "file")))
+    assert isinstance(items[0], Located)
+    assert isinstance(again, Located)
+    assert again.event.event_id == items[0].event.event_id
+
+
+def test_dates_of_options_are_days_of_the_zone() -> None:
+    """As the dates that are shown; a zone in the option goes before."""
+    asked = request_of("what?", tenant="acme", tz="Asia/Tokyo", after="2026-11-01", as_of="2026-11-02T00:00Z")
+    after = asked.filter.event_after.ToDatetime(UTC)
+    assert after == datetime(2026, 11, 1, tzinfo=ZoneInfo("Asia/Tokyo"))
+    assert asked.as_of.ToDatetime(UTC) == datetime(2026, 11, 2, tzinfo=UTC)
+
+
+def test_a_zone_that_this_machine_does_not_know_is_refused_before_anything_is_asked() -> None:
+    """The option is named."""
+    with pytest.raises(InvalidInputError) as caught:
+        request_of("what?", tenant="acme", tz="Europe/Atlantis")
+    assert caught.value.field == "--tz"
+
+
+@pytest.mark.parametrize(
+    ("zone", "question", "shown"),
+    [
+        ("UTC", "what did I do today?", "on 2026-11-22"),
+        ("Europe/Berlin", "what did I do today?", "on 2026-11-22"),
+        ("Asia/Tokyo", "what did I do today?", "on 2026-11-22"),
+        ("America/New_York", "what did I do in October?", "from 2026-10-01 to 2026-10-31"),
+        ("America/New_York", "what did I do before October?", "from … to 2026-09-30"),
+        ("Asia/Tokyo", "what will I do after October?", "from 2027-11-01 to …"),
+    ],
+)
+def test_a_window_is_shown_by_the_days_that_were_asked_for(zone: str, question: str, shown: str) -> None:
+    """Both ends are days of the window, in the caller's zone."""
+    bounds = resolve_window(question, datetime(2026, 11, 22, 12, tzinfo=UTC), zone=ZoneInfo(zone))
+    assert bounds is not None
+    route = recall_pb2.Route(window_start=bounds[0], window_end=bounds[1])
+    assert route_line(route, ZoneInfo(zone)) == f"what; {shown}"

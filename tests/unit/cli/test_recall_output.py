@@ -16,6 +16,8 @@ from helix_cli.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.timex import resolve_window
 
+BERLIN = ZoneInfo("Europe/Berlin")
+
 
 class Answers(recall_pb2_grpc.RecallServiceServicer):
     """A server of canned answers, to see what the command sends and prints."""
@@ -133,7 +135,7 @@ def test_every_option_reaches_the_request(served: tuple[Answers, str]) -> None:
     """What the user narrows, the server is asked."""
     options = "--user ada --principal ops --project web --session s1 --type code --prefer-project api"
     more = "--after 2026-11-01 --before 2026-11-02T12:00+02:00 --top-k 3 --budget 99 --profile x"
-    ask(served[1], *options.split(), *more.split(), "--mode", "auto", "--never-skip")
+    ask(served[1], *options.split(), *more.split(), "--mode", "auto", "--never-skip", "--tz", "UTC")
     asked = served[0].asked
     assert (asked.query, asked.scope.tenant_id, asked.scope.user_id) == ("which?", "acme", "ada")
     assert list(asked.scope.principals) == ["ops"]
@@ -187,13 +189,14 @@ def test_waiting_ends_when_the_sequence_is_applied_and_not_before(served: tuple[
             client.wait_until_applied(999, wait_seconds=0.1)
 
 
-def test_a_date_is_its_first_moment_in_utc() -> None:
+def test_a_date_is_its_first_moment_in_the_callers_zone() -> None:
     """A time zone in the text is obeyed."""
-    assert moment("--after", "2026-11-01") == datetime(2026, 11, 1, tzinfo=UTC)
-    assert moment("--after", "2026-11-01T02:00+02:00") == datetime(2026, 11, 1, tzinfo=UTC)
-    assert moment("--after", "") is None
+    assert moment("--after", "2026-11-01", UTC) == datetime(2026, 11, 1, tzinfo=UTC)
+    assert moment("--after", "2026-11-01", BERLIN) == datetime(2026, 10, 31, 23, tzinfo=UTC)
+    assert moment("--after", "2026-11-01T02:00+02:00", BERLIN) == datetime(2026, 11, 1, tzinfo=UTC)
+    assert moment("--after", "", BERLIN) is None
     with pytest.raises(InvalidInputError):
-        moment("--after", "last week")
+        moment("--after", "last week", UTC)
 
 
 def test_the_route_line_names_skip_and_window() -> None:
@@ -257,7 +260,7 @@ def test_a_date_is_the_day_in_the_zone_that_was_asked_for(
 def test_the_ends_of_a_recall_are_asked_for(served: tuple[Answers, str]) -> None:
     """Each option is its field; without them the fields are absent."""
     answers, address = served
-    plain = ("--min-seq", "42", "--as-of", "2026-11-01", "--served", "a" * 32, "--served", "b" * 32)
+    plain = ("--min-seq", "42", "--as-of", "2026-11-01T00:00Z", "--served", "a" * 32, "--served", "b" * 32)
     assert ask(address, *plain, "--around", "session")[0] == 0
     asked = answers.asked
     assert (asked.min_seq, asked.as_of.ToDatetime().isoformat()) == (42, "2026-11-01T00:00:00")

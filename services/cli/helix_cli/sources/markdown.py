@@ -60,7 +60,8 @@ def markdown_items(path: Path, document_id: str, scope: Scope) -> Iterator[Item]
         "title": title_of(text, path.stem),
         "media_type": "text/markdown",
         "source_uri": _uri(path),
-        "occurred_at": datetime.fromtimestamp(modified_ns // 10**9, UTC),
+        # a file tells no zone: its days are those of the machine that holds it
+        "occurred_at": datetime.fromtimestamp(modified_ns // 10**9, UTC).astimezone(),
     }
     for number, content in enumerate(contents(text), start=1):
         name = short_name(document_id if number == 1 else f"{document_id}#{number}")
