@@ -9,6 +9,7 @@ while forgetting and erasing take effect at once.
 from __future__ import annotations
 
 import bisect
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -72,6 +73,18 @@ class Pending:
     """By event, ascending by sequence: the first is in force."""
     _by_selector: dict[int, list[Act]] = field(default_factory=dict)
     """What is in force and hides."""
+    _encoded: dict[int, tuple[Act, str]] = field(default_factory=dict, compare=False)
+    """By sequence, from the last time all were encoded."""
+
+    def encoded(self) -> str:
+        """All acts as a JSON array; an act is encoded once."""
+        before, self._encoded = self._encoded, {}
+        for act in self.acts:
+            known = before.get(act.sequence)
+            if known is None or known[0] is not act:
+                known = act, json.dumps(act.to_json(), separators=(",", ":"))
+            self._encoded[act.sequence] = known
+        return f"[{','.join(text for _, text in self._encoded.values())}]"
 
     def add(self, act: Act) -> list[Act]:
         """Keep an act; returns those that came into force or lost it."""

@@ -42,11 +42,11 @@ def encode_state(known: Known) -> bytes:
         "applied": known.applied.to_json(),
         "derived": known.derived.to_json(),
         "derived_stream": known.derived_stream,
-        "pending": [act.to_json() for act in known.pending.acts],
         "erasure": known.erasure,
         "recent": [[*key, sequence] for key, sequence in sorted(known.recent.items())],
     }
-    return json.dumps(value, separators=(",", ":")).encode()
+    others = json.dumps(value, separators=(",", ":")).removesuffix("}")
+    return f'{others},"pending":{known.pending.encoded()}}}'.encode()
 
 
 def restore_state(known: Known, live: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from time import process_time
 
@@ -46,6 +47,23 @@ def test_the_indexes_say_what_the_list_says(seed: int) -> None:
             kept = [a for a in pending.acts if a.event not in {found.event for found in ready}]
             assert (pending.due(floor), pending.acts) == (ready, kept)
         assert {found.sequence for found in pending.covering(ROW)} == covering(pending.acts)
+
+
+def test_what_waits_is_encoded_as_it_is_after_every_change() -> None:
+    """Added, cancelled and added again with another scope, carried out: what is stored is what waits."""
+    pending = Pending.of([act(n, n) for n in range(10, 20)])
+
+    def stored() -> list[Act]:
+        return [Act.from_json(value) for value in json.loads(pending.encoded())]
+
+    assert stored() == pending.acts
+    pending.add(act(30, 1, "replace"))
+    assert stored() == pending.acts
+    pending.cancel(1, after=5)
+    pending.add(act(30, 1, "replace", selector=4))
+    assert stored() == pending.acts
+    pending.due(15)
+    assert stored() == pending.acts != []
 
 
 def test_what_is_due_costs_nothing_for_what_waits() -> None:
