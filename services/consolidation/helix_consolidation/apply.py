@@ -73,7 +73,8 @@ def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
             live.graph.relate(relation.source, relation.target, relation.edge, relation.weight)
         else:
             live.graph.unrelate(relation.source, relation.target, relation.edge)
-    for ordinal in sorted(changes.erased):
+    # what came and went in one batch is in no store, and may lie beyond the ordinals that they know
+    for ordinal in sorted(o for o in changes.erased if o < changes.known_before):
         live.graph.remove(ordinal)
 
 

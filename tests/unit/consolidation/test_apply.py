@@ -415,6 +415,19 @@ def test_forgetting_stays_inside_its_tenant(bench: Bench, stream: Stream) -> Non
     assert not bench.rows()[FIRST]["hidden"]
 
 
+def test_a_memory_that_comes_and_is_erased_in_one_batch_does_not_stop_the_writer(
+    bench: Bench, stream: Stream
+) -> None:
+    """The first batch of an instance, say: the stores know no ordinal yet."""
+    sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "erase me")])
+    bench.apply(sent, lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 2))
+    assert bench.publish().applied_sequence == 2
+    reopened = bench.reopened()
+    reopened.apply(stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "stays")]))
+    assert reopened.publish().counts.recallable == 1
+    reopened.shard.close()
+
+
 def test_an_erased_memory_is_gone_from_every_store_and_stays_gone(bench: Bench, stream: Stream) -> None:
     """Not in the table, not in the lexicon, no edge; redelivery and restart do not bring it back."""
     sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "erase me")])
