@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from helix_consolidation.pieces import pieces_of
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -27,15 +28,17 @@ VISIBILITY: Final = ("user_id", "acl", "shared")
 def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
     """`rows` of one message with the columns that `origin.keeps` as the corrected memory has them.
 
-    Where that is gone since this correction was applied, its own row still has them; where there is neither,
-    the rows stay as they are.
+    Where that is gone since this correction was applied, its own rows still have them. Where these are gone
+    as well the rows stay as they are: `memories` stores none of them.
     """
     if not rows.num_rows or not rows["corrects"][0].as_py():
         return rows
     _check_columns(origin, rows)
-    corrected, own = rows["corrects"][0].as_py(), rows["memory_id"][0].as_py()
-    found = (folding.find(origin.tenant_id, memory_id) for memory_id in (corrected, own))
-    ordinal = next((one for one in found if one is not None), None)
+    ordinal = folding.find(origin.tenant_id, rows["corrects"][0].as_py())
+    if ordinal is None:
+        ordinal = next(
+            iter(pieces_of(folding, origin.tenant_id, origin.event_id, origin.event_sequence)), None
+        )
     if ordinal is None:
         return rows
     values = folding.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))

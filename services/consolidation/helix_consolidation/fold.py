@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 
 def fold(folding: Folding, item: Derived | Lifecycle) -> None:
-    """Fold one message, count its event as answered, and carry out the acts that waited for it.
+    """Carry out the acts whose turn has come, then fold one message and count its event as answered.
+
+    The acts come first: a dead letter or a gap in the stream may have answered the event they waited for, and
+    a correction must not find what an earlier event of the log erased.
 
     Raises:
         PermanentError: it can never be applied.
         TemporaryError: an event before it is not answered yet.
     """
     known = folding.known
+    settle(folding)
     if isinstance(item, Lifecycle):
         if item.sequence not in known.applied:
             fold_act(folding, act_of(item.event, item.sequence, item.at))
@@ -35,7 +39,6 @@ def fold(folding: Folding, item: Derived | Lifecycle) -> None:
     elif item.sequence not in known.derived:
         _fold_derived(folding, item)
         known.derived.answer(item.sequence)
-    settle(folding)
 
 
 def _fold_derived(folding: Folding, item: Derived) -> None:

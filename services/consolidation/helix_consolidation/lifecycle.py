@@ -1,7 +1,8 @@
 """Folding lifecycle events: forget, restore, erase, feedback, and the replacement of a document.
 
-An event becomes an act that hides what it reaches at once, and an erasure removes what is settled of it;
-`settle` carries it out when every event before it is answered. What an event reaches is said in `reach`, why
+An event becomes an act that hides what it reaches at once; `settle` carries it out when every event before it
+is answered. Nothing is removed earlier: a correction on its way takes session and document from the memory it
+corrects, and without them an erasure of that session would not reach it. What an event reaches is said in `reach`, why
 acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody learns from
 the outcome which memories exist.
 """
@@ -55,12 +56,7 @@ def fold_act(folding: Folding, act: Act) -> None:
     known = folding.known
     if known.tombstones.is_repeat(act.event, act.sequence):
         return
-    changed = known.pending.add(act)
-    if act.kind == "erase" and act in changed:
-        # of a row before the floor nothing that is still to come can say otherwise
-        streams, floor = known.ledger.facts["stream"], known.applied.floor
-        folding.remove([o for o in folding.reached(act) if streams[o] <= floor], erased_at=act.sequence)
-    _restand(folding, changed)
+    _restand(folding, known.pending.add(act))
 
 
 def cancel_replacement(folding: Folding, tenant_id: str, event_id: str, *, after: int) -> None:

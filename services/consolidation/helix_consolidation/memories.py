@@ -46,7 +46,8 @@ def fold_memories(folding: Folding, origin: Origin, rows: pa.RecordBatch, sequen
     batch, event = len(folding.changes.batches) - 1, origin.event_sequence
     placed = [(arrival, (batch, row)) for row, arrival in enumerate(arrivals)]
     own = [(arrival, place) for arrival, place in placed if arrival.entry.stream_sequence == event]
-    if _is_first(folding, origin.tenant_id, origin.event_id, event, has_rows=bool(own)):
+    is_overtaken = any(_is_of_earlier_publication(folding, arrival) for arrival, _ in own)
+    if not is_overtaken and _is_first(folding, origin.tenant_id, origin.event_id, event, has_rows=bool(own)):
         if origin.replaces_document:
             fold_act(folding, replacement_of(origin))
         _answer(folding, origin, own, sequence)
@@ -80,17 +81,12 @@ def _check_correction(folding: Folding, arrival: Arrival, scope: Scope) -> None:
 
 
 def _visibility_before(folding: Folding, arrival: Arrival) -> Visibility | None:
-    """Who could recall what a correction corrects when it was published; None: it was not there."""
+    """Who may recall what a correction corrects; None: it was not there before it, or is erased."""
     entry, known = arrival.entry, folding.known
     ordinal = folding.find(entry.tenant_id, entry.corrects)
-    if ordinal is not None:
-        is_before = known.ledger.sequences(ordinal)[0] < entry.stream_sequence
-        return known.ledger.visibility(ordinal) if is_before else None
-    dropped = known.tombstones.dropped.get(scope_code(entry.tenant_id, "memory", entry.corrects))
-    if dropped is None or not dropped.sequence < entry.stream_sequence < dropped.erased_at:
+    if ordinal is None or known.ledger.sequences(ordinal)[0] >= entry.stream_sequence:
         return None
-    seen_by = known.tombstones.scopes[dropped.seen_by]
-    return Visibility(seen_by.user, seen_by.principals)
+    return known.ledger.visibility(ordinal)
 
 
 def _was_accepted(folding: Folding, arrival: Arrival) -> bool:
@@ -130,6 +126,13 @@ def _is_first(folding: Folding, tenant_id: str, event_id: str, event: int, *, ha
                 known.tombstones.allow(code)
         folding.remove((ordinal for _, ordinal in later if ordinal is not None))
     return True
+
+
+def _is_of_earlier_publication(folding: Folding, arrival: Arrival) -> bool:
+    """Whether the memory is there of a lower publication: completed by a later turn before its own answer."""
+    ordinal = folding.find(arrival.entry.tenant_id, arrival.entry.memory_id)
+    sequence = arrival.entry.stream_sequence
+    return ordinal is not None and folding.known.ledger.sequences(ordinal)[0] < sequence
 
 
 def _answer(

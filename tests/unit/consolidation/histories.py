@@ -28,6 +28,8 @@ GROUPS = ((), (), (), ("hr",))
 SESSIONS = ("", "s", "t")
 DOCUMENTS = ("d", "e")
 WORDS = [f"word{n}" for n in range(40)]
+KEPT = ("session_id", "document_id", "project_id", "categories", "title", "expires_at")
+"""Columns that a correction may leave open."""
 EVENT_IDS = 9
 """So few that ids are published again with other bodies."""
 
@@ -95,7 +97,10 @@ class History:
         known = self.scopes.get(corrected, {})
         scope = self._row_scope() | known
         pieces = self.random.choice((1, 1, 2))
-        self._answer(event, sequence, self._rows(event, sequence, pieces, scope, corrects=corrected))
+        keeps = [name for name in KEPT if self.random.random() < 0.5]
+        for _ in range(self.random.choice((1, 1, 2))):
+            rows = self._rows(event, sequence, pieces, scope, corrects=corrected)
+            self._answer(event, sequence, rows, keeps=keeps)
 
     def _document(self, sequence: int) -> None:
         event, document, scope = self._event(), self.random.choice(DOCUMENTS), self._row_scope()

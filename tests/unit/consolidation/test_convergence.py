@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
@@ -14,12 +14,20 @@ from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
 
 from .conftest import NOON, Stream, lifecycle, row
+from .folded import folded
 from .histories import History, applied, in_log_order, shuffled
 
 TEXT = " ".join(f"word{n}" for n in range(40))
 EVENTS = 12
 SLOW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 """Each example opens real stores: a second or two."""
+MANY = settings(
+    max_examples=40,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+"""Random at every run; the seed that fails is printed and tried first the next time."""
 
 
 def history() -> list[Msg]:
@@ -91,6 +99,15 @@ def test_any_history_ends_in_one_state_in_any_order(seed: int) -> None:
     messages = History.of(seed, EVENTS).messages
     in_order = applied(in_log_order(messages), Random(0))
     assert in_order == applied(shuffled(messages, random), random, restarts=0.1)
+
+
+@MANY
+@given(seed=st.integers(0, 2**32))
+def test_many_histories_fold_to_one_state_in_any_order(seed: int) -> None:
+    """Other histories in every run, longer ones, without the stores."""
+    random = Random(seed)
+    messages = History.of(seed, random.randrange(4, 2 * EVENTS)).messages
+    assert folded(in_log_order(messages), Random(0)) == folded(shuffled(messages, random), random)
 
 
 def orders(*messages: Msg) -> list[dict[str, Any]]:
@@ -199,3 +216,18 @@ def test_an_erasure_published_again_does_not_reach_what_came_in_between(stream: 
     )
     assert differing(states) == []
     assert [(r["text"], r["hidden"]) for r in states[0]["rows"].values()] == [("between", False)]
+
+
+@pytest.mark.parametrize("named", ["of_session", "of_document"])
+def test_an_erasure_that_overtakes_a_correction_erases_the_corrected_text(stream: Stream, named: str) -> None:
+    """A correction finds session and document of its memory, which is there until the correction is."""
+    first = row("acme", "e1", 1, "asthma", session_id="s", document_id="s", user_id="ann")
+    second = row("acme", "e2", 2, "diabetes", user_id="ann", corrects=memory_id("acme", "e1", 0))
+    erase = EraseEvent(event_id="x", tenant_id="acme", user_id="ann", **{named: "s"})
+    states = orders(
+        stream.memories("acme", "e1", 1, [first]),
+        stream.memories("acme", "e2", 2, [second], keeps=("session_id", "document_id")),
+        lifecycle(erase, 3),
+    )
+    assert differing(states) == []
+    assert states[0]["rows"] == {}

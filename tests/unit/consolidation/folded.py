@@ -1,0 +1,90 @@
+"""Histories folded without the stores: a hundred in the time that the stores take for ten.
+
+What a generation would hold is kept in dictionaries here, as `apply` writes it into the stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from nats.aio.msg import Msg
+
+from helix_consolidation.changes import Changes
+from helix_consolidation.folding import Known
+from helix_consolidation.shard import Shard
+from helix_consolidation.tombstones import Usage
+from helix_shared.artifacts.vector_storage import DEFAULT_FORM
+
+from .conftest import NOW
+
+NOT_COMPARED = ("vector", "minhash")
+"""They follow from the text."""
+TOMBSTONES = ("forgotten", "erased", "replaced", "dropped", "withdrawn", "heirs", "seen", "scopes")
+
+
+class FoldedShard(Shard):
+    """A shard whose rows stand in dictionaries by ordinal."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(), Known(), None, None, maintain_every=64, form=DEFAULT_FORM)
+        self.rows: dict[int, dict[str, Any]] = {}
+        self.added: dict[int, dict[str, Any]] = {}
+        self.relations: dict[tuple[int, int, str], float] = {}
+
+    def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
+        return {name: self.rows[ordinal][name] for name in columns}
+
+    def _write(self, changes: Changes) -> None:
+        for ordinal, (batch, row) in changes.arrivals.items():
+            columns = [name for name in changes.batches[batch].schema.names if name not in NOT_COMPARED]
+            values = changes.batches[batch].select(columns).slice(row, 1).to_pylist()[0]
+            self.rows[ordinal] = values
+            self.added.setdefault(ordinal, {"expansions": [], "links": [], "usage": Usage()})
+        for name, added in (("expansions", changes.expansions), ("links", changes.links)):
+            for ordinal, value in added.items():
+                self.added[ordinal][name] = value
+        for ordinal, usage in changes.usage.items():
+            self.added[ordinal]["usage"] += usage
+        for key, relation in changes.relations.items():
+            self.relations[key] = relation.weight
+        for ordinal in changes.erased:
+            self.rows.pop(ordinal, None)
+            self.added.pop(ordinal, None)
+        gone = [key for key, weight in self.relations.items() if not weight or set(key[:2]) & changes.erased]
+        for key in gone:
+            del self.relations[key]
+
+
+def folded(messages: Sequence[Msg], random: Random) -> dict[str, Any]:
+    """The state after delivering `messages` in batches of 1 to 9 until nothing is postponed."""
+    shard, queue = FoldedShard(), list(messages)
+    while queue:
+        size = random.randrange(1, 10)
+        batch, queue = queue[:size], queue[size:]
+        outcome = shard.apply(batch, now=NOW, log_end=10**9)
+        queue += [message for message, _ in outcome.postponed]
+    return _state(shard)
+
+
+def _state(shard: FoldedShard) -> dict[str, Any]:
+    known, ledger = shard.known, shard.known.ledger
+    ids = {ordinal: ledger.memory_id(ordinal) for ordinal in shard.rows}
+    found = {
+        "rows": {
+            ids[o]: shard.rows[o]
+            | shard.added[o]
+            | asdict(ledger.standing(o))
+            | {"duplicate_of": ids.get(ledger.duplicate_of(o))}
+            for o in shard.rows
+        },
+        "relations": {(ids[a], ids[b], edge): w for (a, b, edge), w in shard.relations.items()},
+        "pending": known.pending.acts,
+        "sequences": (known.applied.floor, known.applied.above, known.derived.floor, known.derived.above),
+        "hidden": ledger.hidden,
+        "digest": ledger.digest,
+    }
+    return found | {name: getattr(known.tombstones, name) for name in TOMBSTONES}
