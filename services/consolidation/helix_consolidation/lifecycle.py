@@ -2,8 +2,8 @@
 
 An event becomes an act that hides what it reaches at once; `settle` carries it out when every event before it
 is answered. Nothing is removed earlier: a correction on its way takes session and document from the memory it
-corrects, and without them an erasure of that session would not reach it. What an event reaches is said in `reach`, why
-acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody learns from
+corrects, and without them an erasure of that session would not reach it. What an event reaches is said in
+`reach`, why acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody learns from
 the outcome which memories exist.
 """
 
