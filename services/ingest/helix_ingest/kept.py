@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from helix.events import CorrectEvent
 
 _COLUMNS: Final = {
-    "user_id": "user_id",
-    "acl": "acl",
-    "shared": "shared",
     "project_id": "project_id",
     "session_id": "session_id",
     "tags": "categories",
@@ -30,10 +27,12 @@ _COLUMNS: Final = {
     "valid_to": "valid_to",
     "expires_at": "expires_at",
 }
-"""Column of each field that a correction may set."""
+"""Column of each field that a correction may set; consolidation takes who may recall it from the old memory."""
 _SOURCE: Final = ("document_id", "source_uri")
 """What no correction can set: the document goes on to be what a new version of it replaces."""
 _EVENT_TIMES: Final = ("event_start", "event_end")
+_EVENT_COLUMNS: Final = (*_EVENT_TIMES, "event_guessed")
+"""The times go with the label that says whether they are a guess."""
 
 
 def kept_columns(event: CorrectEvent, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -44,4 +43,4 @@ def kept_columns(event: CorrectEvent, rows: Sequence[Mapping[str, Any]]) -> tupl
     absent = [column for field, column in _COLUMNS.items() if field not in event.model_fields_set]
     has_times = any(time in event.model_fields_set for time in _EVENT_TIMES)
     has_times |= any(row[time] is not None for row in rows for time in _EVENT_TIMES)
-    return (*absent, *_SOURCE, *(() if has_times else _EVENT_TIMES))
+    return (*absent, *_SOURCE, *(() if has_times else _EVENT_COLUMNS))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from helix.events import CorrectEvent
+from helix_consolidation.corrections import VISIBILITY
 from helix_ingest.kept import kept_columns
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
@@ -35,6 +36,7 @@ GIVEN: Final[dict[str, Any]] = {
     "expires_at": NOON + timedelta(days=2),
     "event_start": NOON,
     "event_end": NOON,
+    "event_guessed": True,
     "document_id": "d",
     "source_uri": "file:///d",
 }
@@ -49,20 +51,21 @@ def correction(**fields: Any) -> CorrectEvent:
 def test_every_column_a_correction_may_set_is_kept_where_it_is_absent() -> None:
     """And no column that no event gave: text, ids, times of storing, vectors are the correction's own."""
     rows = [{"event_start": None, "event_end": None}]
-    assert set(kept_columns(correction(), rows)) == set(GIVEN)
+    assert set(kept_columns(correction(), rows)) == set(GIVEN) - set(VISIBILITY)
     assert set(GIVEN) < set(memories_schema(8).names)
-    everything = set(GIVEN) - {"document_id", "source_uri"}
+    everything = set(GIVEN) - {"document_id", "source_uri", "event_guessed"}
     fields = {("tags" if name == "categories" else name): GIVEN[name] for name in everything}
     assert set(kept_columns(correction(**fields), rows)) == {"document_id", "source_uri"}
 
 
 def test_the_time_in_the_new_text_replaces_the_old_one() -> None:
-    """A text that names a time speaks of that time; one that names none speaks of the old one."""
+    """A text that names a time speaks of that time; one that names none of the old one, guessed or stated."""
+    times = {"event_start", "event_end", "event_guessed"}
     named = [{"event_start": NOON, "event_end": NOON}]
-    assert not {"event_start", "event_end"} & set(kept_columns(correction(), named))
+    assert not times & set(kept_columns(correction(), named))
     unnamed = [{"event_start": None, "event_end": None}]
-    assert {"event_start", "event_end"} <= set(kept_columns(correction(), unnamed))
-    assert not {"event_start", "event_end"} & set(kept_columns(correction(event_end=None), unnamed))
+    assert times <= set(kept_columns(correction(), unnamed))
+    assert not times & set(kept_columns(correction(event_end=None), unnamed))
 
 
 @pytest.mark.parametrize("apart", [True, False])
