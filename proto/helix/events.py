@@ -192,7 +192,9 @@ class DocumentPart(BaseModel):
 class DocumentEvent(EventBase):
     """A source text. The same `document_id` replaces it; `deleted` is its tombstone.
 
-    Only pieces that a recall for its user and acl could return are replaced or deleted; without a user, all.
+    A version published for a user replaces that user's own pieces, whatever their acl, and no other's; one
+    without a user replaces all pieces. A tombstone deletes the pieces that a recall for its user and acl
+    could return; without a user, all.
     """
 
     kind: Literal["document"] = "document"

@@ -54,8 +54,10 @@ class Origin:
     keeps: tuple[str, ...] = ()
     """Columns of a correction that its event left open: the writer takes those of the corrected memory."""
     user_id: str = ""
-    """With `acl`, for whom the event acts: it replaces the pieces of a document that these could recall."""
+    """With `acl`, for whom the event ends the pieces of a document; empty: for the tenant."""
     acl: tuple[str, ...] = ()
+    is_deletion: bool = False
+    """The document is gone; else this is its new version."""
 
 
 _ORIGIN: Final = tuple(field.name for field in fields(Origin))
@@ -224,6 +226,8 @@ def _checked(origin: Origin) -> Origin:
     texts = (*named, origin.model, *origin.keeps, origin.user_id, *origin.acl)
     if not all(isinstance(text, str) for text in texts) or origin.edge not in EDGES:
         raise PermanentError("origin of a derived message holds another type than text, or an unknown edge")
+    if not isinstance(origin.is_deletion, bool):
+        raise PermanentError("origin of a derived message does not say whether it is a deletion")
     sequence = origin.event_sequence
     if type(sequence) is not int or not 0 < sequence < LARGEST_SEQUENCE:
         raise PermanentError("origin of a derived message has no event sequence; it is 1 and up")

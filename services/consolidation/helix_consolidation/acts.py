@@ -44,19 +44,19 @@ class Act:
 
     def covers(self, row: Bearings) -> bool:
         """Whether the act reaches a row that one of its selectors names: only rows of earlier events."""
-        return self.sequence > row.stream_sequence and reaches(self.scope, row.visibility)
+        return self.sequence > row.stream_sequence and reaches(self.scope, row.visibility, row.user)
 
     def to_json(self) -> list[Any]:
         """Plain values."""
-        scope = [self.scope.user, sorted(self.scope.principals)]
+        scope = [self.scope.user, sorted(self.scope.principals), self.scope.is_own]
         named = [list(self.selectors), list(self.memory_ids), list(self.unhelpful)]
         return [self.sequence, self.event, self.kind, self.tenant_id, scope, self.axis, self.at, *named]
 
     @classmethod
     def from_json(cls, value: list[Any]) -> Self:
         """The inverse of `to_json`."""
-        sequence, event, kind, tenant_id, (user, principals), axis, at, selectors, ids, unhelpful = value
-        scope = Scope(user, frozenset(principals))
+        sequence, event, kind, tenant_id, (user, principals, own), axis, at, selectors, ids, unhelpful = value
+        scope = Scope(user, frozenset(principals), own)
         named = (tuple(selectors), at, tuple(ids), tuple(unhelpful))
         return cls(sequence, event, kind, tenant_id, scope, axis, *named)
 

@@ -3,8 +3,8 @@
 An event becomes an act that hides what it reaches at once; `settle` carries it out when every event before it
 is answered. Nothing is removed earlier: a correction on its way takes session and document from the memory it
 corrects, and without them an erasure of that session would not reach it. What an event reaches is said in
-`reach`, why acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody learns from
-the outcome which memories exist.
+`reach`, why acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody
+learns from the outcome which memories exist.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_consolidation.acts import Act
-from helix_consolidation.reach import scope_code, scope_of
+from helix_consolidation.reach import own_scope_of, scope_code, scope_of
 from helix_consolidation.tombstones import Forgotten, Usage
 from helix_shared.identity import MEMORY_ID_PATTERN
 
@@ -43,10 +43,14 @@ def act_of(event: LifecycleEvent, sequence: int, at: int) -> Act:
 
 
 def replacement_of(origin: Origin) -> Act:
-    """The act by which an event ends the earlier pieces of its document."""
+    """The act by which a new version, or a deletion, of a document ends its earlier pieces."""
     tenant, sequence = origin.tenant_id, origin.event_sequence
     document = scope_code(tenant, "document", origin.replaces_document)
-    scope = scope_of(tenant, origin.user_id, origin.acl)
+    scope = (
+        scope_of(tenant, origin.user_id, origin.acl)
+        if origin.is_deletion
+        else own_scope_of(tenant, origin.user_id)
+    )
     event = scope_code(tenant, "event", origin.event_id)
     return Act(sequence, event, "replace", tenant, scope, "document", (document,))
 

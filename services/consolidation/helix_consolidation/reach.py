@@ -2,8 +2,10 @@
 
 An event reaches what a recall for its own user and principals could return. An event without a user acts
 for the tenant and reaches all of its memories. The rule holds for forget, restore, erase, feedback,
-correct and for the replacement of a document, however the event names its memories. A memory that is out of
-reach is treated as if it did not exist: the outcome tells nothing of it.
+correct and for the deletion of a document, however the event names its memories. A new version of a document
+reaches less: published for a user, it replaces that user's own pieces, whatever their access list, and hides
+nothing that others share. A memory that is out of reach is treated as if it did not exist: the outcome tells
+nothing of it.
 
 Users and principals are kept as `scope_code`s, so nothing here holds a name.
 """
@@ -30,6 +32,8 @@ class Scope:
 
     user: int = NOTHING
     principals: frozenset[int] = frozenset()
+    is_own: bool = False
+    """Only what was published for the user is reached, whatever its access list."""
 
     @property
     def code(self) -> int:
@@ -37,7 +41,7 @@ class Scope:
         if self.user == NOTHING and not self.principals:
             return NOTHING
         parts = (self.user, *sorted(self.principals))
-        return _code(b"".join(part.to_bytes(8, "big") for part in parts))
+        return _code(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
 
 
 TENANT: Final = Scope()
@@ -56,10 +60,12 @@ EVERYBODY: Final = Visibility()
 """Every user of the tenant may recall it."""
 
 
-def reaches(scope: Scope, visibility: Visibility) -> bool:
-    """Whether an event of `scope` reaches a memory of the same tenant."""
+def reaches(scope: Scope, visibility: Visibility, user: int = NOTHING) -> bool:
+    """Whether an event of `scope` reaches a memory of the same tenant that was published for `user`."""
     if scope.user == NOTHING:
         return True
+    if scope.is_own:
+        return user == scope.user
     return visibility.owner in (NOTHING, scope.user) and (
         not visibility.audience or not scope.principals.isdisjoint(visibility.audience)
     )
@@ -70,6 +76,11 @@ def scope_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Scope:
     if not user_id:
         return TENANT
     return Scope(scope_code(tenant_id, "user", user_id), _principals(tenant_id, acl))
+
+
+def own_scope_of(tenant_id: str, user_id: str) -> Scope:
+    """The scope of a new version of a document: the user's own pieces; without a user, all pieces."""
+    return Scope(scope_code(tenant_id, "user", user_id), is_own=True) if user_id else TENANT
 
 
 def visibility_of(tenant_id: str, owner: str, audience: Iterable[str]) -> Visibility:

@@ -181,7 +181,7 @@ class Tombstones:
         elif record.table == Table.SCOPES:
             known = self.scopes.get(record.key, Scope(record.scope))
             added = frozenset((record.value,) if record.value else ())
-            self.scopes[record.key] = Scope(known.user, known.principals | added)
+            self.scopes[record.key] = Scope(known.user, known.principals | added, bool(record.flag))
         elif record.table == Table.SEEN:
             self.seen[record.key] = record.sequence
             self.seen.move_to_end(record.key)
@@ -222,7 +222,7 @@ class Tombstones:
         code = scope.code
         if code not in self.scopes:
             for principal in (0, *sorted(scope.principals)):
-                self._note(Record(Table.SCOPES, code, scope.user, value=principal))
+                self._note(Record(Table.SCOPES, code, scope.user, 0, principal, int(scope.is_own)))
         return code
 
     def _reached_at(self, table: dict[int, dict[int, int]], row: Bearings, selectors: Iterable[int]) -> int:
@@ -231,6 +231,6 @@ class Tombstones:
             for selector in selectors
             if selector
             for scope, sequence in table.get(selector, {}).items()
-            if sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility)
+            if sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility, row.user)
         )
         return max(reaching, default=0)

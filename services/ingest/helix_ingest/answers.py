@@ -41,8 +41,13 @@ class Answers:
             EDGE, event.tenant_id, event.event_id, event.kind, logged.sequence, model=self.encoder.card.id
         )
         if isinstance(event, DocumentEvent):
-            document, user, acl = event.document_id, event.user_id, tuple(event.acl)
-            origin = replace(origin, replaces_document=document, user_id=user, acl=acl)
+            origin = replace(
+                origin,
+                replaces_document=event.document_id,
+                is_deletion=event.deleted,
+                user_id=event.user_id,
+                acl=tuple(event.acl),
+            )
         rows = self._rows(logged, before)
         if isinstance(event, CorrectEvent):
             origin = replace(origin, keeps=kept_columns(event, rows))

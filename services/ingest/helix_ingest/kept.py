@@ -27,7 +27,7 @@ _COLUMNS: Final = {
     "valid_to": "valid_to",
     "expires_at": "expires_at",
 }
-"""Column of each field that a correction may set; consolidation takes who may recall it from the old memory."""
+"""Column of each field that a correction may set; who may recall it is always that of the old memory."""
 _SOURCE: Final = ("document_id", "source_uri")
 """What no correction can set: the document goes on to be what a new version of it replaces."""
 _EVENT_TIMES: Final = ("event_start", "event_end")

@@ -126,11 +126,14 @@ class Stream:
         user: str = "",
         acl: Sequence[str] = (),
         keeps: Sequence[str] = (),
+        is_deletion: bool = False,
     ) -> Msg:
         """The memories message of an event; `user` and `acl` are of one that replaces a document."""
         dimensions = len(rows[0]["vector"]) if rows else DIMENSIONS
         schema = edges.memories_schema(dimensions)
-        return self._send("memories", tenant, event, sequence, rows, schema, document, user, acl, keeps)
+        return self._send(
+            "memories", tenant, event, sequence, rows, schema, document, user, acl, keeps, is_deletion
+        )
 
     def expansions(
         self, tenant: str, event: str, sequence: int, questions: Sequence[str], *, piece: int = 0
@@ -167,10 +170,11 @@ class Stream:
         user: str = "",
         acl: Sequence[str] = (),
         keeps: Sequence[str] = (),
+        is_deletion: bool = False,
     ) -> Msg:
         self.last += 1
-        scope = {"user_id": user, "acl": tuple(acl)}
-        origin = edges.Origin(edge, tenant, event, "message", sequence, document, keeps=tuple(keeps), **scope)
+        given = {"user_id": user, "acl": tuple(acl), "keeps": tuple(keeps), "is_deletion": is_deletion}
+        origin = edges.Origin(edge, tenant, event, "message", sequence, document, **given)
         body = edges.encode(origin, rows, schema)
         headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence)}
         sent = message(

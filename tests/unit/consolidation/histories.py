@@ -105,7 +105,9 @@ class History:
     def _document(self, sequence: int) -> None:
         event, document, scope = self._event(), self.random.choice(DOCUMENTS), self._row_scope()
         rows = self._rows(event, sequence, self.random.choice((0, 1, 2)), scope, document_id=document)
-        self._answer(event, sequence, rows, document=document, user=scope["user_id"], acl=scope["acl"])
+        is_deletion = not rows and self.random.random() < 0.7
+        acts_for = {"user": scope["user_id"], "acl": scope["acl"], "is_deletion": is_deletion}
+        self._answer(event, sequence, rows, document=document, **acts_for)
 
     def _forget(self, sequence: int) -> None:
         restore = self.random.random() < 0.4

@@ -129,17 +129,39 @@ def test_feedback_counts_only_inside_its_scope(bench: Bench, stream: Stream, sco
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("has_rows", [True, False])
-def test_a_document_is_replaced_only_where_its_publisher_sees_it(
-    bench: Bench, stream: Stream, scope: str, *, has_rows: bool
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_document_is_deleted_where_its_publisher_sees_it(
+    bench: Bench, stream: Stream, scope: str, *, waits: bool
 ) -> None:
-    """Bob's version, or deletion, of a document id leaves Ann's private document of that id alone."""
-    bench.apply(*memories(stream))
-    fields = SCOPES[scope]
-    rows = [row("acme", "v2", EVENT, "new", document_id="d", **fields)] if has_rows else []
-    origin = {"user": fields.get("user_id", ""), "acl": fields.get("acl", ())}
-    bench.apply(stream.memories("acme", "v2", EVENT, rows, document="d", **origin))
+    """Bob's deletion of a document id leaves Ann's private document of that id alone."""
+    end_document(bench, stream, scope, [], is_deletion=True, waits=waits)
     assert hidden(bench) == REACHED[scope]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_version_of_a_user_replaces_the_pieces_of_that_user(
+    bench: Bench, stream: Stream, scope: str, *, waits: bool
+) -> None:
+    """Bob's own README hides nobody else's, also where he could recall it; the tenant's replaces all."""
+    user = SCOPES[scope].get("user_id")
+    rows = [row("acme", "v2", EVENT, "new", document_id="d", **SCOPES[scope])]
+    end_document(bench, stream, scope, rows, is_deletion=False, waits=waits)
+    of_user = {name for name, given in MEMORIES.items() if given.get("user_id") == user}
+    assert hidden(bench) == (of_user if user else set(MEMORIES))
+
+
+def end_document(
+    bench: Bench, stream: Stream, scope: str, rows: list[dict[str, Any]], *, is_deletion: bool, waits: bool
+) -> None:
+    """A version or deletion after the memories, or (`waits`) before the first of them; with restarts."""
+    first, *others = memories(stream)
+    acts_for = {"user": SCOPES[scope].get("user_id", ""), "acl": SCOPES[scope].get("acl", ())}
+    last = stream.memories("acme", "v2", EVENT, rows, document="d", is_deletion=is_deletion, **acts_for)
+    for batch in ([*others, last], [first]) if waits else ([first, *others], [last]):
+        bench.apply(*batch)
+        bench.publish()
+        bench.shard = bench.reopened().shard
 
 
 @pytest.mark.parametrize("scope", SCOPES)
