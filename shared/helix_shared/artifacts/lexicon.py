@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from tantivy import Query, Schema
+from tantivy import DocAddress, Query, Schema
 
 from helix_shared.artifacts.analysis import rarity, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
@@ -26,12 +26,15 @@ from helix_shared.artifacts.lexicon_query import (
     lexicon_query,
 )
 from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes
+from helix_shared.artifacts.lexicon_scores import ScoredQuery
 from helix_shared.artifacts.ranking import Hits
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 
 __all__ = ["FieldWeights", "LexiconReader", "OrdinalSet", "exact_tokens"]
@@ -48,7 +51,14 @@ LEAST_HELD: Final = 3
 QUERY_CHARACTERS: Final = 20_000
 """Of a longer query only the beginning is analysed; the recall API refuses it long before."""
 
+MOST_TIES: Final = 4_096
+"""Documents looked through for the lowest ordinals where more have the last score than are wanted."""
+SHARES: Final = 1 << 20
+"""What the weights of all words of a text add up to where memories are found by the words they hold."""
+
 _CANDIDATE_TERMS: Final = 512
+_MORE: Final = 8
+"""Documents fetched beyond the limit, so that the last score seldom reaches to the end of what is fetched."""
 _DEFAULT_WEIGHTS: Final = FieldWeights()
 
 
@@ -141,19 +151,36 @@ class LexiconReader:
         wanted = lexicon_query(self._schema, words, exact, scopes, selection, weights=weights, within=within)
         return Hits.none() if wanted is None else self._found(wanted, scopes, limit)
 
-    def _found(self, wanted: Query, scopes: OpenScopes, limit: int, *, scale: float = 1.0) -> Hits:
+    def _found(self, wanted: ScoredQuery, scopes: OpenScopes, limit: int) -> Hits:
+        """The best by rounded score; equal ones by ordinal, not as the engine saw them."""
         # tantivy reserves memory for its limit, so it never exceeds the documents there are
-        most = min(limit * max(scopes.lists, 1), scopes.size)
-        hits = self._searcher.search(wanted, limit=most, count=False).hits
-        ordinals = np.array(
-            self._searcher.fast_field_values("ordinal", [place for _, place in hits]), np.int64
-        )
-        scores = np.fromiter((score * scale for score, _ in hits), np.float32, len(hits))
+        fewest, most = limit * max(scopes.lists, 1), scopes.size
+        fetched = min(fewest + _MORE, most)
+        while True:
+            found, places = self._fetched(wanted.query, fetched)
+            scores = wanted.scores(found, places, self._searcher)
+            if len(found) < fetched or fetched in (most, fewest + MOST_TIES):
+                break
+            # what was not fetched scores no more than this
+            if np.count_nonzero(scores > wanted.bound(found[-1])) >= fewest:
+                break
+            fetched = min(4 * fetched, fewest + MOST_TIES, most)
+        return self._ranked(places, scores, scopes, limit)
+
+    def _fetched(self, query: Query, limit: int) -> tuple[NDArray[np.float64], list[DocAddress]]:
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        return np.fromiter((score for score, _ in hits), np.float64, len(hits)), [place for _, place in hits]
+
+    def _ranked(
+        self, places: list[DocAddress], scores: NDArray[np.float64], scopes: OpenScopes, limit: int
+    ) -> Hits:
+        ordinals = np.array(self._searcher.fast_field_values("ordinal", places), np.int64)
         if scopes.lists:
             # found once for every name of its access list that the caller goes by; the best comes first
-            _, first = np.unique(ordinals, return_index=True)
-            ordinals, scores = ordinals[first], scores[first]
-        return Hits.ranked(ordinals, scores, limit=limit)
+            best = np.argsort(-scores, kind="stable")
+            _, first = np.unique(ordinals[best], return_index=True)
+            ordinals, scores = ordinals[best][first], scores[best][first]
+        return Hits.ranked(ordinals, scores.astype(np.float32), limit=limit)
 
     def covering(
         self, query: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
@@ -173,8 +200,11 @@ class LexiconReader:
         weights = {word: rarity(found, scopes.size) for word, found in frequency.items() if found}
         if not weights:
             return Hits.none()
-        wanted = covering_query(self._schema, weights, scopes, selection, within=within)
-        return self._found(wanted, scopes, limit, scale=1.0 / sum(weights.values()))
+        share = SHARES / sum(weights.values())
+        shares = {word: max(1, round(share * weight)) for word, weight in weights.items()}
+        wanted = covering_query(self._schema, shares, scopes, selection, within=within)
+        hits = self._found(ScoredQuery(wanted), scopes, limit)
+        return Hits(hits.ordinals, hits.scores / np.float32(sum(shares.values())))
 
     def holding(
         self, query: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None

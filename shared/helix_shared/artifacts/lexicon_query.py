@@ -14,6 +14,7 @@ from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
 from helix_shared.artifacts.analysis import ANALYSER
 from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes
+from helix_shared.artifacts.lexicon_scores import ScoredQuery, WeightedTerm
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ EXACT: Final = "exact"
 MOST_HOLDING: Final = 20_000
 """Documents that hold the rarest of some words, above which they are not looked through for all of them."""
 COPY: Final = "copy"
-"""Marks all documents of a memory but its first."""
+"""Marks all documents of a memory but its first; its companions too."""
 FILTER_FIELDS: Final = ("type", "project", "session")
 
 _FIRST: Final = -(2**63)
@@ -80,7 +81,7 @@ def lexicon_query(
     *,
     weights: FieldWeights,
     within: OrdinalSet | None = None,
-) -> Query | None:
+) -> ScoredQuery | None:
     """Documents of the open scopes that hold any of the words or exact tokens; None: there are none.
 
     `within` admits these ordinals alone.
@@ -92,19 +93,22 @@ def lexicon_query(
         "expansions": (weights.expansions, words),
         EXACT: (weights.exact, exact),
     }
-    scored = [
-        Query.boost_query(Query.term_query(schema, field, term, "freq"), weight * factor)
+    terms = [
+        term
         for field, (weight, tokens) in by_field.items()
         if weight > 0
         for token in tokens
-        for term, factor in scopes.terms(field, token)
+        for term in scopes.terms(field, token, weight)
     ]
-    return _admitted(schema, scored, selection, within) if scored else None
+    if not terms:
+        return None
+    scored = [_weighed(schema, term) for term in terms]
+    return ScoredQuery(_admitted(schema, scored, selection, within), terms)
 
 
 def covering_query(
     schema: Schema,
-    weights: Mapping[str, float],
+    weights: Mapping[str, int],
     scopes: OpenScopes,
     selection: Selection,
     *,
@@ -112,12 +116,12 @@ def covering_query(
 ) -> Query:
     """Documents of the open scopes, each scored with the sum of the `weights` of the words its text holds.
 
-    How often a word stands there and how long the text is make no difference.
+    How often a word stands there and how long the text is make no difference. Sums below 2^24 are exact.
     """
     scored = [
-        Query.const_score_query(Query.term_query(schema, "text", term, "basic"), weight)
+        Query.const_score_query(Query.term_query(schema, "text", term, "basic"), float(weight))
         for word, weight in weights.items()
-        for term, _ in scopes.terms("text", word)
+        for _, term, *_ in scopes.terms("text", word)
     ]
     return _admitted(schema, scored, selection, within)
 
@@ -129,21 +133,23 @@ def holding_query(
     selection: Selection,
     *,
     within: OrdinalSet | None = None,
-) -> Query | None:
+) -> ScoredQuery | None:
     """Documents of the open scopes whose text holds every one of `words`, with their BM25 score.
 
     None: there are none, or so many hold even the rarest that looking through them would take too long.
     """
+    held = list(scopes.holding_all("text", words, most=MOST_HOLDING))
+    if not held:
+        return None
     of_scopes = [
-        Query.boolean_query(
-            [
-                (Occur.Must, Query.boost_query(Query.term_query(schema, "text", term, "freq"), factor))
-                for term, factor in terms
-            ]
-        )
-        for terms in scopes.holding_all("text", words, most=MOST_HOLDING)
+        Query.boolean_query([(Occur.Must, _weighed(schema, term)) for term in terms]) for terms in held
     ]
-    return _admitted(schema, of_scopes, selection, within) if of_scopes else None
+    every = [term for terms in held for term in terms]
+    return ScoredQuery(_admitted(schema, of_scopes, selection, within), every)
+
+
+def _weighed(schema: Schema, term: WeightedTerm) -> Query:
+    return Query.boost_query(Query.term_query(schema, term.field, term.term, "freq"), term.boost)
 
 
 def copies_query(schema: Schema) -> Query:

@@ -3,7 +3,8 @@
 A scope is a tenant, an owner (or nobody) and one name of an access list (or everyone). Its key stands in
 front of every term of its documents. A caller's search is the union over the scopes open to it: the engine
 may skip what cannot win (block-max WAND), which a filter forbids and which makes it ten times as fast; and
-document frequencies are counted among what the caller sees, so no score tells of anything else.
+document frequencies are counted among what the caller sees. `lexicon_lengths` and `lexicon_scores` do the
+rest, so that no score tells of anything else.
 A memory with an access list stands there once for every name on it.
 """
 
@@ -17,6 +18,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.analysis import rarity
+from helix_shared.artifacts.lexicon_scores import WeightedTerm
 from helix_shared.artifacts.selection import Selection
 from helix_shared.audience import EVERYONE
 from helix_shared.identity import joined
@@ -80,9 +82,7 @@ class OpenScopes:
         """Documents in all of them whose field holds a token."""
         return sum(self.frequency(field, key + token) for key in self.sizes)
 
-    def holding_all(
-        self, field: str, tokens: Sequence[str], *, most: int
-    ) -> Iterator[list[tuple[str, float]]]:
+    def holding_all(self, field: str, tokens: Sequence[str], *, most: int) -> Iterator[list[WeightedTerm]]:
         """The `terms` of all tokens in each scope that holds every one of them.
 
         None where more than `most` documents hold even the rarest.
@@ -90,21 +90,21 @@ class OpenScopes:
         rarest = min((self.holding(field, token) for token in tokens), default=0)
         if not 0 < rarest <= most:
             return
-        terms = [dict(self.terms(field, token)) for token in tokens]
+        terms = {one.term: one for token in tokens for one in self.terms(field, token)}
         for key in self.sizes:
-            of_scope = [(key + token, of.get(key + token)) for token, of in zip(tokens, terms, strict=True)]
-            held = [(term, factor) for term, factor in of_scope if factor is not None]
+            held = [terms[key + token] for token in tokens if key + token in terms]
             if len(held) == len(tokens):
                 yield held
 
-    def terms(self, field: str, token: str) -> Iterator[tuple[str, float]]:
-        """The terms of a token in the scopes that hold it, each with the factor that makes its score true.
+    def terms(self, field: str, token: str, weight: float = 1.0) -> Iterator[WeightedTerm]:
+        """The terms of a token in the scopes that hold it, weighed by `weight`.
 
-        The engine weighs a term by its rarity in the whole index (Robertson, Zaragoza 2009); the factor puts
+        The engine weighs a term by its rarity in the whole index (Robertson, Zaragoza 2009); the boost puts
         the rarity of the token among the open scopes in its place.
         """
         held = {key + token: self.frequency(field, key + token) for key in self.sizes}
         true = rarity(sum(held.values()), self.size)
         for term, count in held.items():
             if count:
-                yield term, true / rarity(count, self.documents)
+                boost = weight * true / rarity(count, self.documents)
+                yield WeightedTerm(field, term, weight * true, boost, count)

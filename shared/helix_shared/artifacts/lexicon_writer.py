@@ -2,7 +2,7 @@
 
 Documents are the visible memories; consolidation deletes one that is superseded or deleted. Speaker, title
 and text of a memory share the field `text`, because a question names a speaker or a title as readily as a
-word. `lexicon` reads what this writes.
+word. `lexicon` reads what this writes. Companions beside them hold the mean length (`lexicon_lengths`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from helix_shared.artifacts.analysis import ANALYSER, spaced, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.lexicon_files import link_commit
 from helix_shared.artifacts.lexicon_index import copies_of, memories_of, open_index
+from helix_shared.artifacts.lexicon_lengths import FILLER, TYPICAL, balanced
 from helix_shared.artifacts.lexicon_query import COPY, EXACT, filter_value, lexicon_schema
 from helix_shared.artifacts.lexicon_scopes import SCOPE, scopes_of
 
@@ -100,7 +101,7 @@ class LexiconWriter:
 
     @property
     def copies(self) -> int:
-        """Documents of the last commit beyond the first of each memory, whose access list has more names."""
+        """Documents of the last commit beyond the first of each memory, companions among them."""
         self._index.reload()
         return copies_of(self._index.searcher(), self._index.schema)
 
@@ -131,7 +132,7 @@ class LexiconWriter:
 
 
 def _documents(row: LexiconEntry) -> Iterator[Document]:
-    """One document for each scope of a memory."""
+    """One document for each scope of a memory, and the companions of each (`lexicon_lengths`)."""
     words = [
         (field, [stem for text in texts if text for stem in stems(text)])
         for field, texts in (
@@ -141,6 +142,9 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
         )
     ]
     exact = dict.fromkeys(token for text in (row.title, row.text) for token in exact_tokens(storable(text)))
+    lengths = {**{field: len(tokens) for field, tokens in words}, EXACT: len(exact)}
+    written, companions = balanced(tuple(lengths.get(field, 0) for field in TYPICAL))
+    padding = [length - lengths.get(field, 0) for field, length in zip(TYPICAL, written, strict=True)]
     for number, key in enumerate(scopes_of(row.tenant_id, row.owner, row.audience)):
         document = Document()
         document.add_integer("ordinal", row.ordinal)
@@ -150,9 +154,26 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
                 document.add_text(field, key + f" {key}".join(tokens))
         for token in exact:
             document.add_text(EXACT, key + token)
+        _fill(document, padding)
         document.add_text(SCOPE, key)
         if number:
             document.add_text(COPY, filter_value(COPY))
         for field, value in (("type", row.type), ("project", row.project_id), ("session", row.session_id)):
             document.add_text(field, filter_value(value))
         yield document
+        for companion in companions:
+            document = Document()
+            document.add_integer("ordinal", row.ordinal)
+            document.add_text(COPY, filter_value(COPY))
+            _fill(document, companion)
+            yield document
+
+
+def _fill(document: Document, counts: Sequence[int]) -> None:
+    """Put so many fillers into each field of `TYPICAL`."""
+    for field, count in zip(TYPICAL, counts, strict=True):
+        if field == EXACT:
+            for _ in range(count):
+                document.add_text(field, FILLER)
+        elif count:
+            document.add_text(field, f"{FILLER} " * count)

@@ -11,6 +11,7 @@ import pytest
 
 from helix_shared.artifacts import lexicon_query
 from helix_shared.artifacts.lexicon import FieldWeights, LexiconReader, OrdinalSet
+from helix_shared.artifacts.lexicon_scores import K1, B
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
@@ -82,7 +83,13 @@ def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWrit
     )
     hits = reader.search("otter", ACME, limit=3)
     assert hits.ordinals.tolist() == [2, 1, 0]
-    assert hits.scores.tolist() == pytest.approx([hits.scores[0] * weight for weight in (1, 0.6, 0.3)])
+    # terms as written: 8 of 64 in text, 1 of 4 in what surrounds a text, 1 of 6 in expansions
+    expected = [
+        weight / (1 + K1 * (1 - B + B * length))
+        for weight, length in ((1, 8 / 64), (0.6, 1 / 4), (0.3, 1 / 6))
+    ]
+    shares = hits.scores / hits.scores[0]
+    assert shares.tolist() == pytest.approx([value / expected[0] for value in expected], rel=2**-11)
     assert found(reader, "otter", weights=FieldWeights(text=0, context=0, section=0)) == [0]
 
 

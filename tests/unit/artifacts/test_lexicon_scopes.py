@@ -10,12 +10,13 @@ import pytest
 
 from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.lexicon import LexiconReader
+from helix_shared.artifacts.lexicon_lengths import TYPICAL
 from helix_shared.artifacts.lexicon_scopes import KEY_CHARACTERS, OpenScopes, scope_key, scopes_of
+from helix_shared.artifacts.lexicon_scores import K1, B
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 
 ACME = Selection("acme")
-K1 = 1.2
 PLENTY = 50
 
 
@@ -82,14 +83,16 @@ def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
     )
     assert (scopes.size, scopes.holding("text", "port")) == (20, 5)
     # ln(1 + 15.5 / 5.5) = 1.3399; ln(1 + 996.5 / 4.5) = 5.4047; ln(1 + 999.5 / 1.5) = 6.5033
-    assert dict(scopes.terms("text", "port")) == pytest.approx(
+    assert {one.term: one.boost for one in scopes.terms("text", "port")} == pytest.approx(
         {shared + "port": 1.3399 / 5.4047, own + "port": 1.3399 / 6.5033}, rel=1e-4
     )
-    assert not dict(scopes.terms("text", "nowhere"))
+    weighed = [one.weight for one in scopes.terms("text", "port", 0.5)]
+    assert weighed == pytest.approx([0.5 * 1.3399] * 2, rel=1e-4)
+    assert not list(scopes.terms("text", "nowhere"))
 
 
 def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> None:
-    """Of texts of one length it is equal to the last digits, whatever others hold and however often."""
+    """Equal to the last bit, whatever others hold and however often."""
     mine = [entry(0, "port staging seven"), entry(1, "port billing nine"), entry(2, "cache login queue")]
     foreign = [entry(10 + n, "port port port", tenant_id="other") for n in range(40)]
     private = [entry(60 + n, "staging staging seven", owner="eve") for n in range(10)]
@@ -97,9 +100,10 @@ def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> 
     alone = scores(read(tmp_path / "alone", *mine), "port seven staging", ACME)
     among = scores(read(tmp_path / "among", *mine, *foreign, *private, *closed), "port seven staging", ACME)
     assert set(among) == {0, 1}
-    assert among == pytest.approx(alone, rel=1e-4)
-    # two of three texts hold "port" once, at the average length: BM25 is its rarity
-    assert alone[1] == pytest.approx(rarity(2, 3), rel=1e-4)
+    assert among == alone
+    # two of three texts hold "port" once; three terms are written as eight (`lexicon_lengths`)
+    norm = K1 * (1 - B + B * 8 / TYPICAL["text"])
+    assert alone[1] == pytest.approx(rarity(2, 3) * (K1 + 1) / (1 + norm), rel=2**-12)
 
 
 def test_an_access_list_opens_to_each_of_its_names_once(tmp_path: Path) -> None:
