@@ -20,7 +20,7 @@ from helix_shared.broker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 
 EDGE: Final = "memories"
-VERSION: Final = "4"
+VERSION: Final = "5"
 """Part of the de-duplication id: raise it when the same event should make other memories."""
 
 
