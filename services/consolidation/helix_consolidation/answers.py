@@ -1,4 +1,4 @@
-"""Answering a batch: acknowledgements and dead letters after publication, delays at once.
+"""Answering a batch: dead letters and delays at once, acknowledgements after publication.
 
 An answer that does not get through is no failure: the message comes again, and changes nothing.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.early import is_early
 from helix_shared.broker import verdict
 from helix_shared.broker.connection import UNANSWERED
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -30,13 +30,26 @@ AT_ONCE: Final = 256
 _log = logger(__name__)
 
 
-async def answer(outcome: Outcome, publisher: Publisher) -> None:
-    """Acknowledge what is done, file and terminate what is dead."""
+async def file(outcome: Outcome, publisher: Publisher) -> None:
+    """Store the dead letters of a batch; a message whose letter is not stored is postponed instead."""
+    unfiled: list[tuple[Msg, TemporaryError]] = []
+
+    async def file_one(message: Msg, error: PermanentError) -> None:
+        try:
+            await verdict.file(message, error, service=SERVICE, publisher=publisher)
+        except (*UNANSWERED, TemporaryError) as failure:
+            unfiled.append((message, TemporaryError(f"dead letter not stored: {failure or type(failure)}")))
+
+    await _all(file_one(message, error) for message, error in outcome.dead)
+    late = {id(message) for message, _ in unfiled}
+    outcome.dead = [(message, error) for message, error in outcome.dead if id(message) not in late]
+    outcome.postponed += unfiled
+
+
+async def answer(outcome: Outcome) -> None:
+    """Acknowledge what is done, terminate what is dead."""
     await _all(verdict.acknowledge(message) for message in outcome.done)
-    await _all(
-        verdict.dead_letter(message, error, service=SERVICE, publisher=publisher)
-        for message, error in outcome.dead
-    )
+    await _all(verdict.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 
 
 async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], known: Known) -> None:

@@ -36,7 +36,7 @@ def fold(folding: Folding, item: Derived | Lifecycle) -> None:
         if item.sequence not in known.applied:
             fold_act(folding, act_of(item.event, item.sequence, item.at))
             known.applied.answer(item.sequence)
-    elif item.sequence not in known.derived:
+    elif item.sequence not in known.derived or item.sequence in known.unfiled:
         _fold_derived(folding, item)
         known.derived.answer(item.sequence)
 

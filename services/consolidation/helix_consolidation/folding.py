@@ -34,6 +34,8 @@ class Known:
     """Sequences of HELIX_EVENTS."""
     derived: AnsweredSequences = field(default_factory=AnsweredSequences)
     """Sequences of HELIX_DERIVED."""
+    unfiled: set[int] = field(default_factory=set)
+    """Refused ones of HELIX_DERIVED whose dead letter is not stored yet: not answered for who starts anew."""
     derived_stream: str = ""
     """When HELIX_DERIVED was created: its sequences mean nothing in another one."""
     recent: dict[tuple[str, int], int] = field(default_factory=dict)

@@ -71,6 +71,13 @@ class AnsweredSequences:
         """The inverse of `to_json`."""
         return cls(value["floor"], (s for first, last in value["above"] for s in range(first, last + 1)))
 
+    def without(self, open_again: Iterable[int]) -> AnsweredSequences:
+        """The same with some of them unanswered."""
+        left = {sequence for sequence in open_again if sequence in self}
+        floor = min((self._floor + 1, *left)) - 1
+        lifted = (sequence for sequence in range(floor + 1, self._floor + 1) if sequence not in left)
+        return AnsweredSequences(floor, (*lifted, *(self._above - left)))
+
     def answer(self, sequence: int) -> None:
         """Count one sequence; a repeat changes nothing."""
         if sequence > self._floor:

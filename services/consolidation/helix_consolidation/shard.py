@@ -43,7 +43,10 @@ _log = logger(__name__)
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a batch; `done` and `dead` are answered once their generation is out."""
+    """What became of a batch; `done` and `dead` are answered once their generation is out.
+
+    The dead letters of `dead` are stored before that.
+    """
 
     done: list[Msg] = field(default_factory=list)
     unfit: list[tuple[Msg, IncompatibleError]] = field(default_factory=list)
@@ -120,6 +123,12 @@ class Shard:
         self._write(folding.changes)
         self.known.tidy()
         return outcome
+
+    def filed(self, outcome: Outcome) -> None:
+        """The dead letters of a batch are stored: a generation may say that these messages are answered."""
+        for message, _ in outcome.dead:
+            if message.metadata.stream == DERIVED_STREAM:
+                self.known.unfiled.discard(message.metadata.sequence.stream)
 
     def sweep(self, *, now: int) -> bool:
         """Hide what expired; tells whether anything did."""
@@ -202,6 +211,8 @@ class Shard:
         if sequence is not None and sequence <= log_end:
             self.known.applied.answer(sequence)
         self._answer_derived(message)
+        if message.metadata.stream == DERIVED_STREAM:
+            self.known.unfiled.add(message.metadata.sequence.stream)
         outcome.dead.append((message, error))
 
     def _is_early(self, item: Derived | Lifecycle) -> bool:

@@ -40,7 +40,7 @@ def encode_state(known: Known) -> bytes:
         "version": STATE_VERSION,
         "ordinals": known.ledger.size,
         "applied": known.applied.to_json(),
-        "derived": known.derived.to_json(),
+        "derived": known.derived.without(known.unfiled).to_json(),
         "derived_stream": known.derived_stream,
         "erasure": known.erasure,
         "recent": [[*key, sequence] for key, sequence in sorted(known.recent.items())],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from nats.errors import Error as NatsError
 
 from helix.subjects import DERIVED_STREAM, EVENTS_STREAM
-from helix_consolidation.answers import SERVICE, answer, postpone
+from helix_consolidation.answers import SERVICE, answer, file, postpone
 from helix_consolidation.early import Early
 from helix_consolidation.pace import Due, events_to_come, pace_of
 from helix_consolidation.prune import prune_derived
@@ -173,6 +173,8 @@ class Writer:
                 await asyncio.sleep(RETRY_SECONDS)
                 return
             outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=self._log_end)
+        await file(outcome, self._publisher)
+        self._shard.filed(outcome)
         self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
@@ -278,7 +280,7 @@ class Writer:
         self._answering = asyncio.create_task(self._answer(outcome))
 
     async def _answer(self, outcome: Outcome) -> None:
-        await answer(outcome, self._publisher)
+        await answer(outcome)
         self._release([*outcome.done, *(message for message, _ in outcome.dead)])
         MESSAGES.labels(SERVICE, "done").inc(len(outcome.done))
 

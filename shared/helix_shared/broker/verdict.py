@@ -162,7 +162,23 @@ async def postpone(
 
 
 async def dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
-    """File the message under the dead-letter subject with its reason, then terminate it."""
+    """File the message with its reason, then terminate it."""
+    await file(message, error, service=service, publisher=publisher)
+    await terminate(message, service=service)
+
+
+async def terminate(message: Msg, *, service: str) -> None:
+    """End the deliveries of a message whose dead letter is filed."""
+    await message.term()
+    MESSAGES.labels(service, "dead").inc()
+
+
+async def file(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
+    """Store the message under the dead-letter subject with its reason; a repeat is stored once.
+
+    Raises:
+        TemporaryError: the stream of dead letters does not answer.
+    """
     position = message.metadata
     reason = _header_text(str(error) or type(error).__name__)
     address = subjects.parse_event_subject(message.subject)
@@ -179,8 +195,6 @@ async def dead_letter(message: Msg, error: Exception, *, service: str, publisher
         },
     )
     _log.warning("dead letter", stream=position.stream, sequence=position.sequence.stream, reason=reason)
-    await message.term()
-    MESSAGES.labels(service, "dead").inc()
 
 
 def _header_text(text: str) -> str:

@@ -278,3 +278,22 @@ async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -
     assert len({reason.replace(hers, "ID").replace(unknown, "ID") for reason in reasons}) == 1
     of_tenant = await stack.tell(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
     await stack.until(lambda m: m.applied_sequence == of_tenant and m.counts.memories == 0)
+
+
+async def test_the_reason_of_a_refused_correction_outlives_a_missing_dead_letter_stream(stack: Stack) -> None:
+    """Its generation is out and the letter is not stored: it is filed when the stream is there again."""
+    manager = stack.client.jetstream()
+    config = (await manager.stream_info(subjects.DLQ_STREAM)).config
+    await manager.delete_stream(subjects.DLQ_STREAM)
+    await stack.log_events(2)
+    process = stack.start(publish_timeout_seconds="0.2")
+    await stack.derive("e0", 1, [row("e0", 1, "one")])
+    await stack.derive("e1", 2, [row("e1", 2, "two", corrects=memory_id("acme", "unknown", 0))])
+    await stack.until(lambda m: m.applied_sequence == 2)
+    await stack.until_logged(process, "dead letter not stored")
+    process.kill()
+    await manager.add_stream(config)
+    stack.start()
+    await stack.until_answered()
+    letter = await manager.get_last_msg(subjects.DLQ_STREAM, subjects.dlq_subject("consolidation", "acme"))
+    assert "there is no memory" in letter.headers[subjects.REASON_HEADER]

@@ -178,6 +178,7 @@ def deliver(bench: Bench, messages: list[Msg], random: Random, *, restarts: floa
         size = random.randrange(1, 10)
         batch, queue = queue[:size], queue[size:]
         outcome = bench.apply(*batch)
+        bench.shard.filed(outcome)
         unpublished += [*outcome.done, *(message for message, _ in outcome.dead)]
         queue += [message for message, _ in outcome.postponed]
         if bench.shard.can_publish and random.random() < restarts:

@@ -251,6 +251,25 @@ def test_a_correction_of_an_unknown_memory_is_dead_lettered_whole(bench: Bench, 
     assert bench.shard.known.applied.floor == 2
 
 
+def test_a_refused_correction_keeps_its_reason_until_its_dead_letter_is_stored(
+    bench: Bench, stream: Stream
+) -> None:
+    """The writer ends after the generation, or the stream of dead letters is away: it is refused again."""
+    unknown = memory_id("acme", "never published", 0)
+    wrong = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "newer", corrects=unknown)])
+    assert len(bench.apply(wrong, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "a")])).dead) == 1
+    bench.publish()
+    again = bench.reopened()
+    for _ in range(2):
+        outcome = again.apply(wrong)
+        assert (len(outcome.dead), len(outcome.done)) == (1, 0)
+    again.shard.filed(outcome)
+    again.publish()
+    filed = again.reopened()
+    assert len(filed.apply(wrong).done) == 1
+    filed.shard.close()
+
+
 def test_a_correction_never_speaks_of_what_is_published_later(bench: Bench, stream: Stream) -> None:
     """The log decides, not what happens to have arrived: a rebuild refuses it as well."""
     later = stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "the port is 8080")])
