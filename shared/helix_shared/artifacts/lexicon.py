@@ -7,7 +7,7 @@ scope they stand in (`lexicon_writer`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from tantivy import DocAddress, Query, Schema
@@ -15,7 +15,7 @@ from tantivy import DocAddress, Query, Schema
 from helix_shared.artifacts.analysis import rarity, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.held_folder import HeldFolder
-from helix_shared.artifacts.lexicon_files import META, document_count
+from helix_shared.artifacts.lexicon_files import META, document_count, documents_of_commit
 from helix_shared.artifacts.lexicon_index import memories_of, open_index
 from helix_shared.artifacts.lexicon_query import (
     WORD_FIELDS,
@@ -51,6 +51,8 @@ LEAST_HELD: Final = 3
 QUERY_CHARACTERS: Final = 20_000
 """Of a longer query only the beginning is analysed; the recall API refuses it long before."""
 
+COUNTED: Final = 2_048
+"""Documents that hold a term up to which the living are counted: .06 ms. Of more, few are deleted."""
 MOST_TIES: Final = 4_096
 """Documents looked through for the lowest ordinals where more have the last score than are wanted."""
 SHARES: Final = 1 << 20
@@ -98,10 +100,11 @@ class LexiconReader:
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
             documents, frequency = document_count(folder), self._searcher.doc_freq
+            living = frequency if documents == documents_of_commit(folder) else self._living
             # Each caller has a memory of its own: what one asked makes no other one's answer quicker.
             self._scopes = lru_cache(SELECTIONS)(
                 lambda selection: OpenScopes.of(
-                    selection, documents=documents, frequency=lru_cache(TERMS)(frequency)
+                    selection, documents=documents, frequency=frequency, living=lru_cache(TERMS)(living)
                 )
             )
             self.count = memories_of(self._searcher, self._schema)
@@ -166,6 +169,16 @@ class LexiconReader:
                 break
             fetched = min(4 * fetched, fewest + MOST_TIES, most)
         return self._ranked(places, scores, scopes, limit)
+
+    def _living(self, field: str, term: str) -> int:
+        """Documents that hold a term and are not deleted; of more than `COUNTED`, deleted ones too."""
+        every = self._searcher.doc_freq(field, term)
+        if not 0 < every <= COUNTED:
+            return every
+        holding = Query.const_score_query(Query.term_query(self._schema, field, term, "basic"), 1.0)
+        # the engine's own types do not know the count it gives
+        found: Any = self._searcher.search(holding, limit=1, count=True)
+        return int(found.count or 0)
 
     def _fetched(self, query: Query, limit: int) -> tuple[NDArray[np.float64], list[DocAddress]]:
         hits = self._searcher.search(query, limit=limit, count=False).hits

@@ -32,7 +32,7 @@ SCOPE: Final = "scope"
 """Field with the key of a document's scope."""
 
 Frequency = Callable[[str, str], int]
-"""Documents of the whole index that hold a term, by field and term, deleted ones included."""
+"""Documents of the whole index that hold a term, by field and term."""
 
 
 def scope_key(tenant_id: str, owner: str, audience: str) -> str:
@@ -51,7 +51,8 @@ def scopes_of(tenant_id: str, owner: str, audience: Sequence[str]) -> tuple[str,
 class OpenScopes:
     """The scopes open to a caller that hold anything, with the statistics that BM25 needs of them.
 
-    `documents` of the index are all there are, deleted ones included, as the engine counts them.
+    The engine counts all `documents` of the index and their `frequency`, those included that are deleted and
+    not merged away. When that happens hangs on what everybody writes, so statistics are of the `living`.
     """
 
     sizes: Mapping[str, int]
@@ -60,18 +61,21 @@ class OpenScopes:
     """How many names of access lists are among them: as often a memory may be found."""
     documents: int
     frequency: Frequency
+    living: Frequency
 
     @classmethod
-    def of(cls, selection: Selection, *, documents: int, frequency: Frequency) -> OpenScopes:
+    def of(
+        cls, selection: Selection, *, documents: int, frequency: Frequency, living: Frequency
+    ) -> OpenScopes:
         """Those of a selection."""
         sizes: dict[str, int] = {}
         names: set[str] = set()
         for owner, name in product(selection.owners, selection.audiences):
             key = scope_key(selection.tenant_id, owner, name)
-            if size := frequency(SCOPE, key):
+            if size := living(SCOPE, key):
                 sizes[key] = size
                 names.add(name)
-        return cls(sizes, len(names - {EVERYONE}), documents, frequency)
+        return cls(sizes, len(names - {EVERYONE}), documents, frequency, living)
 
     @property
     def size(self) -> int:
@@ -80,7 +84,7 @@ class OpenScopes:
 
     def holding(self, field: str, token: str) -> int:
         """Documents in all of them whose field holds a token."""
-        return sum(self.frequency(field, key + token) for key in self.sizes)
+        return sum(self.living(field, key + token) for key in self.sizes)
 
     def holding_all(self, field: str, tokens: Sequence[str], *, most: int) -> Iterator[list[WeightedTerm]]:
         """The `terms` of all tokens in each scope that holds every one of them.
@@ -102,9 +106,10 @@ class OpenScopes:
         The engine weighs a term by its rarity in the whole index (Robertson, Zaragoza 2009); the boost puts
         the rarity of the token among the open scopes in its place.
         """
-        held = {key + token: self.frequency(field, key + token) for key in self.sizes}
+        held = {key + token: self.living(field, key + token) for key in self.sizes}
         true = rarity(sum(held.values()), self.size)
-        for term, count in held.items():
-            if count:
+        for term, living in held.items():
+            if living:
+                count = self.frequency(field, term)
                 boost = weight * true / rarity(count, self.documents)
                 yield WeightedTerm(field, term, weight * true, boost, count)

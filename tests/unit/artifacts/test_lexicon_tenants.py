@@ -14,7 +14,7 @@ from tantivy import Query
 
 from helix_shared.artifacts import lexicon_scores
 from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.lexicon_files import document_count
+from helix_shared.artifacts.lexicon_files import document_count, documents_of_commit
 from helix_shared.artifacts.lexicon_lengths import KEPT, TYPICAL, balanced
 from helix_shared.artifacts.lexicon_scores import doubtful, on_grid
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
@@ -120,6 +120,24 @@ def test_scores_are_the_same_whatever_others_hold(
     found = history(tmp_path_factory.mktemp("among"), others, list(range(1_000, 1_000 + deleted)))
     assert found == alone
     assert any(ordinals for ordinals, _ in found[-1])
+
+
+def test_what_a_tenant_wrote_again_counts_once_before_and_after_a_merge(tmp_path: Path) -> None:
+    """Another tenant's commits bring about the merge that takes the first versions away."""
+    writer = LexiconWriter.create(tmp_path / "lexicon")
+    for mine in (range(24), range(12)):
+        writer.upsert(of_acme(mine))
+        writer.commit()
+    writer.link_into(tmp_path / "before")
+    assert document_count(tmp_path / "before") > documents_of_commit(tmp_path / "before")
+    rng = random.Random(3)
+    for first in range(1_000, 1_120, 10):
+        writer.upsert([entry(first + n, "other", said(rng, 40)) for n in range(10)])
+        writer.commit()
+    writer.close()
+    assert document_count(tmp_path / "lexicon") == documents_of_commit(tmp_path / "lexicon"), "no merge"
+    before, after = (LexiconReader(tmp_path / name, scratch=tmp_path / "s") for name in ("before", "lexicon"))
+    assert answers(before) == answers(after)
 
 
 def test_the_mean_length_is_a_constant_of_the_index(tmp_path: Path) -> None:
