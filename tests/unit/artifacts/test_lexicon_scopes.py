@@ -79,13 +79,10 @@ def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
         ("text", own + "port"): 1,
     }
 
-
     def frequency(field: str, term: str) -> int:
         return counts.get((field, term), 0)
 
-    scopes = OpenScopes.of(
-        Selection("acme", "ada"), documents=1_000, frequency=frequency, living=frequency
-    )
+    scopes = OpenScopes.of(Selection("acme", "ada"), documents=1_000, frequency=frequency, living=frequency)
     assert (scopes.size, scopes.holding("text", "port")) == (20, 5)
     # ln(1 + 15.5 / 5.5) = 1.3399; ln(1 + 996.5 / 4.5) = 5.4047; ln(1 + 999.5 / 1.5) = 6.5033
     assert {one.term: one.boost for one in scopes.terms("text", "port")} == pytest.approx(
