@@ -366,11 +366,7 @@ def test_the_command_writes_a_profile_that_tells_strangers_apart(
     assert found["held_out"]["all"]["answer"]["auroc_near"] > 0.9
     assert found["threshold"]["mine"]["false_abstention"] <= 0.01
     assert found["threshold"]["mine"]["false_answer_near"] < 0.5
-    written = out.read_text()
-    assert "# Fitted by `helix-lab calibrate`" in written
-    # a second time it replaces its part, and nothing else
-    CliRunner().invoke(app, asked, catch_exceptions=False)
-    assert out.read_text() == written
+    assert "# Fitted by `helix-lab calibrate`" in out.read_text()
 
 
 def test_a_misspelt_feature_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
