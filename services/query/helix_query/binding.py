@@ -15,7 +15,7 @@ from helix_query.columns import traits
 from helix_query.finding import Finding
 from helix_query.pool import Packed, Pool, Ranked, Retrieved, Route
 from helix_query.question import RecalledRow
-from helix_query.stages.abstain import LARGEST, Belief, abstain, answer_features
+from helix_query.stages.abstain import Belief, abstain, answer_features
 from helix_query.stages.delta import delta
 from helix_query.stages.diversify import diversify
 from helix_query.stages.pack import Meter, pack
@@ -128,7 +128,7 @@ class Binding(Finding):
                 for word in lexicon.terms(self.question.query, scopes)
             ],
             intents=way.intents,
-            visible=self.view.count(most=LARGEST),
+            visible=scopes.memories,
         )
         return None if found is None else abstain(found, **dict(constants))
 

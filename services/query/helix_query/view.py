@@ -31,11 +31,6 @@ Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 REACH: Final = 4
 """How much deeper an engine is asked when memories out of sight took places of others."""
 
-COUNTED: Final = 16_384
-"""Memories of a tenant up to which all are looked at to count those in sight: .3 ms."""
-SAMPLED: Final = 1_024
-"""Memories of a larger tenant that tell what part of it is in sight."""
-
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -79,14 +74,6 @@ class View:
         seen = self.alive(ordinals) & self._is_selected(ordinals)
         seen &= np.isin(self.signals.owner_code[ordinals], [code(owner) for owner in self.selection.owners])
         return self._without_closed(ordinals, seen)
-
-    def count(self, *, most: int) -> int:
-        """How many memories are seen, but no more than `most`; of a large tenant by a sample of it."""
-        members, tenant = self.signals.members, code(self.selection.tenant_id)
-        held = members.count(tenant)
-        if held <= COUNTED:
-            return min(most, int(np.count_nonzero(self.sees(members.of(tenant)))))
-        return min(most, round(float(self.sees(members.sample(tenant, SAMPLED)).mean()) * held))
 
     def _is_selected(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether tenant, type, project, session and event time are selected."""

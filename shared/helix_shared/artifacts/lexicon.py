@@ -53,6 +53,8 @@ QUERY_CHARACTERS: Final = 20_000
 
 COUNTED: Final = 2_048
 """Documents that hold a term up to which the living are counted: .06 ms. Of more, few are deleted."""
+COUNTED_SCOPE: Final = 20_000
+"""The same of documents in a scope, counted once for a caller: .6 ms."""
 MOST_TIES: Final = 4_096
 """Documents looked through for the lowest ordinals where more have the last score than are wanted."""
 SHARES: Final = 1 << 20
@@ -171,9 +173,9 @@ class LexiconReader:
         return self._ranked(places, scores, scopes, limit)
 
     def _living(self, field: str, term: str) -> int:
-        """Documents that hold a term and are not deleted; of more than `COUNTED`, deleted ones too."""
+        """Documents that hold a term and are not deleted; of too many to count, deleted ones too."""
         every = self._searcher.doc_freq(field, term)
-        if not 0 < every <= COUNTED:
+        if not 0 < every <= (COUNTED_SCOPE if field == SCOPE else COUNTED):
             return every
         holding = Query.const_score_query(Query.term_query(self._schema, field, term, "basic"), 1.0)
         # the engine's own types do not know the count it gives

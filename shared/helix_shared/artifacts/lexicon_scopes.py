@@ -14,7 +14,6 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.analysis import rarity
@@ -59,6 +58,8 @@ class OpenScopes:
     """Documents by key."""
     lists: int
     """How many names of access lists are among them: as often a memory may be found."""
+    memories: int
+    """About how many memories they hold: of the names of access lists the one with most counts."""
     documents: int
     frequency: Frequency
     living: Frequency
@@ -70,12 +71,18 @@ class OpenScopes:
         """Those of a selection."""
         sizes: dict[str, int] = {}
         names: set[str] = set()
-        for owner, name in product(selection.owners, selection.audiences):
-            key = scope_key(selection.tenant_id, owner, name)
-            if size := living(SCOPE, key):
-                sizes[key] = size
-                names.add(name)
-        return cls(sizes, len(names - {EVERYONE}), documents, frequency, living)
+        memories = 0
+        for owner in selection.owners:
+            listed = 0
+            for name in selection.audiences:
+                key = scope_key(selection.tenant_id, owner, name)
+                if size := living(SCOPE, key):
+                    sizes[key] = size
+                    names.add(name)
+                    memories += size if name == EVERYONE else 0
+                    listed = max(listed, size if name != EVERYONE else 0)
+            memories += listed
+        return cls(sizes, len(names - {EVERYONE}), memories, documents, frequency, living)
 
     @property
     def size(self) -> int:

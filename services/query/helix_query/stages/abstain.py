@@ -79,7 +79,7 @@ def answer_features(
     relative  final score over that of the first
     standing  1 / rank
     mass      share of the graph's mass
-    size      ln(1 + n) / ln(1 + `LARGEST`), n the memories in sight of the caller, at most `LARGEST`
+    size      ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
     agreed    1 if dense and lexical both found it, else 0
 
     Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; `lead` of the first score
