@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from helix_query.deadline import PASSED, WAITED
 from helix_query.fair_queue import Call, FairQueue, Work
-from helix_query.workers import Workers, outcome, settle
+from helix_query.workers import Workers, end_all, outcome, settle
 from helix_shared.errors import OverdueError
 from helix_shared.telemetry import RECALL_SECONDS, RECALL_STUCK, logger
 
@@ -121,8 +121,8 @@ class Turns:
             self._ended.wait_for(lambda: all(call.written_off for call in self._queue.calls))
         self._closed.set()
         self._overseer.join()
-        for pool in (self._workers, *self._channels.values()):
-            pool.shutdown(wait=True, cancel_futures=True)
+        if not end_all([self._workers, *self._channels.values()], seconds=self._stuck_seconds):
+            _log.warning("threads_left")
 
     @contextmanager
     def _accounting(self) -> Iterator[None]:
@@ -183,7 +183,8 @@ class Turns:
         """Run a search of `call` in this thread of `pool`."""
         thread = threading.current_thread()
         with self._lock:
-            if not call.running:
+            # a job that begins after its call was written off would be accounted to nobody
+            if not call.running or call.written_off:
                 raise CancelledError
             call.threads[thread] = pool
         try:
@@ -251,6 +252,8 @@ class Turns:
         if call.running:
             settle(call.future, partial(call.future.set_exception, OverdueError(PASSED)))
         call.written_off = True
+        for job in call.jobs:
+            job.cancel()
         for thread, pool in call.threads.items():
             pool.replace(thread)
             _log.warning("thread_stuck", rpc=call.rpc, thread=thread.name)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+
+from helix_query.deadline import left
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +51,7 @@ class Workers(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the threads after the jobs submitted so far; replaced threads are not waited for."""
         with self._lock:
-            threads = list(self._threads)
+            count = len(self._threads)
         while cancel_futures:
             try:
                 job = self._jobs.get_nowait()
@@ -56,10 +59,21 @@ class Workers(Executor):
                 break
             if job is not None:
                 job[0].cancel()
-        for _ in threads:
+        for _ in range(count):
             self._jobs.put(None)
-        for thread in threads if wait else ():
-            thread.join()
+        if wait:
+            self.join()
+
+    def join(self, until: float | None = None) -> bool:
+        """Wait for the threads after `shutdown`, to `until` at most (monotonic clock); whether all ended.
+
+        Replaced threads are not waited for.
+        """
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(None if until is None else left(until))
+        return not any(thread.is_alive() for thread in threads)
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -81,6 +95,14 @@ class Workers(Executor):
             del job, future, work
             if threading.current_thread() not in self._threads:
                 return
+
+
+def end_all(pools: Iterable[Workers], *, seconds: float) -> bool:
+    """Cancel what waits in `pools` and end their threads; tell whether all ended in so many seconds."""
+    pools, until = list(pools), time.monotonic() + seconds
+    for pool in pools:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return all(pool.join(until) for pool in pools)
 
 
 def outcome(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:

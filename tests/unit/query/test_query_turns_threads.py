@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, wait
 from typing import Any
 
 import pytest
@@ -141,6 +141,41 @@ def test_a_late_channel_is_written_off_with_its_call(held: Held) -> None:
     assert waiting.result(2) == "dense"
 
 
+def test_a_job_that_waits_for_a_lane_when_its_call_is_written_off_never_begins(held: Held) -> None:
+    """The replaced lane is free for others at once, no thread is counted twice, and `close` returns."""
+    begun = list[str]()
+
+    def work(channels: Channels) -> None:
+        channels["dense"].submit(held.hang, channels)
+        channels["dense"].submit(lambda: begun.append("second") or held.hang(channels))
+        held.hang(channels)
+
+    held.enter("a", work, seconds=0.05)
+    until(lambda: held.turns.stuck == 2)
+    assert held.enter("b", search).result(2) == "dense"
+    held.gate.set()
+    until(lambda: held.turns.stuck == 0)
+    held.turns.close()
+    assert (begun, held.turns.stuck, held.ended) == ([], 0, ["", ""])
+
+
+def test_a_written_off_call_that_goes_on_begins_nothing_on_its_channels(held: Held) -> None:
+    """It was answered: what it submits from then on is cancelled."""
+    jobs = list[Future[str]]()
+
+    def work(channels: Channels) -> None:
+        held.hang(channels)
+        jobs.append(channels["dense"].submit(lambda: "dense"))
+        wait(jobs, timeout=5)
+
+    held.enter("a", work, seconds=0.05)
+    until(lambda: held.turns.stuck == 1)
+    held.gate.set()
+    until(lambda: held.turns.stuck == 0)
+    with pytest.raises(CancelledError):
+        jobs[0].result(0)
+
+
 def test_too_many_stuck_are_told_once(held: Held) -> None:
     """One more than the most; `close` does not wait for them."""
     told: list[int] = []
@@ -204,3 +239,16 @@ def test_workers_replace_a_thread_once() -> None:
     assert not held[0].is_alive()
     workers.shutdown()
     assert not [thread for thread in threading.enumerate() if thread.name == "replaced"]
+
+
+def test_the_wait_for_workers_ends_at_its_limit() -> None:
+    """A thread that no call accounts for does not hold up the end of the process."""
+    workers, gate = Workers(2, name="left"), threading.Event()
+    job = workers.submit(gate.wait, 5)
+    workers.shutdown(wait=False)
+    began = time.monotonic()
+    assert not workers.join(began + 0.05)
+    assert time.monotonic() - began < 1
+    gate.set()
+    assert workers.join(began + 5)
+    assert job.result(0)
