@@ -62,9 +62,12 @@ class Call:
     written_off: bool = False
     """Its threads count as stuck and its place is free."""
     holds_place: bool = False
+    """One of the ordinary places; a reserved call never does."""
+    has_late: bool = False
+    """Threads of channels whose result nobody uses are at work, and the call itself is not."""
     state: str = ""
-    """As the gauge of calls counts it: waiting, running, or late, where only threads of channels are left
-    whose result nobody uses; empty: not at all."""
+    """As the gauge of calls counts it: waiting, running, or late, where only late threads are left; empty:
+    not at all."""
 
 
 class FairQueue:
@@ -75,12 +78,12 @@ class FairQueue:
         self._workers = workers
         self._places = places
         self._queues: OrderedDict[str, deque[Call]] = OrderedDict()
-        self._waiting: Counter[str] = Counter()
-        """Calls that may have to give way, by tenant."""
         self._late: Counter[str] = Counter()
-        """Calls of which only threads are left, by tenant."""
+        """Calls with late threads, whether they wait for another turn or have ended, by tenant."""
         self._taken = 0
         self._reserved = 0
+        self._late_reserved = 0
+        """Calls that were answered from a reserved place and keep it for their late threads."""
         self._mean_seconds = TYPICAL_SECONDS
         self.calls: set[Call] = set()
         """All that wait, run or have threads at work."""
@@ -100,7 +103,6 @@ class FairQueue:
         """Put a call at the end of its tenant's queue."""
         call.queued, call.queued_at = True, time.monotonic()
         self._queues.setdefault(call.tenant, deque()).append(call)
-        self._waiting[call.tenant] += not call.reserved
         self.calls.add(call)
         self.update(call)
 
@@ -109,11 +111,8 @@ class FairQueue:
         call.queued = False
         queue = self._queues[call.tenant]
         queue.remove(call)
-        self._waiting[call.tenant] -= not call.reserved
         if not queue:
             del self._queues[call.tenant]
-        if not self._waiting[call.tenant]:
-            del self._waiting[call.tenant]
 
     def waiting_of(self, tenant: str) -> int:
         """Calls of a tenant that wait."""
@@ -132,18 +131,23 @@ class FairQueue:
     def update(self, call: Call) -> bool:
         """Account for what a call is now; whether it has ended just now.
 
-        A call keeps its place while it waits or a thread works for it, unless it was written off.
+        A call keeps its place while it waits or a thread works for it, unless it was written off. A reserved
+        call has its reserved place instead, and keeps that for its late threads.
         """
         alive = call.queued or call.running or bool(call.threads)
-        holds_place = alive and not call.written_off and not (call.reserved and call.queued)
+        holds_place = alive and not call.written_off and not call.reserved
         self._taken += holds_place - call.holds_place
         call.holds_place = holds_place
+        has_late = bool(call.threads) and not call.running and not call.written_off
+        if has_late != call.has_late:
+            self._late[call.tenant] += has_late - call.has_late
+            if not self._late[call.tenant]:
+                del self._late[call.tenant]
+            call.has_late = has_late
         state = "" if call.written_off else _state_of(call)
         if state != call.state:
-            if "late" in (state, call.state):
-                self._late[call.tenant] += 1 if state == "late" else -1
-                if not self._late[call.tenant]:
-                    del self._late[call.tenant]
+            if call.reserved:
+                self._late_reserved += (state == "late") - (call.state == "late")
             if call.state:
                 _calls(call.rpc, call.state).dec()
             if state:
@@ -160,7 +164,7 @@ class FairQueue:
         Raises:
             OverloadedError: there are not so many.
         """
-        if self._reserved + count > self._places:
+        if self._reserved + self._late_reserved + count > self._places:
             raise self.busy()
         self._reserved += count
 
@@ -181,25 +185,30 @@ class FairQueue:
         )
 
     def _make_room(self, tenant: str, count: int) -> list[Call]:
-        """Take out who has to give way to `count` calls of `tenant`."""
-        waiting = self._waiting.copy()
-        waiting[tenant] += count
-        share = waiting + self._late
-        victims: Counter[str] = Counter()
-        for _ in range(self._taken + count - self._places):
-            greediest = max(waiting, key=lambda name: (waiting[name] > 0, share[name]))
+        """Take out who has to give way to `count` calls of `tenant`.
+
+        A call with late threads does not: its place would stay taken.
+        """
+        missing = self._taken + count - self._places
+        if not count or missing <= 0:
+            return []
+        droppable = {
+            name: sorted((call for call in queue if _is_droppable(call)), key=lambda one: one.entered)
+            for name, queue in self._queues.items()
+        }
+        share = Counter(call.tenant for call in self.calls if _counts_in_share(call))
+        share[tenant] += count
+        dropped: list[Call] = []
+        for _ in range(missing):
+            having = [name for name, calls in droppable.items() if calls]
+            greediest = max(having, key=share.__getitem__, default=tenant)
             if share[greediest] <= share[tenant]:
                 raise self.busy()
-            waiting[greediest] -= 1
             share[greediest] -= 1
-            victims[greediest] += 1
-        return [self._drop_newest(name) for name in victims.elements()]
-
-    def _drop_newest(self, tenant: str) -> Call:
-        victims = [call for call in reversed(self._queues[tenant]) if not call.reserved]
-        call = max(victims, key=lambda one: one.entered)
-        self.remove(call)
-        return call
+            dropped.append(droppable[greediest].pop())
+        for call in dropped:
+            self.remove(call)
+        return dropped
 
 
 @cache
@@ -208,9 +217,17 @@ def _calls(rpc: str, state: str) -> Gauge:
     return RECALL_CALLS.labels(rpc, state)
 
 
+def _is_droppable(call: Call) -> bool:
+    return not call.reserved and not call.threads
+
+
+def _counts_in_share(call: Call) -> bool:
+    return call.state == "late" or (call.queued and not call.reserved)
+
+
 def _state_of(call: Call) -> str:
     if call.running:
         return "running"
-    if call.threads:
-        return "late"
-    return "waiting" if call.queued else ""
+    if call.queued:
+        return "waiting"
+    return "late" if call.threads else ""

@@ -201,9 +201,9 @@ class Turns:
 
     def _update(self, call: Call) -> None:
         """Account for a change of `call`; let go of what it holds when it has ended."""
-        was_late = call.state == "late"
+        had_late = call.has_late
         over = self._queue.update(call)
-        if was_late and call.state != "late":
+        if had_late and not call.has_late:
             # its tenant may have calls that had to wait for this
             for _ in range(self._queue.waiting_of(call.tenant)):
                 self._workers.submit(self._take_turn)

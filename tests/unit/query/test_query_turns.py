@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from helix_query.fair_queue import Call, FairQueue
 from helix_query.turns import Turns, countdown
 from helix_shared.errors import OverdueError, OverloadedError
 
@@ -18,6 +19,7 @@ class Desk:
     def __init__(self, places: int) -> None:
         self.turns = Turns(workers=1, places=places)
         self.gate, self.held = threading.Event(), threading.Event()
+        self.gate_again, self.held_again = threading.Event(), threading.Event()
         self.order: list[str] = []
         self.calls: list[Future[Any]] = []
         self.enter("holder", self._hold)
@@ -26,6 +28,11 @@ class Desk:
     def _hold(self, _: object) -> None:
         self.held.set()
         assert self.gate.wait(5)
+
+    def hold_again(self, _: object) -> None:
+        """Hold the worker up a second time."""
+        self.held_again.set()
+        assert self.gate_again.wait(5)
 
     def enter(self, tenant: str, work: Callable[[object], None], *, seconds: float = 5.0) -> Future[Any]:
         """One call."""
@@ -56,6 +63,7 @@ def desk() -> Iterator[Desk]:
     made = Desk(7)
     yield made
     made.gate.set()
+    made.gate_again.set()
     made.turns.close()
 
 
@@ -124,6 +132,42 @@ def test_reserved_calls_are_never_refused_and_never_give_way(desk: Desk) -> None
         desk.name("b", "x")
         desk.name("c", "y")
     assert desk.done() == "1xy234R"
+
+
+def test_a_reserved_call_in_work_takes_no_ordinary_place(desk: Desk) -> None:
+    """As many others are accepted as without it."""
+    with desk.turns.reserved(2):
+        desk.calls += desk.turns.enter("a", [desk.hold_again], until=time.monotonic() + 5, reserved=True)
+        desk.names("b", "12")
+        desk.gate.set()
+        assert desk.held_again.wait(5)
+        desk.names("b", "34567")
+        with pytest.raises(OverloadedError):
+            desk.name("b", "8")
+        desk.gate_again.set()
+    assert desk.done() == "1234567"
+
+
+def test_a_reserved_call_is_accepted_when_reserved_ones_run_beside_a_full_queue() -> None:
+    """It throws nobody out, however many are at work."""
+    queue = FairQueue(workers=4, places=4)
+
+    def entered(tenant: str, count: int, *, reserved: bool = False) -> list[Call]:
+        calls = [Call(tenant, "Test", lambda _: None, 0.0, reserved, lambda: None) for _ in range(count)]
+        assert queue.add(tenant, calls) == []
+        return calls
+
+    waited, others = entered("a", 2, reserved=True), entered("b", 4)
+    for _ in range(3):
+        call = queue.next()
+        assert call is not None
+        call.running = True
+        queue.update(call)
+    assert [call.running for call in (*waited, *others)] == [True, True, True, False, False, False]
+    entered("b", 1, reserved=True)
+    entered("a", 1, reserved=True)
+    with pytest.raises(OverloadedError):
+        entered("b", 1)
 
 
 def test_a_failure_is_its_callers_and_frees_the_place() -> None:

@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError, Executor, Future, wait
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from helix_query.turns import MORE, MOST_STUCK, Turns
 from helix_query.workers import Workers
@@ -30,13 +31,20 @@ class Held:
         return self.turns
 
     def enter(
-        self, tenant: str, work: Callable[[Channels], Any], *, seconds: float = 5, name: str = ""
+        self,
+        tenant: str,
+        work: Callable[[Channels], Any],
+        *,
+        seconds: float = 5,
+        name: str = "",
+        reserved: bool = False,
     ) -> Future[Any]:
         """One call."""
         until, note = time.monotonic() + seconds, lambda: self.ended.append(name)
-        return self.turns.enter(tenant, [work], until=until, rpc="Test", ended=note)[0]
+        [call] = self.turns.enter(tenant, [work], until=until, rpc="Test", reserved=reserved, ended=note)
+        return call
 
-    def late(self, tenant: str, *, seconds: float = 5, name: str = "") -> None:
+    def late(self, tenant: str, *, seconds: float = 5, name: str = "", reserved: bool = False) -> None:
         """A call that is answered although its channel still runs; it has been answered."""
 
         def work(channels: Channels) -> str:
@@ -45,7 +53,24 @@ class Held:
             assert begun.wait(5)
             return "without dense"
 
-        assert self.enter(tenant, work, seconds=seconds, name=name).result(5) == "without dense"
+        call = self.enter(tenant, work, seconds=seconds, name=name, reserved=reserved)
+        assert call.result(5) == "without dense"
+
+    def between_turns(self, tenant: str) -> Future[Any]:
+        """A call that wants another turn while its channel still runs; its first turn is over."""
+        begun, left = threading.Event(), iter((MORE, "answer"))
+
+        def work(channels: Channels) -> Any:
+            result = next(left)
+            if result is MORE:
+                channels["dense"].submit(lambda: (begun.set(), self.gate.wait(10)))
+                assert begun.wait(5)
+            return result
+
+        call = self.enter(tenant, work)
+        assert begun.wait(5)
+        until(lambda: calls("running") == 0)
+        return call
 
     def hang(self, _channels: Channels) -> str:
         """Work that hangs itself."""
@@ -65,6 +90,11 @@ def held() -> Iterator[Held]:
 def search(channels: Channels) -> str:
     """A call that needs its channel."""
     return channels["dense"].submit(lambda: "dense").result(2)
+
+
+def calls(state: str) -> float:
+    """Calls in a state, by the gauge."""
+    return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": "Test", "state": state}) or 0.0
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -109,6 +139,46 @@ def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
     held.gate.set()
     until(lambda: held.ended == [""])
     assert held.enter("b", search).result(2) == "dense"
+
+
+def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> None:
+    """It takes no ordinary place, and nobody can reserve its place before the thread has ended."""
+    held.of(places=1)
+    with held.turns.reserved(1):
+        held.late("a", reserved=True)
+    assert held.enter("b", search).result(2) == "dense"
+    with pytest.raises(OverloadedError), held.turns.reserved(1):
+        pass
+    held.gate.set()
+    until(lambda: calls("late") == 0)
+    with held.turns.reserved(1):
+        pass
+
+
+def test_a_call_between_two_turns_counts_once(held: Held) -> None:
+    """It waits, whether or not a channel of its last turn still runs: two that wait are no more than two."""
+    held.of(places=4)
+    held.between_turns("a")
+    assert (calls("waiting"), calls("late")) == (1, 0)
+    hanging = held.enter("b", held.hang)
+    until(lambda: calls("running") == 1)
+    waiting = held.enter("a", search)
+    other = held.enter("c", search)
+    with pytest.raises(OverloadedError):
+        held.enter("c", search)
+    held.gate.set()
+    assert [call.result(2) for call in (hanging, waiting, other)] == ["too late", "dense", "dense"]
+
+
+def test_a_call_between_two_turns_with_a_late_channel_does_not_give_way(held: Held) -> None:
+    """Its place would stay taken, so there would be more calls than places."""
+    held.of(workers=2, places=2)
+    held.late("a")
+    waiting = held.between_turns("a")
+    with pytest.raises(OverloadedError):
+        held.enter("b", search)
+    held.gate.set()
+    assert waiting.result(2) == "answer"
 
 
 def test_what_waits_for_a_late_channel_ends_at_its_deadline(held: Held) -> None:
