@@ -93,7 +93,7 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Attempt
 def _visible(memory_id: str, selection: Selection, attempts: Attempts, *, now: datetime) -> Mapping[str, Any]:
     """The row, under the scope of the request without its filter."""
     scope = Selection(selection.tenant_id, selection.user_id, selection.principals, as_of=selection.as_of)
-    row, _ = get_memory(memory_id, scope, attempts.served, now=now)
+    row, _ = get_memory(memory_id, scope, attempts.served, now=now, until=attempts.deadline)
     return row
 
 

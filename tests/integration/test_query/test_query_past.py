@@ -1,6 +1,8 @@
 """Recall of a past moment: what was known and valid then, in every channel, over real generations."""
 
 import random
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix.recall.v1 import recall_pb2
+from helix_query.attempts import Attempts
+from helix_query.lazy import Lazy
 from helix_query.memory import get_memory
 from helix_query.pool import SEARCHED
 from helix_query.profile_files import load_profiles
@@ -22,9 +26,10 @@ from helix_query.recall import recall
 from helix_query.request import question_of, scope_of
 from helix_query.routing.centroids import load_centroids
 from helix_query.served import Served
+from helix_query.why_not import why_not
 from helix_shared.artifacts.generation import Generation
 from helix_shared.encoders.encoder import Encoder
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import NotFoundError, OverdueError
 from helix_shared.identity import memory_id
 from helix_shared.moments import microseconds
 
@@ -245,6 +250,26 @@ def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None
         with pytest.raises(NotFoundError):
             get_memory(identity, selection, past.served, now=NOW)
     past.served.generation.close()
+
+
+def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
+    """Another thread reads what a past moment needs, for longer than the caller waits."""
+    served = Served(past.served.generation, past.served.encoder, past.served.centroids)
+    gate, begun = threading.Event(), threading.Event()
+    object.__setattr__(served, "past", Lazy(lambda: (begun.set(), gate.wait(2))))
+    reading = threading.Thread(target=lambda: served.past.value)
+    reading.start()
+    assert begun.wait(5)
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="which port")
+    as_of = START + timedelta(days=DAYS / 2)
+    request.as_of.FromDatetime(as_of)
+    began = time.monotonic()
+    attempts = Attempts(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
+    with pytest.raises(OverdueError):
+        next(why_not(request, min(past.known(as_of)), attempts))
+    assert time.monotonic() - began < 1
+    gate.set()
+    reading.join()
 
 
 def test_of_two_corrections_the_first_counts_from_its_own_time(corpus: Any, encoder: Encoder) -> None:
