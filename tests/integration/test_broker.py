@@ -241,6 +241,28 @@ async def test_only_runs_past_the_deadline_count_towards_their_limit(
     assert dead == [0, 0, 0, 0, 0, 1]
 
 
+async def test_a_message_is_not_the_last_of_a_process_for_deliveries_that_were_held(
+    nats_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many threads are stuck: held twice and busy once, it is postponed until its third overdue run."""
+    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures(is_ending=lambda: True)
+    await publisher.publish_event(turn(1))
+    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+    errors = [IncompatibleError("edge version 2")] * 2 + [TemporaryError("busy", delay_seconds=0.05)]
+    overdue = OverdueError("too long", delay_seconds=0.05)
+    dead = []
+    for error in (*errors, overdue, overdue, overdue):
+
+        async def fail(_: Msg, error: Exception = error) -> None:
+            raise error
+
+        message = await fetch_one(nats_client)
+        await verdict.answer(message, fail, service="ingest", publisher=publisher, failures=failures)
+        dead.append((await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages)
+    assert dead == [0, 0, 0, 0, 0, 1]
+
+
 async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

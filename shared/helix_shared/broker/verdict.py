@@ -41,10 +41,16 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 @dataclass(slots=True)
 class Failed:
-    """How often this process failed at one message, and how often of these by passing the deadline."""
+    """How often this process failed at one message, of these past the deadline, and how often it held it."""
 
     times: int = 0
     overdue: int = 0
+    held: int = 0
+
+    @property
+    def not_overdue(self) -> int:
+        """Deliveries to this process that are known not to have passed the deadline."""
+        return self.times - self.overdue + self.held
 
 
 class Failures:
@@ -58,10 +64,19 @@ class Failures:
         self._of: dict[int, Failed] = {}
 
     def add(self, message: Msg, *, overdue: bool = False) -> Failed:
-        """Count one more; returns all of the message."""
+        """Count one more failure; returns all of the message."""
+        found = self._latest(message)
+        found.times += 1
+        found.overdue += overdue
+        return found
+
+    def held(self, message: Msg) -> None:
+        """Count one more delivery that was held."""
+        self._latest(message).held += 1
+
+    def _latest(self, message: Msg) -> Failed:
         sequence = message.metadata.sequence.stream
-        found = self._of.pop(sequence, Failed())
-        self._of[sequence] = found = Failed(found.times + 1, found.overdue + overdue)
+        self._of[sequence] = found = self._of.pop(sequence, None) or Failed()
         if len(self._of) > FAILING_MESSAGES:
             del self._of[next(iter(self._of))]
         return found
@@ -95,6 +110,7 @@ async def answer(
     except Exception as error:  # noqa: BLE001  whatever failed, the message must be answered
         try:
             if isinstance(error, IncompatibleError):
+                failures.held(message)
                 await hold(message, error, service=service)
             elif _is_final(message, error, failures):
                 if bury is not None:
@@ -115,13 +131,15 @@ def _is_final(message: Msg, error: Exception, failures: Failures) -> bool:
     """Whether a failed message is not tried again.
 
     A process that ends because of its overdue runs forgets them, and so would the next. So the run that ends
-    it is final, unless its message comes for the first or second time: every such end takes one with it.
+    it is final, unless its message was overdue at most twice: every such end takes one with it. Deliveries to
+    other processes count as overdue, because nobody knows how they ended.
     """
     if isinstance(error, PermanentError):
         return True
     is_overdue = isinstance(error, OverdueError)
     failed = failures.add(message, overdue=is_overdue)
-    if is_overdue and failures.is_ending() and message.metadata.num_delivered >= OVERDUE_ATTEMPTS:
+    most_overdue = message.metadata.num_delivered - failed.not_overdue
+    if is_overdue and failures.is_ending() and most_overdue >= OVERDUE_ATTEMPTS:
         return True
     return failed.times >= ATTEMPTS or failed.overdue >= OVERDUE_ATTEMPTS
 
