@@ -39,6 +39,8 @@ def fold(folding: Folding, item: Derived | Lifecycle) -> None:
     elif item.sequence not in known.derived or item.sequence in known.unfiled:
         _fold_derived(folding, item)
         known.derived.answer(item.sequence)
+        # it may have been refused before, and its dead letter not been stored
+        known.unfiled.discard(item.sequence)
 
 
 def _fold_derived(folding: Folding, item: Derived) -> None:

@@ -233,6 +233,7 @@ class Shard:
         position = message.metadata
         if position.stream == DERIVED_STREAM:
             self.known.derived.answer(position.sequence.stream)
+            self.known.unfiled.discard(position.sequence.stream)
 
     def _write(self, changes: Changes) -> None:
         if self._live is None and self.known.model is not None:

@@ -109,6 +109,23 @@ def test_one_bad_message_spoils_no_other(bench: Bench, stream: Stream) -> None:
     assert bench.shard.known.derived.floor == 2
 
 
+@pytest.mark.parametrize("model", ["model-a", "model-b"])
+def test_a_refused_message_that_is_done_after_all_is_answered_for_who_starts_anew(
+    bench: Bench, stream: Stream, model: str
+) -> None:
+    """Its dead letter was not stored, it came again, and was applied or had nothing left to answer."""
+    subject, headers = subjects.derived_subject("memories", "acme"), {subjects.EVENT_SEQUENCE_HEADER: "1"}
+    refused = message("HELIX_DERIVED", subject, b"?", 1, headers=headers)
+    stream.last = 1
+    bench.apply(refused, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")]))
+    assert bench.shard.known.unfiled == {1}
+    body = Stream().memories("acme", "e1", 1, [row("acme", "e1", 1, "one", model=model)]).data
+    again = message("HELIX_DERIVED", subject, body, 1, headers=headers)
+    assert bench.apply(again).done == [again]
+    bench.publish()
+    assert bench.reopened().shard.known.derived.floor == 2
+
+
 def test_rows_of_another_tenant_refuse_the_message(bench: Bench, stream: Stream) -> None:
     """The tenant of every row is the tenant of the subject."""
     outcome = bench.apply(stream.memories("acme", "e1", 1, [row("other", "e1", 1, "smuggled")]))
