@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from tantivy import DocAddress, Query, Schema
+from tantivy import Query, Schema
 
 from helix_shared.artifacts.analysis import rarity, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
@@ -159,18 +159,26 @@ class LexiconReader:
     def _found(self, wanted: ScoredQuery, scopes: OpenScopes, limit: int) -> Hits:
         """The best by rounded score; equal ones by ordinal, not as the engine saw them."""
         # tantivy reserves memory for its limit, so it never exceeds the documents there are
-        fewest, most = limit * max(scopes.lists, 1), scopes.size
-        fetched = min(fewest + _MORE, most)
+        most = min(limit * max(scopes.lists, 1) + MOST_TIES, scopes.size)
+        fetched = min(limit * (2 if scopes.lists > 1 else 1) + _MORE, most)
         while True:
-            found, places = self._fetched(wanted.query, fetched)
-            scores = wanted.scores(found, places, self._searcher)
-            if len(found) < fetched or fetched in (most, fewest + MOST_TIES):
+            scores, ordinals = self._fetched(wanted.query, fetched)
+            low, high = wanted.bounds(scores)
+            if len(scores) < fetched or fetched == most:
                 break
-            # what was not fetched scores no more than this
-            if np.count_nonzero(scores > wanted.bound(found[-1])) >= fewest:
+            # what was not fetched scores no more than the last
+            if len(np.unique(ordinals[low > high[-1]])) >= limit:
                 break
-            fetched = min(4 * fetched, fewest + MOST_TIES, most)
-        return self._ranked(places, scores, scopes, limit)
+            fetched = min(4 * fetched, most)
+        ordinals, low, high = _of_memories(ordinals, low, high)
+        if len(ordinals) > limit:
+            able = high >= np.partition(low, -limit)[-limit]
+            ordinals, low, high = ordinals[able], low[able], high[able]
+        unsure = np.flatnonzero(low < high)
+        if len(unsure):
+            exact = wanted.exact(ordinals[unsure].tolist(), self._searcher)
+            low[unsure] = [exact[ordinal] for ordinal in ordinals[unsure].tolist()]
+        return Hits.ranked(ordinals, low.astype(np.float32), limit=limit)
 
     def _living(self, field: str, term: str) -> int:
         """Documents that hold a term and are not deleted; of too many to count, deleted ones too."""
@@ -182,20 +190,12 @@ class LexiconReader:
         found: Any = self._searcher.search(holding, limit=1, count=True)
         return int(found.count or 0)
 
-    def _fetched(self, query: Query, limit: int) -> tuple[NDArray[np.float64], list[DocAddress]]:
+    def _fetched(self, query: Query, limit: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Scores by the engine, best first, and the ordinals."""
         hits = self._searcher.search(query, limit=limit, count=False).hits
-        return np.fromiter((score for score, _ in hits), np.float64, len(hits)), [place for _, place in hits]
-
-    def _ranked(
-        self, places: list[DocAddress], scores: NDArray[np.float64], scopes: OpenScopes, limit: int
-    ) -> Hits:
-        ordinals = np.array(self._searcher.fast_field_values("ordinal", places), np.int64)
-        if scopes.lists:
-            # found once for every name of its access list that the caller goes by; the best comes first
-            best = np.argsort(-scores, kind="stable")
-            _, first = np.unique(ordinals[best], return_index=True)
-            ordinals, scores = ordinals[best][first], scores[best][first]
-        return Hits.ranked(ordinals, scores.astype(np.float32), limit=limit)
+        scores = np.fromiter((score for score, _ in hits), np.float64, len(hits))
+        ordinals = self._searcher.fast_field_values("ordinal", [place for _, place in hits])
+        return scores, np.array(ordinals, np.int64)
 
     def covering(
         self, query: str, selection: Selection, *, limit: int, within: OrdinalSet | None = None
@@ -218,7 +218,7 @@ class LexiconReader:
         share = SHARES / sum(weights.values())
         shares = {word: max(1, round(share * weight)) for word, weight in weights.items()}
         wanted = covering_query(self._schema, shares, scopes, selection, within=within)
-        hits = self._found(ScoredQuery(wanted), scopes, limit)
+        hits = self._found(wanted, scopes, limit)
         return Hits(hits.ordinals, hits.scores / np.float32(sum(shares.values())))
 
     def holding(
@@ -247,6 +247,20 @@ class LexiconReader:
     def close(self) -> None:
         """Let go of the files; running searches finish."""
         self._held.close()
+
+
+def _of_memories(
+    ordinals: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of the score of each memory: of all its documents, since the exact score of them is the same.
+
+    A memory is found once for every name of its access list that the caller goes by.
+    """
+    distinct, at = np.unique(ordinals, return_inverse=True)
+    lowest, highest = np.zeros(len(distinct)), np.full(len(distinct), np.inf)
+    np.maximum.at(lowest, at, low)
+    np.minimum.at(highest, at, high)
+    return distinct, lowest, highest
 
 
 def _check_fields(schema: Schema, folder: Path) -> None:

@@ -14,7 +14,7 @@ from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
 from helix_shared.artifacts.analysis import ANALYSER
 from helix_shared.artifacts.lexicon_scopes import SCOPE, OpenScopes
-from helix_shared.artifacts.lexicon_scores import ScoredQuery, WeightedTerm
+from helix_shared.artifacts.lexicon_scores import ScoredQuery
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def lexicon_query(
     ]
     if not terms:
         return None
-    scored = [_weighed(schema, term) for term in terms]
-    return ScoredQuery(_admitted(schema, scored, selection, within), terms)
+    scored = [term.query(schema) for term in terms]
+    return ScoredQuery(schema, _admitted(schema, scored, selection, within), terms)
 
 
 def covering_query(
@@ -113,7 +113,7 @@ def covering_query(
     selection: Selection,
     *,
     within: OrdinalSet | None = None,
-) -> Query:
+) -> ScoredQuery:
     """Documents of the open scopes, each scored with the sum of the `weights` of the words its text holds.
 
     How often a word stands there and how long the text is make no difference. Sums below 2^24 are exact.
@@ -123,7 +123,7 @@ def covering_query(
         for word, weight in weights.items()
         for _, term, *_ in scopes.terms("text", word)
     ]
-    return _admitted(schema, scored, selection, within)
+    return ScoredQuery(schema, _admitted(schema, scored, selection, within))
 
 
 def holding_query(
@@ -141,15 +141,9 @@ def holding_query(
     held = list(scopes.holding_all("text", words, most=MOST_HOLDING))
     if not held:
         return None
-    of_scopes = [
-        Query.boolean_query([(Occur.Must, _weighed(schema, term)) for term in terms]) for terms in held
-    ]
+    of_scopes = [Query.boolean_query([(Occur.Must, term.query(schema)) for term in terms]) for terms in held]
     every = [term for terms in held for term in terms]
-    return ScoredQuery(_admitted(schema, of_scopes, selection, within), every)
-
-
-def _weighed(schema: Schema, term: WeightedTerm) -> Query:
-    return Query.boost_query(Query.term_query(schema, term.field, term.term, "freq"), term.boost)
+    return ScoredQuery(schema, _admitted(schema, of_scopes, selection, within), every)
 
 
 def copies_query(schema: Schema) -> Query:

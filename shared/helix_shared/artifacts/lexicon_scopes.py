@@ -14,16 +14,19 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tantivy import Query
 
 from helix_shared.artifacts.analysis import rarity
-from helix_shared.artifacts.lexicon_scores import WeightedTerm
 from helix_shared.artifacts.selection import Selection
 from helix_shared.audience import EVERYONE
 from helix_shared.identity import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tantivy import Schema
 
 KEY_BYTES: Final = 9
 KEY_CHARACTERS: Final = 12
@@ -32,6 +35,28 @@ SCOPE: Final = "scope"
 
 Frequency = Callable[[str, str], int]
 """Documents of the whole index that hold a term, by field and term."""
+
+
+class WeightedTerm(NamedTuple):
+    """A term of a query and what a document's score gets from it."""
+
+    field: str
+    term: str
+    weight: float
+    """Weight of the field times the idf among the open scopes."""
+    boost: float
+    """What makes of the engine's own idf that weight."""
+    frequency: int
+    """Documents of the index that hold it, as the engine counts."""
+
+    @property
+    def scope(self) -> str:
+        """Key of the scope it stands in."""
+        return self.term[:KEY_CHARACTERS]
+
+    def query(self, schema: Schema) -> Query:
+        """As a query of the engine."""
+        return Query.boost_query(Query.term_query(schema, self.field, self.term, "freq"), self.boost)
 
 
 def scope_key(tenant_id: str, owner: str, audience: str) -> str:

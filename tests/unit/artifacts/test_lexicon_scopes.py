@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from helix_shared.artifacts.analysis import rarity
 from helix_shared.artifacts.lexicon import LexiconReader
 from helix_shared.artifacts.lexicon_lengths import TYPICAL
 from helix_shared.artifacts.lexicon_scopes import KEY_CHARACTERS, OpenScopes, scope_key, scopes_of
-from helix_shared.artifacts.lexicon_scores import K1, B
+from helix_shared.artifacts.lexicon_scores import K1, B, ScoredQuery
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 
@@ -131,3 +132,44 @@ def test_a_deleted_memory_leaves_no_copy(tmp_path: Path) -> None:
     assert writer.count == 1
     reader = LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "scratch")
     assert list(scores(reader, "harbour", Selection("acme", principals=("qa",)))) == [1]
+
+
+def test_a_caller_of_64_groups_is_answered_like_one_of_3_who_sees_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit; only the few scores near a border are computed again, however many groups there are."""
+    again = 0
+    computed = ScoredQuery._exactly
+
+    def counted(self: ScoredQuery, *given: Any) -> float:
+        nonlocal again
+        again += 1
+        return computed(self, *given)
+
+    monkeypatch.setattr(ScoredQuery, "_exactly", counted)
+    rng = random.Random(5)
+    words = [f"word{number}" for number in range(40)]
+    groups = tuple(f"g{number}" for number in range(64))
+    texts = [(" ".join(rng.choices(words, k=12)), " ".join(rng.choices(words, k=20))) for _ in range(1_500)]
+    audiences = [rng.sample(groups, rng.choice((1, 1, 3))) for _ in texts]
+    answers = []
+    for principals in (groups, ("x", "y", "z")):
+        entries = [
+            entry(
+                ordinal,
+                text,
+                context=context,
+                role="user",
+                owner="ada" if ordinal % 3 else "",
+                audience=tuple(audience) if principals == groups else principals[: len(audience)],
+            )
+            for ordinal, ((text, context), audience) in enumerate(zip(texts, audiences, strict=True))
+        ]
+        reader = read(tmp_path / str(len(principals)), *entries)
+        selection = Selection("acme", "ada", principals=principals)
+        queries = [" ".join(words[first : first + 12]) for first in range(0, 40, 8)]
+        found = [reader.search(query, selection, limit=PLENTY) for query in queries]
+        answers.append([(hits.ordinals.tolist(), hits.scores.tobytes()) for hits in found])
+    assert answers[0] == answers[1]
+    assert {len(ordinals) for ordinals, _ in answers[0]} == {PLENTY}
+    assert again < PLENTY / 2, "of ten searches"

@@ -16,7 +16,9 @@ from helix_shared.artifacts import lexicon_scores
 from helix_shared.artifacts.lexicon import LexiconReader
 from helix_shared.artifacts.lexicon_files import document_count, documents_of_commit
 from helix_shared.artifacts.lexicon_lengths import KEPT, TYPICAL, balanced
-from helix_shared.artifacts.lexicon_scores import doubtful, on_grid
+from helix_shared.artifacts.lexicon_query import lexicon_schema
+from helix_shared.artifacts.lexicon_scopes import WeightedTerm
+from helix_shared.artifacts.lexicon_scores import ScoredQuery, on_grid
 from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
 from helix_shared.artifacts.selection import Selection
 
@@ -192,7 +194,7 @@ def test_a_score_near_the_border_of_two_values_is_computed_again(
     writer.commit()
     reader = LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "scratch")
     rounded = [reader.search(query, ACME, limit=LIMIT) for query in QUERIES]
-    monkeypatch.setattr(lexicon_scores, "doubtful", lambda scores, _: np.ones(len(scores), bool))
+    monkeypatch.setattr(ScoredQuery, "bounds", lambda _, scores: (scores * 0.999, scores * 1.001))
     monkeypatch.setattr(lexicon_scores, "on_grid", lambda scores: scores)
     for query, before in zip(QUERIES, rounded, strict=True):
         exact = reader.search(query, ACME, limit=LIMIT)
@@ -203,10 +205,13 @@ def test_a_score_near_the_border_of_two_values_is_computed_again(
 def test_only_what_error_could_move_is_doubtful() -> None:
     """Around the middle between two neighbours of the grid, at any size."""
     step = 2.0**-lexicon_scores.BITS
+    term = WeightedTerm("text", "key of scope:otter", 1.0, 1.0, 1)
+    query = ScoredQuery(lexicon_schema(), Query.all_query(), [term])
     for size in (0.25, 1.0, 64.0):
         middle = size * (0.5 + 1.5 * step)
-        scores = np.array([middle, middle * (1 + 1e-7), middle * (1 - 1e-7), middle * (1 + 1e-5)])
-        assert doubtful(scores, 2e-7).tolist() == [True, True, True, False]
+        scores = np.array([middle, middle * (1 + 5e-7), middle * (1 - 5e-7), middle * (1 + 1e-5)])
+        low, high = query.bounds(scores)
+        assert (low < high).tolist() == [True, True, True, False]
         assert on_grid(np.array([size * (0.5 + step)])).tolist() == [size * (0.5 + step)]
 
 
