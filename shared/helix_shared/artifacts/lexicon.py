@@ -43,8 +43,6 @@ MOST_WORDS: Final = 48
 MOST_EXACT: Final = 16
 """Together 64 terms: what one query may cost."""
 
-TERMS: Final = 512
-"""Terms whose frequency a reader remembers for one caller: several searches of a recall ask for the same."""
 MAX_LIMIT: Final = 10_000
 LEAST_HELD: Final = 3
 """Different words that make a text rare enough to look for who holds all of them."""
@@ -106,7 +104,7 @@ class LexiconReader:
             # Each caller has a memory of its own: what one asked makes no other one's answer quicker.
             self._scopes = lru_cache(SELECTIONS)(
                 lambda selection: OpenScopes.of(
-                    selection, documents=documents, frequency=frequency, living=lru_cache(TERMS)(living)
+                    selection, documents=documents, frequency=frequency, living=living
                 )
             )
             self.count = memories_of(self._searcher, self._schema)

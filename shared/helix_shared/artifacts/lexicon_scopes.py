@@ -14,6 +14,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tantivy import Query
@@ -33,8 +34,13 @@ KEY_CHARACTERS: Final = 12
 SCOPE: Final = "scope"
 """Field with the key of a document's scope."""
 
+REMEMBERED: Final = 512
+"""Tokens whose counts are remembered for one caller: several searches of a recall ask for the same."""
+
 Frequency = Callable[[str, str], int]
 """Documents of the whole index that hold a term, by field and term."""
+Counts = tuple[tuple[int, ...], tuple[int, ...]]
+"""Of a token in each scope: documents that hold it, and those of them that are not deleted."""
 
 
 class WeightedTerm(NamedTuple):
@@ -86,8 +92,8 @@ class OpenScopes:
     memories: int
     """About how many memories they hold: of the names of access lists the one with most counts."""
     documents: int
-    frequency: Frequency
-    living: Frequency
+    counts: Callable[[str, str], Counts]
+    """Counts of a token in each scope, in the order of `sizes`, by field and token."""
 
     @classmethod
     def of(
@@ -107,7 +113,15 @@ class OpenScopes:
                     memories += size if name == EVERYONE else 0
                     listed = max(listed, size if name != EVERYONE else 0)
             memories += listed
-        return cls(sizes, len(names - {EVERYONE}), memories, documents, frequency, living)
+
+        def counts(field: str, token: str) -> Counts:
+            every = tuple(frequency(field, key + token) for key in sizes)
+            if living is frequency or not any(every):
+                return every, every
+            held = zip(sizes, every, strict=True)
+            return every, tuple(living(field, key + token) if count else 0 for key, count in held)
+
+        return cls(sizes, len(names - {EVERYONE}), memories, documents, lru_cache(REMEMBERED)(counts))
 
     @property
     def size(self) -> int:
@@ -116,7 +130,7 @@ class OpenScopes:
 
     def holding(self, field: str, token: str) -> int:
         """Documents in all of them whose field holds a token."""
-        return sum(self.living(field, key + token) for key in self.sizes)
+        return sum(self.counts(field, token)[1])
 
     def holding_all(self, field: str, tokens: Sequence[str], *, most: int) -> Iterator[list[WeightedTerm]]:
         """The `terms` of all tokens in each scope that holds every one of them.
@@ -138,10 +152,11 @@ class OpenScopes:
         The engine weighs a term by its rarity in the whole index (Robertson, Zaragoza 2009); the boost puts
         the rarity of the token among the open scopes in its place.
         """
-        held = {key + token: self.living(field, key + token) for key in self.sizes}
-        true = rarity(sum(held.values()), self.size)
-        for term, living in held.items():
-            if living:
-                count = self.frequency(field, term)
-                boost = weight * true / rarity(count, self.documents)
-                yield WeightedTerm(field, term, weight * true, boost, count)
+        every, living = self.counts(field, token)
+        if not (holding := sum(living)):
+            return
+        true = weight * rarity(holding, self.size)
+        for key, count, held in zip(self.sizes, every, living, strict=True):
+            if held:
+                boost = true / rarity(count, self.documents)
+                yield WeightedTerm(field, key + token, true, boost, count)

@@ -134,6 +134,25 @@ def test_a_deleted_memory_leaves_no_copy(tmp_path: Path) -> None:
     assert list(scores(reader, "harbour", Selection("acme", principals=("qa",)))) == [1]
 
 
+def test_the_words_of_a_question_are_counted_once_in_however_many_scopes() -> None:
+    """Several searches of a recall ask for the same; with 64 groups one question has thousands of terms."""
+    looked_up = 0
+
+    def living(field: str, term: str) -> int:
+        nonlocal looked_up
+        looked_up += 1
+        return len(field) + len(term)
+
+    caller = Selection("acme", "ada", principals=tuple(f"g{number}" for number in range(64)))
+    scopes = OpenScopes.of(caller, documents=1_000, frequency=lambda *_: 90, living=living)
+    assert len(scopes.sizes) == 2 * (1 + 64)
+    looked_up = 0
+    for _ in range(3):
+        found = [list(scopes.terms(field, f"w{n}")) for field in ("text", "context") for n in range(12)]
+    assert {len(terms) for terms in found} == {len(scopes.sizes)}
+    assert looked_up == 2 * 12 * len(scopes.sizes)
+
+
 def test_a_caller_of_64_groups_is_answered_like_one_of_3_who_sees_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
