@@ -83,10 +83,10 @@ def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWrit
     )
     hits = reader.search("otter", ACME, limit=3)
     assert hits.ordinals.tolist() == [2, 1, 0]
-    # terms as written: 8 of 64 in text, 1 of 4 in what surrounds a text, 1 of 6 in expansions
+    # terms as written: 8 of 64 in text, 8 of 72 in what surrounds a text, 1 of 16 in expansions
     expected = [
         weight / (1 + K1 * (1 - B + B * length))
-        for weight, length in ((1, 8 / 64), (0.6, 1 / 4), (0.3, 1 / 6))
+        for weight, length in ((1, 8 / 64), (0.6, 8 / 72), (0.3, 1 / 16))
     ]
     shares = hits.scores / hits.scores[0]
     assert shares.tolist() == pytest.approx([value / expected[0] for value in expected], rel=2**-11)

@@ -185,6 +185,22 @@ def test_a_document_and_its_companions_have_the_typical_length(lengths: tuple[in
         assert lengths[at] <= written[at] <= lengths[at] + max(typical / 4, lengths[at] / 7)
 
 
+def test_a_piece_of_a_document_with_its_neighbours_has_few_companions(tmp_path: Path) -> None:
+    """With 300 characters before and after it, and with questions; a word in those counts nearly fully."""
+    writer = LexiconWriter.create(tmp_path / "lexicon")
+    rng = random.Random(4)
+    around = " ".join(f"{said(rng, 50)} {'harbour' if side else ''}" for side in range(2))
+    assert len(around) > 600
+    writer.upsert([entry(0, "acme", said(rng, 50), context=around, expansions=(said(rng, 24),))])
+    writer.upsert([entry(1, "acme", said(rng, 54) + " harbour")])
+    writer.commit()
+    assert writer.copies == 2, "one companion of each"
+    writer.close()
+    hits = LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "s").search("harbour", ACME, limit=2)
+    assert hits.ordinals.tolist() == [1, 0]
+    assert hits.scores[1] > 0.4 * hits.scores[0], "a section has the weight .6"
+
+
 def test_a_score_near_the_border_of_two_values_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
