@@ -50,17 +50,23 @@ WAIT_SECONDS: Final = 900.0
 LOOK_SECONDS: Final = 0.1
 """Between two looks at how far ingest is: each takes a part of the cores it is measured on."""
 _FIRST: Final = 50
-"""Answers after which the clock starts: the model is loaded and warm."""
+"""Answers after which the clock starts: models are loaded and warm."""
 
 
 def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EVENTS) -> dict[str, Any]:
-    """`ingest`: memories a second of ingest alone and of the whole stack, and of the embedder."""
+    """`ingest`: memories a second of ingest alone and of the whole stack, and of the embedder.
+
+    The whole stack is compared with the embedder right before and right after it.
+    """
     alone, ingested = [], []
     for number in range(ROUNDS):
         turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events // 2))
         alone.append(embedded(turns, models))
         ingested.append(_ingested_per_second(turns, models))
+    whole_stack(stack, list(itertools.islice(new_turns(facts, "first"), _FIRST)))
+    beside = [alone[-1][0]]
     whole = whole_stack(stack, list(itertools.islice(new_turns(facts, "bulk"), events)))
+    beside.append(embedded(list(itertools.islice(new_turns(facts, "after"), events // 2)), models)[0])
     embedder, ingest = sum(rate for rate, _ in alone) / ROUNDS, sum(ingested) / ROUNDS
     embedder_ms = sum(spent for _, spent in alone) / ROUNDS
     return {
@@ -69,7 +75,7 @@ def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EV
             "memories_per_second": round(ingest, 1),
             "embedder_per_second": round(embedder, 1),
             "of_embedder": round(ingest / embedder, 3),
-            "whole_stack_of_embedder": round(whole["whole_stack_per_second"] / embedder, 3),
+            "whole_stack_of_embedder": round(whole["whole_stack_per_second"] / (sum(beside) / 2), 3),
             "embedder_cpu_ms_per_event": round(embedder_ms, 2),
             "embedder_cpu_of_whole_stack": round(embedder_ms / whole["cpu_ms_per_event"]["total"], 3),
             **whole,
