@@ -59,6 +59,11 @@ def rank(stream_sequence: Number, piece: Number) -> Number:
     return stream_sequence * _PIECES + piece
 
 
+def unranked(place: int) -> tuple[int, int]:
+    """Sequence and piece of the memory at a `rank`."""
+    return divmod(place, _PIECES)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A memory among its near-duplicates."""

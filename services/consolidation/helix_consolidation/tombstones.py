@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.reach import TENANT, Scope, reaches
+from helix_consolidation.relate import rank, unranked
 from helix_consolidation.tombstone_log import SEEN_EVENTS, Record, Table
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from helix_consolidation.standing import Bearings
 
 NO_ORDINAL: Final = -1
-_PIECES: Final = 1 << 16
 """An event has fewer pieces."""
 
 
@@ -129,7 +129,7 @@ class Tombstones:
         memory, seen_by = row.memory, Scope(row.visibility.owner, row.visibility.audience)
         self._note(Record(Table.DROPPED, memory, self._scope(seen_by), row.stream_sequence, erased_at, 1))
         if ancestor is not None:
-            place = ancestor.sequence * _PIECES + ancestor.piece
+            place = rank(ancestor.sequence, ancestor.piece)
             self._note(Record(Table.ANCESTORS, memory, ancestor.corrects, place, ancestor.ordinal))
 
     def allow(self, memory: int) -> None:
@@ -210,7 +210,7 @@ class Tombstones:
             if not heirs:
                 del self.heirs[before.corrects]
         if record.scope:
-            sequence, piece = divmod(record.sequence, _PIECES)
+            sequence, piece = unranked(record.sequence)
             self.ancestors[record.key] = Ancestor(record.scope, record.value, sequence, piece)
             self.heirs.setdefault(record.scope, set()).add(record.key)
 
