@@ -15,7 +15,6 @@ from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_consolidation.acts import Act
 from helix_consolidation.reach import own_scope_of, scope_code, scope_of
 from helix_consolidation.tombstones import Forgotten, Usage
-from helix_shared.identity import MEMORY_ID_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,5 +130,5 @@ def _selected(event: ForgetEvent | EraseEvent, ids: tuple[str, ...]) -> tuple[Ax
 
 
 def _ids(named: Iterable[str]) -> tuple[str, ...]:
-    """Ids that a memory can have."""
-    return tuple(sorted({memory_id for memory_id in named if MEMORY_ID_PATTERN.match(memory_id)}))
+    """Ids in order, none twice."""
+    return tuple(sorted(set(named)))
