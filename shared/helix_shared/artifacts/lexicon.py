@@ -15,7 +15,7 @@ from tantivy import Query, Schema
 from helix_shared.artifacts.analysis import rarity, stems, storable
 from helix_shared.artifacts.exact import exact_tokens
 from helix_shared.artifacts.held_folder import HeldFolder
-from helix_shared.artifacts.lexicon_files import META, document_count, documents_of_commit
+from helix_shared.artifacts.lexicon_files import META, documents_and_deleted
 from helix_shared.artifacts.lexicon_index import memories_of, open_index
 from helix_shared.artifacts.lexicon_query import (
     WORD_FIELDS,
@@ -99,8 +99,9 @@ class LexiconReader:
             self._schema = self._index.schema
             _check_fields(self._schema, folder)
             self._searcher = self._index.searcher()
-            documents, frequency = document_count(folder), self._searcher.doc_freq
-            living = frequency if documents == documents_of_commit(folder) else self._living
+            documents, deleted = documents_and_deleted(folder)
+            frequency = self._searcher.doc_freq
+            living = self._living if deleted else frequency
             # Each caller has a memory of its own: what one asked makes no other one's answer quicker.
             self._scopes = lru_cache(SELECTIONS)(
                 lambda selection: OpenScopes.of(

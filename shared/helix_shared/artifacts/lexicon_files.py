@@ -49,13 +49,21 @@ def link_commit(source: Path, target: Path) -> None:
     raise TemporaryError("lexicon is merging and could not be linked; publish again", delay_seconds=1)
 
 
-def document_count(folder: Path) -> int:
-    """Documents of the index as the engine counts them for BM25: deleted ones too, until merged away.
+def documents_and_deleted(folder: Path) -> tuple[int, int]:
+    """Documents of the index as the engine counts them for BM25, and how many of them are deleted.
+
+    A deleted document counts until its segment is merged.
 
     Raises:
         CorruptArtifactError: the list of its segments cannot be read.
     """
-    return _counted(folder)[0]
+    try:
+        segments = json.loads((folder / META).read_bytes())["segments"]
+        deletes = [segment["deletes"] for segment in segments if segment["deletes"] is not None]
+        deleted = sum(int(one["num_deleted_docs"]) for one in deletes)
+        return sum(int(segment["max_doc"]) for segment in segments), deleted
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
 
 
 def documents_of_commit(folder: Path) -> int:
@@ -64,18 +72,8 @@ def documents_of_commit(folder: Path) -> int:
     Raises:
         CorruptArtifactError: the list of its segments cannot be read.
     """
-    every, deleted = _counted(folder)
+    every, deleted = documents_and_deleted(folder)
     return every - deleted
-
-
-def _counted(folder: Path) -> tuple[int, int]:
-    try:
-        segments = json.loads((folder / META).read_bytes())["segments"]
-        deletes = [segment["deletes"] for segment in segments if segment["deletes"] is not None]
-        deleted = sum(int(one["num_deleted_docs"]) for one in deletes)
-        return sum(int(segment["max_doc"]) for segment in segments), deleted
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
 
 
 def _segment_files(folder: Path, meta: Any) -> list[str]:

@@ -14,7 +14,7 @@ from tantivy import Query
 
 from helix_shared.artifacts import lexicon_scores
 from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.lexicon_files import document_count, documents_of_commit
+from helix_shared.artifacts.lexicon_files import documents_and_deleted
 from helix_shared.artifacts.lexicon_lengths import KEPT, TYPICAL, balanced
 from helix_shared.artifacts.lexicon_query import lexicon_schema
 from helix_shared.artifacts.lexicon_scopes import WeightedTerm
@@ -131,13 +131,13 @@ def test_what_a_tenant_wrote_again_counts_once_before_and_after_a_merge(tmp_path
         writer.upsert(of_acme(mine))
         writer.commit()
     writer.link_into(tmp_path / "before")
-    assert document_count(tmp_path / "before") > documents_of_commit(tmp_path / "before")
+    assert documents_and_deleted(tmp_path / "before")[1] > 0
     rng = random.Random(3)
     for first in range(1_000, 1_120, 10):
         writer.upsert([entry(first + n, "other", said(rng, 40)) for n in range(10)])
         writer.commit()
     writer.close()
-    assert document_count(tmp_path / "lexicon") == documents_of_commit(tmp_path / "lexicon"), "no merge"
+    assert documents_and_deleted(tmp_path / "lexicon")[1] == 0, "no merge"
     before, after = (LexiconReader(tmp_path / name, scratch=tmp_path / "s") for name in ("before", "lexicon"))
     assert answers(before) == answers(after)
 
@@ -155,7 +155,7 @@ def test_the_mean_length_is_a_constant_of_the_index(tmp_path: Path) -> None:
         writer.delete(list(range(part * 20, part * 20 + 15)))
         writer.commit()
     writer.close()
-    assert document_count(tmp_path / "lexicon") < 10 * 20 * 2, "no segment with deletes was merged"
+    assert documents_and_deleted(tmp_path / "lexicon")[0] < 10 * 20 * 2, "no segment with deletes was merged"
     reader = LexiconReader(tmp_path / "lexicon", scratch=tmp_path / "scratch")
     means = lexicon_means(reader)
     assert means == pytest.approx(dict(TYPICAL), rel=2**-22)
