@@ -16,6 +16,7 @@ from helix_consolidation.arrivals import check_memories
 from helix_consolidation.lifecycle import LifecycleEvent
 from helix_shared import edges
 from helix_shared.artifacts.graph_snapshot import EDGE_KINDS
+from helix_shared.broker.ask import stated_sequence
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
@@ -24,8 +25,6 @@ from helix_shared.published import published_event
 if TYPE_CHECKING:
     import pyarrow as pa
     from nats.aio.msg import Msg
-
-SEQUENCE_DIGITS: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +126,6 @@ def within(item: Item, log_end: int) -> Item:
 def edge_of(message: Msg) -> str:
     """The edge that a message of HELIX_DERIVED came on."""
     return message.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
-
-
-def stated_sequence(message: Msg) -> int:
-    """The event a derived message says it follows from, in its header; 0 where it says nothing."""
-    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
-    return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0
 
 
 def place_of(message: Msg) -> tuple[int, int]:

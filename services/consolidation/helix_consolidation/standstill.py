@@ -13,8 +13,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.collect import edge_of, stated_sequence
-from helix_shared.broker.ask import ask
+from helix_consolidation.collect import edge_of
+from helix_shared.broker.ask import ask, stated_sequence
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import STANDSTILL, logger
 

@@ -22,6 +22,8 @@ from helix_shared.telemetry import logger
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
+SEQUENCE_DIGITS: Final = 19
+"""A longer number is no sequence of a stream."""
 ASK_SECONDS: Final = 20.0
 """Longest wait for an answer: a long document is embedded anew."""
 
@@ -78,7 +80,13 @@ def asked_sequence(request: Msg) -> int:
     Raises:
         TemporaryError: it names none.
     """
-    stated = (request.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
-    if not stated.isdecimal():
+    sequence = stated_sequence(request)
+    if not sequence:
         raise TemporaryError(f"request names no event in {subjects.EVENT_SEQUENCE_HEADER}")
-    return int(stated)
+    return sequence
+
+
+def stated_sequence(message: Msg) -> int:
+    """The event a message says it follows from, in its header; 0 where it says nothing."""
+    stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
+    return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0
