@@ -19,13 +19,13 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
 
 MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
   services/query services/cli ops/lab
-PACKAGES := helix helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
+PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
   helix_query helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/demo/sample.py ops/demo/run.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
-CONTRACT := proto/helix/recall/v1/recall.proto
+CONTRACT := proto/helix_memory/recall/v1/recall.proto
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cleared environment may lack HOME; the password database knows it, unless the user has no entry there.
@@ -102,7 +102,7 @@ stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
 	  --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=proto $(CONTRACT)
-	$(BIN)/python -m helix.asyncapi > proto/asyncapi.json
+	$(BIN)/python -m helix_memory.asyncapi > proto/asyncapi.json
 
 # What is pinned stays pinned; `make lock ARGS=--upgrade` takes the newest of everything.
 lock: setup

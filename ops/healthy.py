@@ -5,7 +5,7 @@
     python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service answers
 
 A worker serves its metrics once its durable consumer stands, and ends itself when it can never receive
-again (`helix_shared.broker.worker`). The query service is healthy as soon as it listens: a fresh
+again (`helix_shared.broker.worker.worker`). The query service is healthy as soon as it listens: a fresh
 installation has no generation before its first event. Clients that must know ask `GetStatus`.
 """
 

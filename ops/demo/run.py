@@ -26,14 +26,14 @@ from rich.table import Table
 from rich.text import Text
 from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 
-from helix import events
-from helix.recall.v1 import recall_pb2
-from helix_cli.broker import connected
-from helix_cli.failure import run_async
-from helix_cli.models import models_root
-from helix_cli.recall_client import RecallClient
-from helix_cli.stack import Stack
-from helix_lab.settle import settle
+from helix_cli.clients.broker import connected
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.commands.models import models_root
+from helix_cli.output.failure import run_async
+from helix_cli.stack.stack import Stack
+from helix_lab.sets.settle import settle
+from helix_memory import events
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import HelixError
 from helix_shared.settings import helix_home

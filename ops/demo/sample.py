@@ -2,7 +2,7 @@
 """The demo's sample: an autumn of one coding agent on an invented order-processing backend, as events.
 
 sample.jsonl is written to be read: a session line, then what happened in it, one line each. `load_sample`
-makes events of the public models (`helix.events`) of it; ids follow from session and minute, so
+makes events of the public models (`helix_memory.events`) of it; ids follow from session and minute, so
 publishing the sample twice changes nothing. `run` publishes it and asks questions.toml.
 """
 
@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from helix import events
+from helix_memory import events
 
 FOLDER: Final = Path(__file__).resolve().parent
 TENANT: Final = "demo"

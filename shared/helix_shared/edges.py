@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from helix.subjects import EDGES
+from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
 EDGE_VERSION: Final = "3"

@@ -13,7 +13,7 @@
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
-The mapping to a gRPC status stands in `helix_query.status`, the mapping to ack, nak or
+The mapping to a gRPC status stands in `helix_query.api.errors`, the mapping to ack, nak or
 dead letter in `helix_shared.broker.verdict`.
 """
 

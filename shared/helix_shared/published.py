@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from helix import events, subjects
+from helix_memory import events, subjects
 from helix_shared.errors import InvalidInputError, PermanentError
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from helix.refusal import first_broken
+from helix_memory.refusal import first_broken
 from helix_shared.errors import InvalidInputError
 
 CONFIG_ERROR_EXIT: Final = 78

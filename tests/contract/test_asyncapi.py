@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from helix import asyncapi, events, subjects
+from helix_memory import asyncapi, events, subjects
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from helix import events
+from helix_memory import events
 from helix_shared.broker.publisher import HEADER_ALLOWANCE_BYTES
 
 ROOT = Path(__file__).parents[2]

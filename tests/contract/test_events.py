@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from helix import events, limits
+from helix_memory import events, limits
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 KINDS = sorted(events.EVENT_MODELS)

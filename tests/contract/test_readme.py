@@ -12,9 +12,9 @@ import pytest
 import typer
 import yaml
 
-from helix import events, subjects
-from helix_cli import options
 from helix_cli.__main__ import app
+from helix_cli.commands import options
+from helix_memory import events, subjects
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -114,7 +114,7 @@ def test_request_of_the_grpcurl_command_fits_the_contract() -> None:
     """Service, method and fields are the ones of the contract."""
     from google.protobuf import json_format  # noqa: PLC0415  only here
 
-    from helix.recall.v1 import recall_pb2  # noqa: PLC0415  only here
+    from helix_memory.recall.v1 import recall_pb2  # noqa: PLC0415  only here
 
     (line,) = [line for line in README.splitlines() if line.startswith("grpcurl ")]
     *_, body, _, method = shlex.split(line)

@@ -18,13 +18,13 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 SITE = Path(metadata.distribution("pydantic").locate_file(""))
 ENTRY = {
-    "helix-proto": "helix.asyncapi",
-    "helix-ingest": "helix_ingest.app",
-    "helix-doc2query": "helix_doc2query.app",
-    "helix-kg": "helix_kg.app",
-    "helix-consolidation": "helix_consolidation.app",
-    "helix-query": "helix_query.app",
-    "helix-cli": "helix_cli.__main__",
+    "helix-memory": "helix_memory.asyncapi",
+    "helix-memory-ingest": "helix_ingest.app",
+    "helix-memory-doc2query": "helix_doc2query.app",
+    "helix-memory-kg": "helix_kg.app",
+    "helix-memory-consolidation": "helix_consolidation.app",
+    "helix-memory-query": "helix_query.app",
+    "helix-memory-cli": "helix_cli.__main__",
 }
 MEMBER_FOLDERS = ("proto", "shared", "services/*", "ops/lab")
 LLM_CLIENTS = {
@@ -115,12 +115,12 @@ def test_room_starts_with_nothing_installed_but_what_it_declares(room: str, tmp_
 
 def test_query_reaches_no_broker_and_no_llm_client(tmp_path: Path) -> None:
     """The query path has no way to an LLM, not even an installed one."""
-    assert _closure("helix-query") & (BROKERS | LLM_CLIENTS) == set()
+    assert _closure("helix-memory-query") & (BROKERS | LLM_CLIENTS) == set()
     probe = "from importlib.util import find_spec as f; print([n for n in ('nats', 'faststream') if f(n)])"
-    assert _run_alone(_environment("helix-query", tmp_path), probe).stdout == "[]\n"
+    assert _run_alone(_environment("helix-memory-query", tmp_path), probe).stdout == "[]\n"
 
 
-@pytest.mark.parametrize("room", ["helix-ingest", "helix-doc2query", "helix-kg"])
+@pytest.mark.parametrize("room", ["helix-memory-ingest", "helix-memory-doc2query", "helix-memory-kg"])
 def test_stateless_worker_reaches_no_store(room: str) -> None:
     """Only consolidation writes, so nobody else has anything to write with."""
     assert _closure(room) & STORES == set()
@@ -134,17 +134,23 @@ def test_no_room_reaches_torch_or_an_llm_client(room: str) -> None:
 
 def test_what_a_users_program_imports_reaches_no_engine() -> None:
     """`helix` costs a publisher three packages and what they need."""
-    assert _closure("helix-proto") & (BROKERS | STORES | {"numpy", "pyarrow", "onnxruntime"}) == set()
+    assert _closure("helix-memory") & (BROKERS | STORES | {"numpy", "pyarrow", "onnxruntime"}) == set()
 
 
 def test_an_undeclared_import_would_be_noticed(tmp_path: Path) -> None:
     """The environment really lacks what a room does not declare."""
-    ran = _run_alone(_environment("helix-proto", tmp_path), "import helix.events, numpy")
+    ran = _run_alone(_environment("helix-memory", tmp_path), "import helix_memory.events, numpy")
     assert "No module named 'numpy'" in ran.stderr
 
 
 def test_services_never_depend_on_each_other() -> None:
     """The broker joins them."""
-    services = {"helix-ingest", "helix-doc2query", "helix-kg", "helix-consolidation", "helix-query"}
+    services = {
+        "helix-memory-ingest",
+        "helix-memory-doc2query",
+        "helix-memory-kg",
+        "helix-memory-consolidation",
+        "helix-memory-query",
+    }
     for room in services:
         assert _closure(room) & services == {room}

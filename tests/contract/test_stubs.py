@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).parents[2]
-CONTRACT = "helix/recall/v1/recall.proto"
+CONTRACT = "helix_memory/recall/v1/recall.proto"
 GENERATED = ("recall_pb2.py", "recall_pb2.pyi", "recall_pb2_grpc.py", "recall_pb2_grpc.pyi")
 
 # Numbers of the fields that hold messages, enums, services, fields, values and methods in a file descriptor
@@ -44,8 +44,8 @@ def test_committed_stubs_are_what_the_contract_generates(tmp_path: Path) -> None
     """Nobody edits a stub, and nobody forgets `make stubs`."""
     _protoc(*(f"--{kind}_out={tmp_path}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")))
     for name in GENERATED:
-        made = tmp_path / "helix/recall/v1" / name
-        committed = ROOT / "proto/helix/recall/v1" / name
+        made = tmp_path / "helix_memory/recall/v1" / name
+        committed = ROOT / "proto/helix_memory/recall/v1" / name
         assert committed.read_text() == made.read_text(), f"{name} is stale: run `make stubs`"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix import limits, subjects
+from helix_memory import limits, subjects
 
 TOKENS = st.from_regex(limits.TOKEN_PATTERN, fullmatch=True)
 SESSIONS = TOKENS.filter(lambda token: token != subjects.NO_SESSION)

@@ -10,13 +10,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from helix.events import MessageEvent
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_cli.located import Located
-from helix_cli.recall_client import RecallClient
-from helix_cli.sending import Tally, send_in_order
-from helix_cli.stack import Stack
-from helix_lab.settle import settle
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.clients.sending import Tally, send_in_order
+from helix_cli.sources.located import Located
+from helix_cli.stack.stack import Stack
+from helix_lab.sets.settle import settle
+from helix_memory.events import MessageEvent
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.streams import provision

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from helix.recall.v1 import recall_pb2
-from helix_cli.recall_client import RecallClient
+from helix_cli.clients.recall_client import RecallClient
 from helix_lab.bench.asking import asked_texts
 from helix_lab.bench.command import Bench, measure
 from helix_lab.bench.feeding import freshness_section
-from helix_lab.bench.kept import ensure_built
-from helix_lab.bench.load import Facts
+from helix_lab.bench.generate.kept import ensure_built
+from helix_lab.bench.generate.load import Facts
 from helix_lab.bench.machine import machine
 from helix_lab.bench.place import stack_over
 from helix_lab.bench.table import print_report
-from helix_shared.artifacts.generation import Generation, folder_of, verify
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.artifacts.generation.reader import Generation, folder_of, verify
 
 pytestmark = pytest.mark.integration
 

@@ -8,8 +8,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import api
 
-from helix import limits, subjects
-from helix.events import MessageEvent, encode_event
+from helix_memory import limits, subjects
+from helix_memory.events import MessageEvent, encode_event
 from helix_shared.broker import log, streams, verdict
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
-from helix import subjects
-from helix.events import Event, ForgetEvent, MessageEvent, encode_event
-from helix_cli.bulk import send_in_bulk
-from helix_cli.located import Located, Refusal
-from helix_cli.sending import Tally, send_in_order
+from helix_cli.clients.bulk import send_in_bulk
+from helix_cli.clients.sending import Tally, send_in_order
+from helix_cli.sources.located import Located, Refusal
+from helix_memory import subjects
+from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
 from helix_shared.broker.batch import Outgoing, publish_batch, split
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher, Receipt, event_message

@@ -15,10 +15,10 @@ import pytest
 from nats.js import JetStreamContext
 from typer.testing import CliRunner
 
-from helix import events, subjects
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
-from helix_ingest.score import event_times
+from helix_ingest.extraction.score import event_times
+from helix_memory import events, subjects
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher

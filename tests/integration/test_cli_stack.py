@@ -14,12 +14,12 @@ import networkx as nx
 import pytest
 from typer.testing import CliRunner
 
-from helix import subjects
 from helix_cli.__main__ import app
-from helix_cli.home import HomeFolder, birth, read_record, write_record
-from helix_cli.ports import is_free
-from helix_cli.readiness import SERVED_SECONDS
-from helix_cli.stack import Stack
+from helix_cli.stack.home import HomeFolder, birth, read_record, write_record
+from helix_cli.stack.ports import is_free
+from helix_cli.stack.readiness import SERVED_SECONDS
+from helix_cli.stack.stack import Stack
+from helix_memory import subjects
 from helix_shared.errors import PermanentError
 
 pytestmark = pytest.mark.integration
@@ -321,7 +321,7 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
 def test_what_a_killed_up_left_behind_is_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
     """Two NATS servers on one store would destroy it."""
     program = (
-        "import os, signal, sys; from pathlib import Path; from helix_cli.stack import Stack\n"
+        "import os, signal, sys; from pathlib import Path; from helix_cli.stack.stack import Stack\n"
         "Stack(Path(sys.argv[1]), nats_port=0, query_port=0, models=Path(sys.argv[2])).start()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

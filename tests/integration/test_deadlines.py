@@ -18,12 +18,12 @@ import pytest
 from nats.aio.client import Client
 from nats.js import api
 
-from helix import subjects
+from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.ask import ask
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.broker.worker.rederive import ask
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
@@ -33,8 +33,8 @@ import re, threading, time
 from dataclasses import replace
 from helix_kg.consumer import DERIVATION
 from helix_kg.settings import KgSettings
-from helix_shared.broker.derive import create_deriving_worker
-from helix_shared.broker.worker import run
+from helix_shared.broker.worker.derive import create_deriving_worker
+from helix_shared.broker.worker.worker import run
 
 def derive_at_leisure(row):
     match row["text"]:

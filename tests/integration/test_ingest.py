@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 from nats.aio.client import Client
 
-from helix import subjects
-from helix.events import DocumentEvent, ForgetEvent, MessageEvent, SessionEvent
+from helix_memory import subjects
+from helix_memory.events import DocumentEvent, ForgetEvent, MessageEvent, SessionEvent
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.ask import ask
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.broker.worker.rederive import ask
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError

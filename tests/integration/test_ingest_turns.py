@@ -8,11 +8,11 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix import subjects
-from helix.events import EraseEvent, Event, MessageEvent, SessionEvent, ToolEvent
 from helix_ingest.consumer import read_event
-from helix_ingest.draft import Logged
-from helix_ingest.turns import KEPT_SECONDS, Turns
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.session_turns import KEPT_SECONDS, FairExecutor
+from helix_memory import subjects
+from helix_memory.events import EraseEvent, Event, MessageEvent, SessionEvent, ToolEvent
 from helix_shared.broker import log, streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import PermanentError
@@ -60,7 +60,7 @@ async def deliver(client: Client, events: list[Event | bytes]) -> list[Msg]:
     return found
 
 
-async def turns_before(turns: Turns, message: Msg, client: Client) -> list[Logged] | None:
+async def turns_before(turns: FairExecutor, message: Msg, client: Client) -> list[Logged] | None:
     """What the worker finds for a delivered message."""
     turns.note(message)
     try:
@@ -76,11 +76,11 @@ async def test_one_worker_that_is_given_everything_reads_the_log_only_where_a_se
     """Two sessions of 20 turns, delivered in order: a worker that keeps nothing needs 4 reads for most."""
     messages = await deliver(nats_client, [said(n, f"s{n % 2}") for n in range(40)])
     counted = Counted(monkeypatch)
-    forgetful = Turns(most_bytes=0)
+    forgetful = FairExecutor(most_bytes=0)
     expected = [await turns_before(forgetful, message, nats_client) for message in messages]
     assert counted.reads > 100
     counted.reads = 0
-    turns = Turns(most_bytes=PLENTY)
+    turns = FairExecutor(most_bytes=PLENTY)
     assert expected == [await turns_before(turns, message, nats_client) for message in messages]
     assert counted.reads <= 2 * 4
 
@@ -99,9 +99,10 @@ async def test_two_workers_with_gaps_and_redeliveries_find_what_the_log_says(
         events.append(drawn.choices([said(n, session), other, end, b"{}"], weights=[8, 1, 1, 1])[0])
     messages = await deliver(nats_client, events)
     expected = {
-        m.metadata.sequence.stream: await turns_before(Turns(most_bytes=0), m, nats_client) for m in messages
+        m.metadata.sequence.stream: await turns_before(FairExecutor(most_bytes=0), m, nats_client)
+        for m in messages
     }
-    copies = [Turns(most_bytes=drawn.choice([9_000, PLENTY])) for _ in range(2)]
+    copies = [FairExecutor(most_bytes=drawn.choice([9_000, PLENTY])) for _ in range(2)]
     dealt = [message for message in messages if drawn.random() < 0.9]
     dealt += drawn.sample(messages, 40)
     while dealt:
@@ -122,7 +123,7 @@ async def test_nothing_is_kept_beyond_its_age_or_past_an_erasure(
     messages = await deliver(nats_client, events)
     counted = Counted(monkeypatch)
     now = 0.0
-    turns = Turns(most_bytes=PLENTY, clock=lambda: now)
+    turns = FairExecutor(most_bytes=PLENTY, clock=lambda: now)
     for message in messages[:5]:
         await turns_before(turns, message, nats_client)
     counted.reads = 0

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from nats.aio.client import Client
 
-from helix import subjects
-from helix_shared.broker import outbox as outbox_module
-from helix_shared.broker.outbox import Outbox
+from helix_memory import subjects
 from helix_shared.broker.publisher import Publisher, Receipt
+from helix_shared.broker.worker import outbox as outbox_module
+from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.errors import InvalidInputError
 
 pytestmark = pytest.mark.integration

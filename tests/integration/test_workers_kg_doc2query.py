@@ -20,12 +20,12 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import api
 
-from helix import subjects
+from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.ask import answering, ask, asked_sequence
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
+from helix_shared.broker.worker.rederive import answering, ask, asked_sequence
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration

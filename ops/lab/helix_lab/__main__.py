@@ -12,21 +12,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from helix_cli.models import ensure_default_model
-from helix_lab.ablate import ablate_command
+from helix_cli.commands.models import ensure_default_model
+from helix_lab.ablation.command import ablate_command
 from helix_lab.bench.command import bench
-from helix_lab.calibrate import calibrate_command
-from helix_lab.data import EvaluationSet, load_sets
+from helix_lab.calibration.command import calibrate_command
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
-from helix_lab.figures import figures_of
+from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
 from helix_lab.peers.run import ENGINES
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.report.write import write_report
-from helix_lab.stream import Loading
-from helix_lab.tune import tune_command
+from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.stream import Loading
+from helix_lab.sets.vector_store import VectorStore
+from helix_lab.tuning.command import tune_command
 from helix_lab.vector_losses import vectors_command
-from helix_lab.vector_store import VectorStore
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model

@@ -21,16 +21,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import helix_query
-from helix_lab.answers import Answer, Run
-from helix_lab.build import PACKAGES, code_digest, corpus_key
-from helix_lab.data import EvaluationSet, Question
-from helix_lab.direct import DirectCorpus, build_direct, open_direct
-from helix_lab.inventory import take_inventory
 from helix_lab.ranking_profiles import profile_folder
-from helix_lab.runs import RunFile
-from helix_lab.stream import Loading, open_stream
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.build import PACKAGES, code_digest, corpus_key
+from helix_lab.sets.data import EvaluationSet, Question
+from helix_lab.sets.direct import DirectCorpus, build_direct, open_direct
+from helix_lab.sets.inventory import take_inventory
+from helix_lab.sets.runs import RunFile
+from helix_lab.sets.stream import Loading, open_stream
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import RankingProfile
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 

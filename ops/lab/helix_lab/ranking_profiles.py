@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
 

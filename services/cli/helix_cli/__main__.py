@@ -6,8 +6,19 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli import dlq, graph, importing, models, provision, publish, recall, status, up, why_not
-from helix_cli.failure import EXIT_CODES, HelixGroup
+from helix_cli.commands import (
+    dlq,
+    graph,
+    import_files,
+    models,
+    provision,
+    publish,
+    recall,
+    status,
+    up,
+    why_not,
+)
+from helix_cli.output.failure import EXIT_CODES, HelixGroup
 from helix_shared.telemetry import configure_logging
 
 HELP: Final = f"""Memory for agents: publish what happens, recall it in milliseconds.
@@ -37,7 +48,7 @@ app = typer.Typer(
 )
 app.command("up", help=up.HELP)(up.up_command)
 app.command("publish", help=publish.HELP)(publish.publish_command)
-app.command("import", help=importing.HELP)(importing.import_command)
+app.command("import", help=import_files.HELP)(import_files.import_command)
 app.command("recall", help=recall.HELP)(recall.recall_command)
 app.command("why-not", help=why_not.HELP)(why_not.why_not_command)
 app.command("status", help=status.HELP)(status.status_command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from helix_consolidation.app import create_app
-from helix_shared.broker.worker import run
+from helix_shared.broker.worker.worker import run
 
 
 def main() -> None:

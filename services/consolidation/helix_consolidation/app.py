@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from helix_consolidation.answers import SERVICE
-from helix_consolidation.consumer import DURABLES, consolidate
+from helix_consolidation.delivery.consumer import DURABLES, consolidate
+from helix_consolidation.delivery.settle import SERVICE
 from helix_consolidation.settings import ConsolidationSettings
-from helix_shared.broker.worker import Durable, Worker, create_broker, create_worker
+from helix_shared.broker.worker.worker import Durable, Worker, create_broker, create_worker
 from helix_shared.errors import HelixError
 from helix_shared.telemetry import configure_logging, logger
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from helix_doc2query.consumer import DERIVATION, SERVICE
 from helix_doc2query.settings import Doc2querySettings
-from helix_shared.broker.derive import create_deriving_worker
-from helix_shared.broker.worker import Worker
+from helix_shared.broker.worker.derive import create_deriving_worker
+from helix_shared.broker.worker.worker import Worker
 
 
 def create_app() -> Worker:

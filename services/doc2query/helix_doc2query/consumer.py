@@ -11,7 +11,8 @@ from typing import Any, Final
 from helix_doc2query.keep import keep
 from helix_doc2query.predict import COLUMNS, predict
 from helix_shared import edges
-from helix_shared.broker import derive, streams
+from helix_shared.broker import streams
+from helix_shared.broker.worker import derive
 
 SERVICE: Final = streams.DOC2QUERY
 EDGE: Final = "expansions"

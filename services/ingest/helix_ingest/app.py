@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from helix_ingest.answers import Answers
 from helix_ingest.consumer import SERVICE, Ingest, wire
+from helix_ingest.memories_message import Answers
+from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
-from helix_ingest.turns import Turns
-from helix_shared.broker.lanes import Lanes
-from helix_shared.broker.worker import Worker, create_broker, create_worker
+from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.worker import Worker, create_broker, create_worker
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.vector_cache import VectorCache
@@ -32,7 +32,7 @@ def create_app() -> Worker:
     broker = create_broker(settings, service=SERVICE)
     ingest = Ingest(
         Answers(encoder, settings.most_tokens(encoder.card)),
-        Turns(most_bytes=settings.turn_cache_bytes),
+        SessionTurns(most_bytes=settings.turn_cache_bytes),
         Lanes(lanes),
     )
     durable = wire(broker, ingest, settings)

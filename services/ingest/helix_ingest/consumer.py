@@ -12,16 +12,16 @@ from typing import Final
 from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 
-from helix import events, subjects
-from helix_ingest.answers import EDGE, Answers
-from helix_ingest.draft import Logged
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.memories_message import EDGE, Answers
+from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
-from helix_ingest.turns import Turns
+from helix_memory import events, subjects
 from helix_shared.broker import log, streams
-from helix_shared.broker.ask import asked_sequence
-from helix_shared.broker.derived import DerivedMessage
-from helix_shared.broker.lanes import Lanes
-from helix_shared.broker.worker import Connected, Durable, subscribe
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.rederive import asked_sequence
+from helix_shared.broker.worker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.published import published_event
 
@@ -33,7 +33,7 @@ class Ingest:
     """The worker's collaborators."""
 
     answers: Answers
-    turns: Turns
+    turns: SessionTurns
     lanes: Lanes
     """Where events are answered: one thread for each that may embed at once."""
 

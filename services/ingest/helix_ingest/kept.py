@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from helix.events import CorrectEvent
+    from helix_memory.events import CorrectEvent
 
 _COLUMNS: Final = {
     "project_id": "project_id",

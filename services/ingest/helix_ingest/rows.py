@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from helix.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
-from helix_ingest.classify import classify
-from helix_ingest.draft import Draft
-from helix_ingest.score import confidence, event_times, minhash, salience, trust
+from helix_ingest.extraction.classify import classify
+from helix_ingest.extraction.draft import Draft
+from helix_ingest.extraction.score import confidence, event_times, minhash, salience, trust
+from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
 from helix_shared.identity import content_hash, memory_id
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_kg.app import create_app
-from helix_shared.broker.worker import run
+from helix_shared.broker.worker.worker import run
 
 
 def main() -> None:

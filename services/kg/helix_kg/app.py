@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from helix_kg.consumer import DERIVATION, SERVICE
 from helix_kg.settings import KgSettings
-from helix_shared.broker.derive import create_deriving_worker
-from helix_shared.broker.worker import Worker
+from helix_shared.broker.worker.derive import create_deriving_worker
+from helix_shared.broker.worker.worker import Worker
 
 
 def create_app() -> Worker:

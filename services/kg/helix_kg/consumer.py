@@ -12,7 +12,8 @@ from typing import Any, Final
 from helix_kg.extract import COLUMNS, Link, extract
 from helix_kg.resolve import resolve
 from helix_shared import edges
-from helix_shared.broker import derive, streams
+from helix_shared.broker import streams
+from helix_shared.broker.worker import derive
 
 SERVICE: Final = streams.KG
 EDGE: Final = "links"

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from helix_query.handlers import RecallHandlers
-from helix_query.profile import DEFAULT_PROFILE, RankingProfile
-from helix_query.profile_files import load_profiles
-from helix_query.receipt import receipt_path
-from helix_query.scratch import scratch_folder
-from helix_query.server import RecallServer
-from helix_query.serving import SERVICE, Serving
+from helix_query.api.server import RecallServer
+from helix_query.api.service import RecallHandlers
+from helix_query.generations.current import SERVICE, CurrentGeneration
+from helix_query.generations.link_folder import scratch_folder
+from helix_query.generations.verified_files import receipt_path
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
 from helix_shared.processes import allow_open_files
 from helix_shared.telemetry import configure_logging, logger, serve_metrics
@@ -50,7 +50,7 @@ class App:
 
     async def _serve(self, scratch: Path) -> End:
         data = self.settings.data_dir
-        serving = Serving(
+        serving = CurrentGeneration(
             data,
             self.settings.models_dir,
             scratch=scratch,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
-from helix import subjects
+from helix_memory import subjects
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:

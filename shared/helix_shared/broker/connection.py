@@ -2,7 +2,7 @@
 
 nats-py's own defaults give up after two minutes and then spin; a link that swallows packets goes
 unnoticed for four. A worker whose connection is closed for good ends its process
-(`helix_shared.broker.worker` watches), so that its supervisor starts it anew.
+(`helix_shared.broker.worker.worker` watches), so that its supervisor starts it anew.
 """
 
 from __future__ import annotations

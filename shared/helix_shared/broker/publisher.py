@@ -18,9 +18,14 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
-from helix import events, limits, subjects
+from helix_memory import events, limits, subjects
 from helix_shared.broker.batch import Outgoing, publish_batch
-from helix_shared.errors import InvalidInputError, OverloadedError, PermanentError, TemporaryError
+from helix_shared.errors import (
+    InvalidInputError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

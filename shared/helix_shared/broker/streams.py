@@ -17,7 +17,7 @@ from typing import Final
 from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError
 
-from helix import events, limits, subjects
+from helix_memory import events, limits, subjects
 
 MIB: Final = 1024**2
 DAY_SECONDS: Final = 86_400.0

@@ -17,9 +17,15 @@ from typing import Final
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from helix import subjects
+from helix_memory import subjects
 from helix_shared.broker.publisher import Publisher
-from helix_shared.errors import HelixError, IncompatibleError, OverdueError, PermanentError, TemporaryError
+from helix_shared.errors import (
+    HelixError,
+    IncompatibleError,
+    OverdueError,
+    PermanentError,
+    TemporaryError,
+)
 from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8

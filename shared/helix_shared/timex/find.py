@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from helix_shared.timex.expression import TimeExpression
-from helix_shared.timex.ranges import joined
 from helix_shared.timex.reading import Passage, Reading
-from helix_shared.timex.scan import readings
-from helix_shared.timex.simple import TRIGGER
+from helix_shared.timex.rules.ranges import joined
+from helix_shared.timex.rules.scan import readings
+from helix_shared.timex.rules.simple import TRIGGER
 from helix_shared.timex.windows import frame_of
 from helix_shared.timex.words import fold
 

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 from nats.aio.client import Client
 
-from helix import events, subjects
+from helix_memory import events, subjects
 from helix_shared import edges
-from helix_shared.artifacts import generation
-from helix_shared.artifacts.manifest import Manifest
-from helix_shared.artifacts.vector_reader import VectorReader
+from helix_shared.artifacts.generation import reader as generation
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher

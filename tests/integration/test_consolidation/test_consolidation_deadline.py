@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 STUCK: Final = """
 import threading
 from helix_consolidation.__main__ import main
-from helix_consolidation.shard import Shard
+from helix_consolidation.stores.shard import Shard
 
 def apply(*_, **__):
     threading.Event().wait()

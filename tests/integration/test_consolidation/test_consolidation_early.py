@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from helix import subjects
+from helix_memory import subjects
 from helix_shared.broker import streams
 from helix_shared.identity import memory_id
 

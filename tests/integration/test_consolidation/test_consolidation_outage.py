@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from helix import subjects
-from helix_consolidation.lease import KEY
+from helix_consolidation.delivery.lease import KEY
+from helix_memory import subjects
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer

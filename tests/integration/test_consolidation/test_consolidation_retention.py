@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from nats.js import JetStreamContext, api
 
-from helix import subjects
-from helix_consolidation.prune import READERS
+from helix_consolidation.delivery.prune import READERS
+from helix_memory import subjects
 from helix_shared.broker import streams
 
 from .conftest import ACK_WAIT_SECONDS, PATIENCE_SECONDS, Stack, row

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix import subjects
-from helix.events import EraseEvent
-from helix_cli.options import Server
-from helix_cli.readiness import missing
-from helix_cli.status import look_at_nats
+from helix_cli.commands.options import Server
+from helix_cli.commands.status import look_at_nats
+from helix_cli.stack.readiness import missing
+from helix_memory import subjects
+from helix_memory.events import EraseEvent
 from helix_shared import edges
-from helix_shared.artifacts import generation
-from helix_shared.artifacts.manifest import Manifest
+from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
-from helix_shared.broker.ask import answering, asked_sequence
 from helix_shared.broker.server import free_port
+from helix_shared.broker.worker.rederive import answering, asked_sequence
 from helix_shared.errors import IncompatibleError
 
 from .conftest import DIMENSIONS, PATIENCE_SECONDS, Stack, row
@@ -76,9 +76,9 @@ async def dead_letters(stack: Stack) -> int:
 
 def served(stack: Stack) -> Manifest:
     """The manifest of the current generation."""
-    number = generation.current(stack.data)
+    number = reader.current(stack.data)
     assert number is not None
-    return Manifest.read(generation.folder_of(stack.data, number))
+    return Manifest.read(reader.folder_of(stack.data, number))
 
 
 async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_again(stack: Stack) -> None:

@@ -21,19 +21,19 @@ import pyarrow as pa
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_query.handlers import RecallHandlers
-from helix_query.profile_files import load_profiles
-from helix_query.server import RecallServer
-from helix_query.serving import Serving
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_query.api.server import RecallServer
+from helix_query.api.service import RecallHandlers
+from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.files import load_profiles
 from helix_query.settings import QuerySettings
-from helix_shared.artifacts import generation as generations
-from helix_shared.artifacts.graph import Link
-from helix_shared.artifacts.lexicon_writer import entries_of
-from helix_shared.artifacts.live import Live
-from helix_shared.artifacts.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
-from helix_shared.artifacts.signals import signals_of
-from helix_shared.artifacts.vectors import record_schema
+from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
+from helix_shared.artifacts.graph.builder import Link
+from helix_shared.artifacts.lexicon.writer import entries_of
+from helix_shared.artifacts.signals.reader import signals_of
+from helix_shared.artifacts.vectors.writer import record_schema
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.identity import content_hash, memory_id
@@ -349,7 +349,7 @@ class InProcess:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         profiles = load_profiles(None)
-        self.serving = Serving(root, models, scratch=scratch, profile=profiles["helix"])
+        self.serving = CurrentGeneration(root, models, scratch=scratch, profile=profiles["helix"])
         assert self.serving.refresh()
         self.handlers = RecallHandlers(self.serving, profiles, settings)
         self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)

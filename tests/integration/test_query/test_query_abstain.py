@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from helix.recall.v1 import recall_pb2
 from helix_lab.calibration.profile_text import with_abstain
-from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
 
 pytestmark = pytest.mark.integration
 

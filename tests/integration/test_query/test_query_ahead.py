@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from helix_query import searches
-from helix_query.binding import Binding
-from helix_query.pool import SEARCHED
-from helix_query.profile_files import load_profiles
-from helix_query.question import Question, Recalled
-from helix_query.recall import recall
-from helix_query.served import Served
-from helix_query.warm import warm
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.selection import Selection
+from helix_query.generations.snapshot import Snapshot
+from helix_query.generations.warmup import warm
+from helix_query.profile.files import load_profiles
+from helix_query.recall.binding import Binding
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.query import Query, RecallResult
+from helix_query.recall.recall import recall
+from helix_query.recall.stages import searches
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.encoders.encoder import Encoder
 
 pytestmark = pytest.mark.integration
@@ -28,7 +28,7 @@ PROFILE = load_profiles()["helix"]
 
 
 @pytest.fixture(scope="module")
-def served(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
     """A few memories, ready to answer."""
     folder = tmp_path_factory.mktemp("ahead")
     corpus = corpus_type.create(folder / "data", encoder)
@@ -62,10 +62,10 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def asked(served: Served, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> Recalled:
+def asked(served: Snapshot, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> RecallResult:
     """A recall of tenant acme."""
     return recall(
-        Question(query, Selection("acme"), NOW, NOW, **options),
+        Query(query, Selection("acme"), NOW, NOW, **options),
         served,
         profile=PROFILE,
         lanes=lanes,
@@ -74,7 +74,7 @@ def asked(served: Served, lanes: dict[str, ThreadPoolExecutor], query: str, **op
 
 
 def test_the_search_is_under_way_while_the_question_is_embedded(
-    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
+    served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each waits for the other, which only works side by side."""
     meeting = threading.Barrier(2, timeout=10)
@@ -97,7 +97,7 @@ def test_the_search_is_under_way_while_the_question_is_embedded(
 
 
 def test_a_question_that_means_more_than_its_words_say_is_searched_again(
-    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
+    served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An intent by example may weigh the fields otherwise; the answer is that of the right weights."""
     monkeypatch.setattr(type(served.centroids), "near", lambda *_args, **_options: ("exact_lookup",))
@@ -105,18 +105,18 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
     assert [weights.exact for weights in searched] == [1.0, 1.5]
 
 
-def test_nothing_is_begun_that_is_not_wanted(served: Served, lanes: Any, searched: list[Any]) -> None:
+def test_nothing_is_begun_that_is_not_wanted(served: Snapshot, lanes: Any, searched: list[Any]) -> None:
     """Mode dense asks no words, and a past moment waits until what was known then is read."""
     asked(served, lanes, "what about the garden", mode="dense")
     assert searched == []
-    past = Question("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)
+    past = Query("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)
     assert Binding(past, served, PROFILE).begin(lanes) is None
     assert searched == []
 
 
 @pytest.mark.parametrize("broken", [True, False])
 def test_what_nobody_waits_for_is_given_up(
-    served: Served, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch, *, broken: bool
+    served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch, *, broken: bool
 ) -> None:
     """A question that is skipped, or cannot be embedded, leaves no search in the queue of its lane."""
     go_on = threading.Event()
@@ -137,7 +137,7 @@ def test_what_nobody_waits_for_is_given_up(
 
 
 def test_an_engine_that_fails_ahead_costs_its_candidates_only(
-    served: Served, lanes: Any, monkeypatch: pytest.MonkeyPatch
+    served: Snapshot, lanes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if it had failed in its own stage."""
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix.recall.v1 import recall_pb2
-from helix_query.pool import SEARCHED
-from helix_query.profile_files import load_profiles
-from helix_query.question import Question
-from helix_query.recall import recall
-from helix_query.serving import Serving
-from helix_shared.artifacts.selection import Selection
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.files import load_profiles
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.query import Query
+from helix_query.recall.recall import recall
+from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.encoders.vector_cache import text_key
 
 pytestmark = pytest.mark.integration
@@ -149,12 +149,14 @@ def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path
     corpus.add([{"text": f"The heron of the harbour is grey, as note {number} says."} for number in range(5)])
     corpus.publish()
     profiles = load_profiles()
-    serving = Serving(corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"])
+    serving = CurrentGeneration(
+        corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"]
+    )
     assert serving.refresh()
     words = ("who", "saw", "the", "heron", "of", "the", "harbour", "before", "the", "flood", "last", "week")
 
     def ask(profile: str) -> int:
-        question = Question(" ".join(words), Selection("acme"), NOW, NOW, profile=profile, never_skip=True)
+        question = Query(" ".join(words), Selection("acme"), NOW, NOW, profile=profile, never_skip=True)
         with serving.lease() as served:
             lanes = dict.fromkeys(SEARCHED, pool)
             answer = recall(

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_query import searches
+from helix_query.recall.stages import searches
 
 pytestmark = pytest.mark.integration
 

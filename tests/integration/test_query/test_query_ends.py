@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from helix.recall.v1 import recall_pb2
+from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 

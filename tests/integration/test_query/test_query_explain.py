@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from helix.explanation import fused, recompute
-from helix.recall.v1 import recall_pb2
+from helix_memory.explanation import fused, recompute
+from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from helix.recall.v1 import recall_pb2
+from helix_memory.recall.v1 import recall_pb2
 
 
 def flood(service: Any, stop: threading.Event, codes: list[str]) -> None:

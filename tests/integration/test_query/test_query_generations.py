@@ -11,10 +11,10 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_query.profile_files import load_profiles
-from helix_query.serving import Serving
-from helix_shared.artifacts.generation import folder_of
-from helix_shared.artifacts.selection import Selection
+from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.files import load_profiles
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import folder_of
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
@@ -175,7 +175,7 @@ def test_a_leased_generation_lives_until_its_last_request_ends(
 ) -> None:
     """The old one closes with its last lease, not with the swap; new leases get the new one."""
     scratch = tmp_path / "scratch"
-    serving = Serving(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
+    serving = CurrentGeneration(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
     assert not serving.refresh()
     with pytest.raises(TemporaryError, match="no generation yet"), serving.lease():
         pass
@@ -262,7 +262,7 @@ def test_a_restart_reads_only_files_written_since_they_were_verified(
     receipt = tmp_path / "cache" / "verified.json"
 
     def serves_after_start(at: Path | None) -> bool:
-        serving = Serving(
+        serving = CurrentGeneration(
             corpus.root, models_dir, scratch=tmp_path / "s", profile=load_profiles()["helix"], receipt=at
         )
         try:

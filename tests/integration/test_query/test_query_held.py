@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from helix.recall.v1 import recall_pb2
-from helix_query.pool import SEARCHED
-from helix_query.profile_files import load_profiles
-from helix_query.question import Question
-from helix_query.recall import recall
-from helix_query.serving import Serving
-from helix_shared.artifacts import generation as generations
-from helix_shared.artifacts.generation import folder_of
-from helix_shared.artifacts.manifest import MANIFEST_NAME, Manifest
-from helix_shared.artifacts.selection import Selection
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.files import load_profiles
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.query import Query
+from helix_query.recall.recall import recall
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
+from helix_shared.artifacts.generation.reader import folder_of
 
 pytestmark = pytest.mark.integration
 
@@ -109,7 +109,9 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
     """Nothing that a recall leaves behind keeps it: an idle process collects no cycles for hours."""
     fill(corpus)
     profiles = load_profiles()
-    serving = Serving(corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"])
+    serving = CurrentGeneration(
+        corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"]
+    )
     assert serving.refresh()
     gc.collect()
     gc.disable()
@@ -117,7 +119,7 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
         with ThreadPoolExecutor(8) as pool, serving.lease() as served:
             for name, profile in profiles.items():
                 for as_of in (None, NOW - 5 * DAY):
-                    asked = Question(
+                    asked = Query(
                         "who keeps the archive key", Selection("acme", as_of=as_of), NOW, NOW, profile=name
                     )
                     asked = replace(asked, never_skip=True, explain=True, expand_context="session")

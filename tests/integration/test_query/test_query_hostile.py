@@ -6,7 +6,7 @@ import grpc
 import pytest
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from helix.recall.v1 import recall_pb2
+from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 
@@ -129,7 +129,7 @@ def test_reflection_lists_the_services(answering: Any) -> None:
     request = reflection_pb2.ServerReflectionRequest(list_services="")
     answer = next(iter(stub.ServerReflectionInfo(iter([request]), timeout=5)))
     names = {entry.name for entry in answer.list_services_response.service}
-    assert {"helix.recall.v1.RecallService", "grpc.health.v1.Health"} <= names
+    assert {"helix_memory.recall.v1.RecallService", "grpc.health.v1.Health"} <= names
 
 
 def test_the_log_never_quotes_a_query(answering: Any) -> None:

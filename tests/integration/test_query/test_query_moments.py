@@ -6,12 +6,12 @@ from typing import Any
 import grpc
 import pytest
 
-from helix.events import MessageEvent
-from helix_ingest.score import event_times
-from helix_query.channels import dense
-from helix_query.channels.dense import Sight
-from helix_query.view import View
-from helix_shared.artifacts.selection import Selection
+from helix_ingest.extraction.score import event_times
+from helix_memory.events import MessageEvent
+from helix_query.recall.channels import dense
+from helix_query.recall.channels.dense import VisibilityEstimate
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
 
 pytestmark = pytest.mark.integration
 
@@ -57,12 +57,12 @@ def test_an_odd_moment_spoils_no_estimate_that_others_use(
     monkeypatch.setattr(dense, "JUDGED_ALL", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
     with service.serving.lease() as served:
-        view = View.of(served.generation, Selection("acme"), datetime.now(UTC))
+        view = Visibility.of(served.generation, Selection("acme"), datetime.now(UTC))
         kept = [sight for (selection, _), sight in served.sights.items() if selection == view.selection]
-        assert kept == [Sight.of(view)]
+        assert kept == [VisibilityEstimate.of(view)]
         assert kept[0].share == pytest.approx(0.25)
-        later = View.of(served.generation, Selection("acme"), AHEAD - timedelta(hours=1))
-        earlier = View.of(served.generation, Selection("acme"), PAST - timedelta(hours=1))
+        later = Visibility.of(served.generation, Selection("acme"), AHEAD - timedelta(hours=1))
+        earlier = Visibility.of(served.generation, Selection("acme"), PAST - timedelta(hours=1))
         assert [served.sight_of(one).share for one in (later, earlier)] == [0.25, 0.5]
 
 

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix.recall.v1 import recall_pb2
-from helix_query.attempts import Attempts
-from helix_query.lazy import Lazy
-from helix_query.memory import get_memory
-from helix_query.pool import SEARCHED
-from helix_query.profile_files import load_profiles
-from helix_query.question import Recalled
-from helix_query.recall import recall
-from helix_query.request import question_of, scope_of
-from helix_query.routing.centroids import load_centroids
-from helix_query.served import Served
-from helix_query.why_not import why_not
-from helix_shared.artifacts.generation import Generation
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import question_of, scope_of
+from helix_query.diagnostics.replays import Replays
+from helix_query.diagnostics.why_not import why_not
+from helix_query.generations.snapshot import Snapshot
+from helix_query.profile.files import load_profiles
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.packing.memory import get_memory
+from helix_query.recall.query import RecallResult
+from helix_query.recall.recall import recall
+from helix_query.recall.routing.centroids import load_centroids
+from helix_query.scheduling.lazy import Lazy
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import NotFoundError, OverdueError
 from helix_shared.identity import memory_id
@@ -48,12 +48,12 @@ PROFILES = load_profiles()
 class Past:
     """A served generation of random memories, with their rows."""
 
-    served: Served
+    served: Snapshot
     rows: list[dict[str, Any]]
     ids: list[str]
     lanes: dict[str, ThreadPoolExecutor]
 
-    def ask(self, query: str, **fields: Any) -> Recalled:
+    def ask(self, query: str, **fields: Any) -> RecallResult:
         """Recall through the stages, by default 200 memories as nobody in particular."""
         scope = {"tenant_id": "acme", "user_id": fields.pop("user", "")}
         given = {"scope": scope, "query": query, "top_k": 200, "never_skip": True} | fields
@@ -149,7 +149,7 @@ def served_from(root: Path, encoder: Encoder, corpus: Any, rows: list[dict[str, 
     ids = corpus.add([dict(row) for row in rows])
     corpus.publish()
     generation = Generation.open(root, 1)
-    served = Served(generation, encoder, load_centroids(encoder.embed_query))
+    served = Snapshot(generation, encoder, load_centroids(encoder.embed_query))
     lanes = {channel: ThreadPoolExecutor(1) for channel in SEARCHED}
     return Past(served, rows, ids, lanes)
 
@@ -167,7 +167,7 @@ def past(tmp_path_factory: pytest.TempPathFactory, encoder: Encoder, corpus_type
     corpus.live.close()
 
 
-def ids_of(answer: Recalled) -> list[str]:
+def ids_of(answer: RecallResult) -> list[str]:
     """Ids of an answer, best first."""
     return [found.row["memory_id"] for found in answer.rows]
 
@@ -254,7 +254,7 @@ def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None
 
 def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
     """Another thread reads what a past moment needs, for longer than the caller waits."""
-    served = Served(past.served.generation, past.served.encoder, past.served.centroids)
+    served = Snapshot(past.served.generation, past.served.encoder, past.served.centroids)
     gate, begun = threading.Event(), threading.Event()
     object.__setattr__(served, "past", Lazy(lambda: (begun.set(), gate.wait(2))))
     reading = threading.Thread(target=lambda: served.past.value)
@@ -264,7 +264,7 @@ def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
     as_of = START + timedelta(days=DAYS / 2)
     request.as_of.FromDatetime(as_of)
     began = time.monotonic()
-    attempts = Attempts(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
+    attempts = Replays(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
     with pytest.raises(OverdueError):
         next(why_not(request, min(past.known(as_of)), attempts))
     assert time.monotonic() - began < 1

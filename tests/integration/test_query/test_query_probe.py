@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from helix_query.probe import probe
-from helix_query.routing.anchors import anchor_of, anchored_window
-from helix_query.view import View
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.selection import Selection
+from helix_query.recall.routing.anchors import anchor_of, anchored_window
+from helix_query.recall.routing.event_lookup import probe
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.timex import EARLIEST, LATEST
 
 pytestmark = pytest.mark.integration
@@ -55,7 +55,7 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
     """The window of an anchored question."""
     anchor = anchor_of(query)
     assert anchor is not None
-    view = View.of(generation, selection, NOW)
+    view = Visibility.of(generation, selection, NOW)
     found = probe(anchor.phrase, view, lexicon=generation.lexicon, now=NOW)
     return anchored_window(anchor, found, now=NOW)
 

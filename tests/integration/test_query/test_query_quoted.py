@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_query.channels.quoted import quoted
-from helix_query.pool import SEARCHED
-from helix_query.profile_files import load_profiles
-from helix_query.question import Question, Recalled
-from helix_query.recall import recall
-from helix_query.routing.quotation import LEAST_WORDS, is_quotation
-from helix_query.served import Served
-from helix_query.view import View
-from helix_query.warm import warm
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.selection import Selection
+from helix_query.generations.snapshot import Snapshot
+from helix_query.generations.warmup import warm
+from helix_query.profile.files import load_profiles
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.evidence.phrase_match import quoted
+from helix_query.recall.evidence.quotation import LEAST_WORDS, is_quotation
+from helix_query.recall.query import Query, RecallResult
+from helix_query.recall.recall import recall
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.moments import microseconds
 
 pytestmark = pytest.mark.integration
@@ -67,7 +67,7 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="module")
-def served(generation: Generation, encoder: Any) -> Served:
+def served(generation: Generation, encoder: Any) -> Snapshot:
     """The generation ready to answer."""
     return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
 
@@ -76,20 +76,20 @@ def texts_quoting(
     generation: Generation, query: str, selection: Selection, limit: int = 30, **options: Any
 ) -> list[str]:
     """Texts of who holds the query word for word."""
-    view = View.of(generation, selection, NOW)
+    view = Visibility.of(generation, selection, NOW)
     options = {"happened_by": microseconds(NOW)} | options
     hits = quoted(query, view, lexicon=generation.lexicon, limit=limit, **options)
     return [line["text"] for line in generation.signals.lines(hits.ordinals)]
 
 
-def asked(served: Served, query: str, **options: Any) -> Recalled:
+def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
     """A recall of tenant acme, by the default profile with other `retrieve` constants."""
     profile = load_profiles()["helix"]
     profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
     lanes = {channel: ThreadPoolExecutor(2) for channel in SEARCHED}
     try:
         return recall(
-            Question(query, Selection("acme"), NOW, NOW, explain=True),
+            Query(query, Selection("acme"), NOW, NOW, explain=True),
             served,
             profile=profile,
             lanes=lanes,
@@ -117,7 +117,7 @@ def test_words_in_a_row_are_told_from_the_same_words_elsewhere(generation: Gener
     assert texts_quoting(generation, "drain the que", acme) == []
 
 
-def test_part_of_a_clause_without_spaces_is_quoted(generation: Generation, served: Served) -> None:
+def test_part_of_a_clause_without_spaces_is_quoted(generation: Generation, served: Snapshot) -> None:
     """Each letter of Chinese counts as a word does, in the look-up and in the answer of a recall."""
     assert texts_quoting(generation, CHINESE_WORDS, Selection("acme")) == [QUOTED_IN_CHINESE]
     row = asked(served, CHINESE_WORDS).rows[0]
@@ -125,7 +125,7 @@ def test_part_of_a_clause_without_spaces_is_quoted(generation: Generation, serve
     assert "lexical" in row.channels
 
 
-def test_the_memory_with_the_very_words_comes_first(served: Served) -> None:
+def test_the_memory_with_the_very_words_comes_first(served: Snapshot) -> None:
     """Without the list another one, with the same words in another order, stands before it."""
     row = asked(served, WORDS).rows[0]
     assert row.row["text"] == SAID
@@ -134,14 +134,14 @@ def test_the_memory_with_the_very_words_comes_first(served: Served) -> None:
     assert without[0] == OTHER_ORDER
 
 
-def test_a_question_that_somebody_asked_before_is_not_its_answer(served: Served) -> None:
+def test_a_question_that_somebody_asked_before_is_not_its_answer(served: Snapshot) -> None:
     """Only statements are looked up word for word."""
     answer = asked(served, f"How do we {WORDS}?")
     assert answer.explanation is not None
     assert all(one.query != "word for word" for one in answer.explanation.trace.retrieved.rankings)
 
 
-def test_the_explanation_tells_who_was_quoted(served: Served) -> None:
+def test_the_explanation_tells_who_was_quoted(served: Snapshot) -> None:
     """A step of its own, which the score is made of."""
     answer = asked(served, WORDS)
     assert answer.explanation is not None
@@ -151,10 +151,10 @@ def test_the_explanation_tells_who_was_quoted(served: Served) -> None:
     assert answer.explanation.trace.pool.ordinals[np.argmax(steps["quoted"])] == 61
 
 
-def test_past_moments_quote_what_was_known_then(generation: Generation, served: Served) -> None:
+def test_past_moments_quote_what_was_known_then(generation: Generation, served: Snapshot) -> None:
     """As of a time before anything was written nothing is quoted."""
     selection = replace(Selection("acme"), as_of=NOW - timedelta(days=9_000))
-    view = View.of(generation, selection, NOW)
+    view = Visibility.of(generation, selection, NOW)
     known = served.chronology.value.known_at(0)
     hits = quoted(
         WORDS, view, lexicon=generation.lexicon, limit=30, happened_by=microseconds(NOW), known=known
@@ -170,7 +170,7 @@ def test_what_happened_later_or_the_caller_has_takes_no_place(generation: Genera
     words = "drain the queue, restart worker"
     every = texts_quoting(generation, words, acme, limit=200)
     assert len(every) > 60
-    view = View.of(generation, acme, NOW)
+    view = Visibility.of(generation, acme, NOW)
     has = generation.lexicon.holding(words, acme, limit=50).ordinals
     left = texts_quoting(generation, words, acme, limit=20, already=has)
     assert left
@@ -178,20 +178,20 @@ def test_what_happened_later_or_the_caller_has_takes_no_place(generation: Genera
     assert not known & set(left)
 
 
-def test_a_note_on_what_holds_now_gets_the_latest_statement(served: Served) -> None:
+def test_a_note_on_what_holds_now_gets_the_latest_statement(served: Snapshot) -> None:
     """An older memory in the same words does not stand before the newer value."""
     answer = asked(served, "the current port of the staging database")
     assert "current_value" in answer.route.intents
     assert answer.rows[0].row["text"] == NEW_PORT
 
 
-def test_a_failing_look_up_is_named_by_itself(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_look_up_is_named_by_itself(served: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lexical channel answered all the same."""
 
     def failing(*_args: Any, **_options: Any) -> Any:
         raise RuntimeError("no lines")
 
-    monkeypatch.setattr("helix_query.searches.quoted", failing)
+    monkeypatch.setattr("helix_query.recall.stages.searches.quoted", failing)
     answer = asked(served, WORDS)
     assert answer.degraded == ("word for word",)
     assert any("lexical" in row.channels for row in answer.rows)

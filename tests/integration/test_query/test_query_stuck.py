@@ -16,9 +16,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from prometheus_client import REGISTRY
 
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_query import searches, warm
-from helix_query.view import View
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_query.generations import warmup
+from helix_query.recall.stages import searches
+from helix_query.recall.visibility import Visibility
 
 pytestmark = pytest.mark.integration
 
@@ -210,7 +211,7 @@ def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
         "WhyNot": recall_pb2.WhyNotRequest(recall=question, memory_id=memory),
     }
     # every call looks through a view of its own
-    hang(View, "of")
+    hang(Visibility, "of")
     for rpc, request in requests.items():
         began = time.monotonic()
         try:
@@ -233,13 +234,13 @@ def test_a_hung_canary_refuses_its_generation_alone(
     """The generation before it goes on, and the one after it is served."""
     service = begin()
     real = searches.dense
-    monkeypatch.setattr(warm, "CANARY_SECONDS", 0.1)
+    monkeypatch.setattr(warmup, "CANARY_SECONDS", 0.1)
     monkeypatch.setattr(searches, "dense", lambda *_, **__: release.wait(20))
     corpus.publish()
     began = time.monotonic()
     assert not service.serving.refresh()
     assert time.monotonic() - began < 2
-    monkeypatch.setattr(warm, "CANARY_SECONDS", 5)
+    monkeypatch.setattr(warmup, "CANARY_SECONDS", 5)
     monkeypatch.setattr(searches, "dense", real)
     assert answered(service).generation == 1
     corpus.publish()

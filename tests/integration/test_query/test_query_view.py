@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_query.channel_recall import channel_recall, largest_tenant
-from helix_query.channels import dense as channel
-from helix_query.channels.dense import dense
-from helix_query.view import View
-from helix_shared.artifacts import vector_index
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signals import code
+from helix_query.diagnostics.dense_check import channel_recall, largest_tenant
+from helix_query.recall.channels import dense as channel
+from helix_query.recall.channels.dense import dense
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.signals.reader import code
+from helix_shared.artifacts.vectors import index
 
 pytestmark = pytest.mark.integration
 
@@ -80,7 +80,7 @@ def test_the_view_sees_what_the_selection_admits(generation: Generation, selecti
     every = np.arange(120)
     rows = {row["ordinal"]: row for row in generation.vectors.take(every).to_pylist()}
     expected = [o for o in every.tolist() if not rows[o]["hidden"] and selection.admits(rows[o])]
-    view = View.of(generation, selection, NOW)
+    view = Visibility.of(generation, selection, NOW)
     assert every[view.sees(every)].tolist() == expected
 
 
@@ -103,7 +103,7 @@ def test_all_ways_of_the_dense_channel_find_the_same(
 ) -> None:
     """Whoever chooses the candidates and whenever they are judged, the best ten are the same."""
     query = generation.signals.vectors(np.array([17]))[0]
-    view = View.of(generation, selection, NOW)
+    view = Visibility.of(generation, selection, NOW)
     seen = np.arange(120)[view.sees(np.arange(120))]
     expected = np.sort(generation.signals.cosines(query, seen))[::-1][:10]
     with pytest.MonkeyPatch.context() as patch:
@@ -127,7 +127,7 @@ def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: py
     for name, value in BY_SKETCH.items():
         monkeypatch.setattr(channel, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
-    view = View.of(generation, Selection("acme"), NOW)
+    view = Visibility.of(generation, Selection("acme"), NOW)
     hits = dense(query, view, vectors=generation.vectors, limit=1)
     assert hits.ordinals.tolist() == [25]
     assert max(compared) < 40 < generation.signals.members.count(code("acme"))
@@ -141,7 +141,7 @@ def test_what_the_caller_has_takes_no_place(
     for name, value in WAYS[way].items():
         monkeypatch.setattr(channel, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
-    view = View.of(generation, Selection("acme", principals=("dev", "ops")), NOW)
+    view = Visibility.of(generation, Selection("acme", principals=("dev", "ops")), NOW)
     seen = np.arange(120)[view.sees(np.arange(120))]
     order = seen[np.argsort(-generation.signals.cosines(query, seen), kind="stable")]
     assert len(order) > 26
@@ -157,8 +157,8 @@ def test_what_the_index_does_not_hold_yet_is_found(
     corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory written after the index was built comes first where it is nearest, for who may see it."""
-    monkeypatch.setattr(vector_index, "INDEX_ROWS", 100)
-    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 50)
+    monkeypatch.setattr(index, "INDEX_ROWS", 100)
+    monkeypatch.setattr(index, "ROWS_PER_PARTITION", 50)
     corpus.add([{"text": f"note {number} about the harbour"} for number in range(150)])
     assert corpus.live.vectors.maintain()
     corpus.add([{"text": "the lighthouse keeper retired"}, {"text": "a lighthouse secret", "owner": "ada"}])
@@ -168,7 +168,7 @@ def test_what_the_index_does_not_hold_yet_is_found(
     monkeypatch.setattr(channel, "SCANNED", 0)
     for broad in (0.0001, 2.0):
         monkeypatch.setattr(channel, "BROAD", broad)
-        view = View.of(generation, Selection("acme"), NOW)
+        view = Visibility.of(generation, Selection("acme"), NOW)
         hits = dense(query, view, vectors=generation.vectors, limit=5)
         assert hits.ordinals[0] == 150
         assert 151 not in hits.ordinals
@@ -183,7 +183,7 @@ def test_how_much_of_exact_search_the_channel_finds(
     measured = channel_recall(generation, "acme", depth=10)
     assert measured is not None
     every = np.arange(120)
-    in_sight = int(View.of(generation, Selection("acme"), NOW).sees(every).sum())
+    in_sight = int(Visibility.of(generation, Selection("acme"), NOW).sees(every).sum())
     assert (measured.recall, measured.worst, measured.memories) == (1.0, 1.0, in_sight)
     assert 0 < measured.queries <= 32
     assert channel_recall(generation, "nobody") is None
@@ -194,7 +194,7 @@ def test_how_much_of_exact_search_the_channel_finds(
         hits = found(*args, **options)
         return type(hits)(hits.ordinals[:3], hits.scores[:3])
 
-    monkeypatch.setattr("helix_query.channel_recall.dense", forgetful)
+    monkeypatch.setattr("helix_query.diagnostics.dense_check.dense", forgetful)
     fewer = channel_recall(generation, "acme", generation.signals.vectors(np.array([17, 25])), depth=5)
     assert fewer is not None
     assert (fewer.queries, fewer.recall, fewer.worst) == (2, 0.6, 0.6)

@@ -14,20 +14,20 @@ import grpc
 import numpy as np
 import pytest
 
-from helix.changes import changed
-from helix.recall.v1 import recall_pb2
-from helix_query.attempts import Attempts
-from helix_query.constants import with_constants
-from helix_query.pool import SEARCHED
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
-from helix_query.question import Recalled
-from helix_query.recall import recall
-from helix_query.request import question_of
-from helix_query.served import Served
-from helix_query.serving import Serving
-from helix_query.why_not import why_not
-from helix_query.why_not_reply import why_not_response
+from helix_memory.changes import changed
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import question_of
+from helix_query.api.why_not_response import why_not_response
+from helix_query.diagnostics.replays import Replays
+from helix_query.diagnostics.why_not import why_not
+from helix_query.generations.current import CurrentGeneration
+from helix_query.generations.snapshot import Snapshot
+from helix_query.profile.files import load_profiles
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.query import RecallResult
+from helix_query.recall.recall import recall
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import NotFoundError
 
@@ -79,7 +79,7 @@ def rows_of(seed: int) -> list[dict[str, Any]]:
 class World:
     """A served generation, asked in process."""
 
-    served: Served
+    served: Snapshot
     profiles: Mapping[str, RankingProfile]
     lanes: Mapping[str, Executor]
     rows: list[dict[str, Any]]
@@ -94,7 +94,7 @@ class World:
         self, request: recall_pb2.RecallRequest, memory_id: str, *, seconds: float = 60
     ) -> recall_pb2.WhyNotResponse:
         """As the service answers it."""
-        attempts = Attempts(
+        attempts = Replays(
             self.served, self.profiles, self.lanes, 30, clock=NOW, until=time.monotonic() + seconds
         )
         steps = why_not(request, memory_id, attempts)
@@ -104,13 +104,13 @@ class World:
             except StopIteration as end:
                 return why_not_response(end.value, self.served)
 
-    def replay(self, request: recall_pb2.RecallRequest, reply: recall_pb2.WhyNotResponse) -> Recalled:
+    def replay(self, request: recall_pb2.RecallRequest, reply: recall_pb2.WhyNotResponse) -> RecallResult:
         """The recall with the advised changes, by the caller's own means."""
         return self.ask(request, list(reply.changes))
 
     def ask(
         self, request: recall_pb2.RecallRequest, changes: list[recall_pb2.Change] | None = None
-    ) -> Recalled:
+    ) -> RecallResult:
         """One recall, constants through a derived ranking profile."""
         asking, constants = changed(request, changes or [])
         question = question_of(asking, profiles=self.profiles, clock=NOW)
@@ -133,7 +133,9 @@ def world(
     profiles["narrow"] = with_constants(profiles["helix"], NARROW)
     profiles["abstaining"] = with_constants(profiles["helix"], ABSTAINING)
     with contextlib.ExitStack() as held:
-        serving = Serving(corpus.root, models_dir, scratch=root / "scratch", profile=profiles["helix"])
+        serving = CurrentGeneration(
+            corpus.root, models_dir, scratch=root / "scratch", profile=profiles["helix"]
+        )
         held.callback(serving.close)
         serving.refresh()
         served = held.enter_context(serving.lease())

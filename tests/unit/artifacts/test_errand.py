@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import graph
-from helix_shared.artifacts.errand import Errand
-from helix_shared.artifacts.generation import publish
-from helix_shared.artifacts.graph import Link
-from helix_shared.artifacts.live import Live
+from helix_shared.artifacts.files.background_task import BackgroundTask
+from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.reader import publish
+from helix_shared.artifacts.graph import builder
+from helix_shared.artifacts.graph.builder import Link
 
 
 def test_a_result_is_given_once() -> None:
     """There is none before the work is done, and none after it was asked for."""
-    errand: Errand[int] = Errand()
+    errand: BackgroundTask[int] = BackgroundTask()
     assert errand.finished(wait=True) is None
     errand.start(lambda: 7)
     assert errand.is_under_way
@@ -30,7 +30,7 @@ def test_a_result_is_given_once() -> None:
 @pytest.mark.parametrize("is_done_before", [True, False])
 def test_dropped_work_removes_its_traces(*, is_done_before: bool) -> None:
     """Whether it is done before it is dropped or after; its result is nobody's."""
-    errand: Errand[None] = Errand()
+    errand: BackgroundTask[None] = BackgroundTask()
     go_on, done, removed = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -56,7 +56,7 @@ def test_a_dropped_fold_of_the_graph_leaves_no_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An erasure writes the base anew at once; what a fold under way had written of it goes too."""
-    monkeypatch.setattr(graph, "LEAST_FOLDED", 0)
+    monkeypatch.setattr(builder, "LEAST_FOLDED", 0)
     fill(live, records([{} for _ in range(3)]))
     live.graph.set_links(0, "acme", [Link("MENTIONS", "name", "ann", "Ann", 1.0)])
     publish(tmp_path / "data", live, manifest_of(live, 1))

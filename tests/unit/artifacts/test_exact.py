@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helix_shared.artifacts.exact import MOST_TOKENS, exact_tokens
+from helix_shared.artifacts.lexicon.exact_tokens import MOST_TOKENS, exact_tokens
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.lexicon_scopes import scope_key
-from helix_shared.artifacts.row_codes import codes_of_rows
-from helix_shared.artifacts.signal_columns import AUDIENCE, audience_code, signals_of
+from helix_shared.artifacts.filter.term_scopes import scope_key
+from helix_shared.artifacts.signals.columns import AUDIENCE, audience_code, signals_of
+from helix_shared.artifacts.signals.row_codes import codes_of_rows
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 

@@ -11,12 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import generation as generations
-from helix_shared.artifacts.generation import Generation, clone, current, folder_of, publish, retire, verify
-from helix_shared.artifacts.graph import Link
-from helix_shared.artifacts.live import Live
-from helix_shared.artifacts.manifest import MANIFEST_NAME, Manifest
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
+from helix_shared.artifacts.generation.reader import (
+    Generation,
+    clone,
+    current,
+    folder_of,
+    publish,
+    retire,
+    verify,
+)
+from helix_shared.artifacts.graph.builder import Link
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

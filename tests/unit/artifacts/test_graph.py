@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.graph import (
+from helix_shared.artifacts.graph.builder import (
     EDGE_KINDS,
     ENTITIES_FROM,
     LEAST_FOLDED,
@@ -19,7 +19,7 @@ from helix_shared.artifacts.graph import (
     GraphSnapshot,
     Link,
 )
-from helix_shared.artifacts.graph_fold import fold
+from helix_shared.artifacts.graph.fold import fold
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 MEMORIES = 6

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_shared.artifacts.held_folder import HeldFolder
+from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.errors import CorruptArtifactError
 
 
@@ -73,7 +73,7 @@ def test_a_folder_that_cannot_be_held_leaves_nothing(tmp_path: Path) -> None:
 TOO_MANY = """
 import os, resource, sys
 from pathlib import Path
-from helix_shared.artifacts.held_folder import HeldFolder
+from helix_shared.artifacts.files.held_folder import HeldFolder
 before = len(os.listdir("/proc/self/fd"))
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 try:

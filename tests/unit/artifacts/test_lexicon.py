@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from helix_shared.artifacts import lexicon_query
-from helix_shared.artifacts.lexicon import FieldWeights, LexiconReader, OrdinalSet
-from helix_shared.artifacts.lexicon_scores import K1, B
-from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.lexicon import query as lexicon_query
+from helix_shared.artifacts.lexicon.reader import FieldWeights, LexiconReader, OrdinalSet
+from helix_shared.artifacts.lexicon.scores import K1, B
+from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 ACME = Selection("acme")

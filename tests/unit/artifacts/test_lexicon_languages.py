@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from helix_shared.artifacts.analysis import stems
-from helix_shared.artifacts.exact import exact_tokens
-from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
+from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 
 SET: Final = tomllib.loads(Path(__file__).with_name("multilingual.toml").read_text(encoding="utf-8"))
 MEMORIES: Final = [pair["memory"] for pairs in SET.values() for pair in pairs]

@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tantivy import Query
 
-from helix_shared.artifacts import lexicon_scores
-from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.lexicon_files import documents_and_deleted
-from helix_shared.artifacts.lexicon_lengths import KEPT, TYPICAL, balanced
-from helix_shared.artifacts.lexicon_query import lexicon_schema
-from helix_shared.artifacts.lexicon_scopes import WeightedTerm
-from helix_shared.artifacts.lexicon_scores import ScoredQuery, on_grid
-from helix_shared.artifacts.lexicon_writer import LexiconEntry, LexiconWriter
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.filter.term_scopes import WeightedTerm
+from helix_shared.artifacts.lexicon import scores as lexicon_scores
+from helix_shared.artifacts.lexicon.files import documents_and_deleted
+from helix_shared.artifacts.lexicon.lengths import KEPT, TYPICAL, balanced
+from helix_shared.artifacts.lexicon.query import lexicon_schema
+from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.lexicon.scores import ScoredQuery, on_grid
+from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 
 ACME: Final = Selection("acme", "ada", principals=("ops", "dev"))
 TEXT: Final = "otter river fish swim staging port deploy friday café billing E0308 src/auth.py"

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.lines import (
+from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.record_file import (
     LINE_COLUMNS,
-    Lines,
+    RecordFile,
     lines_of,
     open_lines,
     write_gathered_lines,
     write_lines,
 )
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import Signals, signals_of
+from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
@@ -82,7 +82,7 @@ def test_gathering_is_picking_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, sources: list[list[bytes]], seed: int
 ) -> None:
     """Runs of rows are copied as stretches; the result is that of picking every row alone."""
-    opened: list[Lines] = []
+    opened: list[RecordFile] = []
     for lines in sources:
         folder = tmp_path_factory.mktemp("source")
         write_lines(folder, lines)

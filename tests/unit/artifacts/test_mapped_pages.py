@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_shared.artifacts import mapped as pages
-from helix_shared.artifacts.lines import open_lines, write_lines
-from helix_shared.artifacts.mapped import mapped, put_aside, warm
+from helix_shared.artifacts.files import mapped as pages
+from helix_shared.artifacts.files.mapped import mapped, release_pages, warm
+from helix_shared.artifacts.signals.record_file import open_lines, write_lines
 
 
 def resident_kib(name: str) -> int:
@@ -28,10 +28,10 @@ def test_pages_of_an_array_that_was_copied_are_given_back(tmp_path: Path) -> Non
     array = mapped(tmp_path / "aside.npy")
     assert int(array.sum()) == (1 << 20) * ((1 << 20) - 1) // 2
     assert resident_kib("aside.npy") >= 8_000
-    put_aside(array[1:])
+    release_pages(array[1:])
     assert resident_kib("aside.npy") < 100
     assert array[-1] == (1 << 20) - 1
-    put_aside(np.arange(3))
+    release_pages(np.arange(3))
 
 
 @pytest.mark.parametrize("dtype", [np.dtype([("step", np.float32), ("codes", np.int8, (384,))]), np.float32])

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.members import ESTIMATED, Members
-from helix_shared.artifacts.sketches import Sought, differing_signs, differing_weight, sketches_of
+from helix_shared.artifacts.signals.sketches import Sought, differing_signs, differing_weight, sketches_of
+from helix_shared.artifacts.signals.tenant_sketches import ESTIMATED, TenantSketches
 
 WORDS = 2
 BATCHES = st.lists(st.lists(st.integers(1, 3), min_size=0, max_size=20), max_size=12)
@@ -26,7 +26,7 @@ def test_members_are_those_of_the_codes(batches: list[list[int]]) -> None:
     """Added in batches or at once: the same; earlier values stay as they were."""
     codes = np.array([code for batch in batches for code in batch], np.int64)
     sketches = drawn_sketches(1, len(codes))
-    grown, start, kept = Members.none(), 0, []
+    grown, start, kept = TenantSketches.none(), 0, []
     for batch in batches:
         ordinals = np.arange(start, start + len(batch))
         grown = grown.with_new(ordinals, np.array(batch, np.int64), sketches[ordinals])
@@ -55,7 +55,7 @@ def test_the_nearest_are_those_a_sort_puts_first(seed: int, cuts: list[int], cou
     # ordinals come in any order of pieces, ascending in each
     edges = [0, *sorted(cuts), 301]
     batches = [np.arange(first, last) for first, last in itertools.pairwise(edges)]
-    members = Members.none()
+    members = TenantSketches.none()
     for batch in drawn.permutation(len(batches)):
         ordinals = batches[batch]
         members = members.with_new(ordinals, codes[ordinals], np.zeros((len(ordinals), WORDS), np.uint64))
@@ -71,7 +71,7 @@ def test_the_nearest_are_those_a_sort_puts_first(seed: int, cuts: list[int], cou
 
 def test_changed_sketches_leave_earlier_values_alone() -> None:
     """Only the piece with the changed memory is another one; who has no such memory is not touched."""
-    before = Members.none().with_new(np.arange(9), np.full(9, 7), drawn_sketches(2, 9))
+    before = TenantSketches.none().with_new(np.arange(9), np.full(9, 7), drawn_sketches(2, 9))
     before = before.with_new(np.array([9]), np.array([7]), drawn_sketches(3, 1))
     other = drawn_sketches(4, 2)
     after = before.with_changed(np.array([9, 12]), np.array([7, 7]), other)
@@ -83,7 +83,7 @@ def test_changed_sketches_leave_earlier_values_alone() -> None:
 
 def test_a_tenant_has_few_pieces() -> None:
     """A thousand single additions leave about log2(1000) pieces, not a thousand."""
-    members, sketch = Members.none(), drawn_sketches(5, 1)
+    members, sketch = TenantSketches.none(), drawn_sketches(5, 1)
     for ordinal in range(1_000):
         members = members.with_new(np.array([ordinal]), np.array([7]), sketch)
     assert len(members.pieces[7]) <= 11
@@ -91,7 +91,7 @@ def test_a_tenant_has_few_pieces() -> None:
 
 def test_a_sample_is_spread_over_the_tenant() -> None:
     """About as many as asked, from the first to the last part; of a stranger none."""
-    members = Members.none().with_new(np.arange(10_000), np.full(10_000, 7), drawn_sketches(6, 10_000))
+    members = TenantSketches.none().with_new(np.arange(10_000), np.full(10_000, 7), drawn_sketches(6, 10_000))
     sample = members.sample(7, 100)
     assert len(sample) == 100
     assert (sample.min(), sample.max()) == (0, 9_900)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helix_shared.artifacts.ranking import Hits
+from helix_shared.artifacts.hits import Hits
 
 
 def test_scores_are_looked_up_by_ordinal() -> None:

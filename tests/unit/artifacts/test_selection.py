@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.lexicon import LexiconReader
-from helix_shared.artifacts.lexicon_writer import LexiconWriter, entries_of
-from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.vector_reader import VectorReader
-from helix_shared.artifacts.vectors import VectorWriter
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
+from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts import signal_writer as signals_module
-from helix_shared.artifacts.mapped import mapped
-from helix_shared.artifacts.signal_columns import SCALARS
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import NO_TIME, Signals, code, signals_of
+from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.signals import writer as signals_module
+from helix_shared.artifacts.signals.columns import SCALARS
+from helix_shared.artifacts.signals.reader import NO_TIME, Signals, code, signals_of
+from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

@@ -11,11 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from helix_shared.artifacts import sketches
-from helix_shared.artifacts.members import Members
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import Signals, signals_of
-from helix_shared.artifacts.sketches import Sought, differing_signs, differing_weight, least, sketches_of
+from helix_shared.artifacts.signals import sketches
+from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.sketches import (
+    Sought,
+    differing_signs,
+    differing_weight,
+    least,
+    sketches_of,
+)
+from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
+from helix_shared.artifacts.signals.writer import SignalsWriter
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 
@@ -110,7 +116,7 @@ def test_the_estimate_finds_more_than_signs_alone() -> None:
     vectors = clustered(3, 10_012)
     stored, queries = vectors[:10_000], vectors[10_000:]
     every = np.arange(10_000)
-    members = Members.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
+    members = TenantSketches.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
     by_estimate, by_signs = [], []
     for query in queries:
         sought, nearest = Sought.of(query), np.argsort(-(stored @ query), kind="stable")[:50]

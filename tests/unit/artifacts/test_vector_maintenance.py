@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import vector_index
-from helix_shared.artifacts.vector_files import link_version, remove_superseded
-from helix_shared.artifacts.vector_reader import VectorReader
-from helix_shared.artifacts.vectors import VectorWriter
+from helix_shared.artifacts.vectors import index as vector_index
+from helix_shared.artifacts.vectors.files import link_version, remove_superseded
+from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import CorruptArtifactError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
@@ -151,7 +151,7 @@ def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
         raise RuntimeError("Retryable commit conflict")
 
     with monkeypatch.context() as patch:
-        patch.setattr("helix_shared.artifacts.vectors._improve", preempted)
+        patch.setattr("helix_shared.artifacts.vectors.writer._improve", preempted)
         writer.begin_maintenance()
         assert writer.finish_maintenance(wait=True)
     writer.begin_maintenance()

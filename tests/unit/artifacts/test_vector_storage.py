@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import vector_index, vector_storage
-from helix_shared.artifacts.dense_recall import dense_recall
-from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import Signals, signals_of
-from helix_shared.artifacts.vector_index import VectorIndex, wanted_index
-from helix_shared.artifacts.vector_reader import VectorReader
-from helix_shared.artifacts.vector_storage import (
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.dense_recall import dense_recall
+from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.writer import SignalsWriter
+from helix_shared.artifacts.vectors import index
+from helix_shared.artifacts.vectors import storage as vector_storage
+from helix_shared.artifacts.vectors.index import VectorIndex, wanted_index
+from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.artifacts.vectors.storage import (
     STORAGES,
     Storage,
     VectorForm,
@@ -26,7 +27,7 @@ from helix_shared.artifacts.vector_storage import (
     storage_of,
     unpacked,
 )
-from helix_shared.artifacts.vectors import VectorWriter
+from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
@@ -137,8 +138,8 @@ def test_status_measures_recall_of_a_real_store(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch, scan: Any, short: int
 ) -> None:
     """Whatever is scanned, the best are ordered by stored vectors; the measure says how many were found."""
-    monkeypatch.setattr(vector_index, "INDEX_ROWS", 300)
-    monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 150)
+    monkeypatch.setattr(index, "INDEX_ROWS", 300)
+    monkeypatch.setattr(index, "ROWS_PER_PARTITION", 150)
     generator = np.random.default_rng(1)
     vectors = generator.standard_normal((600, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

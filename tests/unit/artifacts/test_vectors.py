@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts import vector_index, vector_reader
-from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import Signals, signals_of
-from helix_shared.artifacts.vector_reader import VectorReader
-from helix_shared.artifacts.vectors import VectorWriter
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.writer import SignalsWriter
+from helix_shared.artifacts.vectors import index as vector_index
+from helix_shared.artifacts.vectors import reader as vector_reader
+from helix_shared.artifacts.vectors.reader import VectorReader
+from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]

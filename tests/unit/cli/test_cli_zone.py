@@ -11,17 +11,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from helix import events
-from helix.recall.v1 import recall_pb2
-from helix_cli.asking import request_of
-from helix_cli.located import Located
-from helix_cli.publish import one_event
-from helix_cli.reading import read_events
-from helix_cli.recall import route_line
+from helix_cli.commands.publish import one_event
+from helix_cli.commands.query_options import request_of
+from helix_cli.commands.recall import route_line
+from helix_cli.output.time_zone import local_now, machine_zone
 from helix_cli.sources.items import Scope
+from helix_cli.sources.jsonl import read_events
+from helix_cli.sources.located import Located
 from helix_cli.sources.markdown import markdown_items
-from helix_cli.zone import local_now, machine_zone
-from helix_ingest.score import event_times
+from helix_ingest.extraction.score import event_times
+from helix_memory import events
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.calendar_days import dates_of
 from helix_shared.errors import InvalidInputError
 from helix_shared.timex import resolve_window

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
-from helix_cli.explained import BAR_CELLS, SHOWN, fate, print_explanation, print_waterfall
+from helix_cli.output.explained import BAR_CELLS, SHOWN, fate, print_explanation, print_waterfall
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 
 ID = "4f" * 16
 

@@ -2,11 +2,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helix import events
-from helix_cli.located import Located, Refusal
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.items import Item, Scope, Skipped
+from helix_cli.sources.located import Located, Refusal
 from helix_cli.sources.read import read_source
+from helix_memory import events
 
 SESSION = "3f6c1b52-8f0e-4d7a-9a51-6f2f0c9d1e77"
 SCOPE = Scope("acme", user_id="ada")

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from helix import events
-from helix_cli.located import Located
 from helix_cli.sources.codex import outcome
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.items import Item, Scope, Skipped
+from helix_cli.sources.located import Located
 from helix_cli.sources.read import read_source
 from helix_cli.sources.tool_calls import ToolResult
+from helix_memory import events
 
 SESSION = "019a6c11-52aa-7c30-8b1d-9f3f6f1c2a10"
 

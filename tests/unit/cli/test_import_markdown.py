@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from helix import events, limits
 from helix_cli.__main__ import app
-from helix_cli.located import Located, Refusal
 from helix_cli.sources.discover import discover
 from helix_cli.sources.items import Item, Scope, Skipped
+from helix_cli.sources.located import Located, Refusal
 from helix_cli.sources.markdown import contents, markdown_items, sections, title_of
 from helix_cli.sources.read import read_source
+from helix_memory import events, limits
 
 SCOPE = Scope("acme", project_id="web")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from helix_cli.commands.models import ensure_default_model, models_app, models_root
 from helix_cli.model_build.publish import publish
-from helix_cli.models import ensure_default_model, models_app, models_root
 from helix_shared.encoders.model import load_card
 from helix_shared.errors import PermanentError
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 ENSURE = (
-    "import sys, pathlib, helix_cli.models as m; print(m.ensure_default_model(pathlib.Path(sys.argv[1])))"
+    "import sys, pathlib, helix_cli.commands.models as m\n"
+    "print(m.ensure_default_model(pathlib.Path(sys.argv[1])))"
 )
 
 
@@ -150,7 +151,8 @@ def test_wrong_usage_is_exit_code_two(arguments: list[str]) -> None:
 def test_the_commands_load_neither_onnx_nor_torch_until_they_build() -> None:
     """`helix status` should not wait for a model compiler; torch never comes in at all."""
     code = (
-        "import sys, helix_cli.models; print({'onnx', 'torch', 'sentence_transformers'} & sys.modules.keys())"
+        "import sys, helix_cli.commands.models\n"
+        "print({'onnx', 'torch', 'sentence_transformers'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from helix import events
-from helix_cli.publish import one_event
+from helix_cli.commands.publish import one_event
+from helix_memory import events
 from helix_shared.errors import InvalidInputError
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix import events, limits
-from helix_cli.located import BODY_BYTES, Located, Refusal
-from helix_cli.reading import derived_event_id, numbered_lines, read_events
+from helix_cli.sources.jsonl import derived_event_id, numbered_lines, read_events
+from helix_cli.sources.located import BODY_BYTES, Located, Refusal
+from helix_memory import events, limits
 
 MESSAGE = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from helix import events
-from helix_cli.located import Located, Refusal
-from helix_cli.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
+from helix_cli.clients.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
+from helix_cli.sources.located import Located, Refusal
+from helix_memory import events
 from helix_shared.broker.publisher import Receipt
 from helix_shared.errors import InvalidInputError, TemporaryError
 

@@ -8,11 +8,11 @@ import grpc
 import pytest
 from typer.testing import CliRunner
 
-from helix.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_cli.__main__ import app
-from helix_cli.asking import moment
-from helix_cli.recall import route_line
-from helix_cli.recall_client import RecallClient
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.commands.query_options import moment
+from helix_cli.commands.recall import route_line
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.timex import resolve_window
 

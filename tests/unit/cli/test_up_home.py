@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from helix_cli import options
 from helix_cli.__main__ import app
-from helix_cli.home import (
+from helix_cli.commands import options
+from helix_cli.commands.options import Server, nats_server, query_server
+from helix_cli.commands.up import parse_copies
+from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
     birth,
@@ -24,10 +26,8 @@ from helix_cli.home import (
     remove_record,
     write_record,
 )
-from helix_cli.options import Server, nats_server, query_server
-from helix_cli.ports import choose_port, is_free, metrics_ports
-from helix_cli.services import checked_copies
-from helix_cli.up import parse_copies
+from helix_cli.stack.ports import choose_port, is_free, metrics_ports
+from helix_cli.stack.services import checked_copies
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli import options
-from helix_cli.children import ServiceChild, child_environment, last_words
-from helix_cli.stack import SERVICES
-from helix_cli.supervisor import Supervisor, drain, restart_delay
+from helix_cli.commands import options
+from helix_cli.stack.children import ServiceChild, child_environment, last_words
+from helix_cli.stack.stack import SERVICES
+from helix_cli.stack.supervisor import Supervisor, drain, restart_delay
 
 SLEEPS = "import time\nprint('up', flush=True)\ntime.sleep(60)\n"
 STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SLEEPS

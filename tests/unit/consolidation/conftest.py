@@ -16,11 +16,11 @@ from datasketch import MinHash
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix import events, subjects
-from helix_consolidation.publish import Circumstances
-from helix_consolidation.shard import Outcome, Shard
+from helix_consolidation.stores.publish import Circumstances
+from helix_consolidation.stores.shard import Outcome, Shard
+from helix_memory import events, subjects
 from helix_shared import edges
-from helix_shared.artifacts.manifest import Manifest, StreamState
+from helix_shared.artifacts.generation.manifest import Manifest, StreamState
 from helix_shared.identity import content_hash, memory_id
 
 DIMENSIONS = 8

@@ -13,11 +13,11 @@ from typing import Any
 
 from nats.aio.msg import Msg
 
-from helix_consolidation.changes import Changes
-from helix_consolidation.folding import Known
-from helix_consolidation.shard import Shard
-from helix_consolidation.tombstones import Usage
-from helix_shared.artifacts.vector_storage import DEFAULT_FORM
+from helix_consolidation.folding.changes import Changes
+from helix_consolidation.folding.folding import Known
+from helix_consolidation.ledger.tombstones import Usage
+from helix_consolidation.stores.shard import Shard
+from helix_shared.artifacts.vectors.storage import DEFAULT_FORM
 
 from .conftest import NOW
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from nats.aio.msg import Msg
 
-from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
-from helix_consolidation.collect import decode
-from helix_consolidation.shard import Shard
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.graph_snapshot import GraphSnapshot
-from helix_shared.artifacts.selection import Selection
+from helix_consolidation.folding.collect import decode
+from helix_consolidation.stores.shard import Shard
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.identity import memory_id
 
 from .conftest import NOON, Bench, Stream, lifecycle, row

@@ -8,12 +8,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from helix import subjects
-from helix.events import EraseEvent, FeedbackEvent, ForgetEvent, MemoryEvent, encode_event, subject_of
-from helix_consolidation.shard import Outcome
+from helix_consolidation.stores.shard import Outcome
+from helix_memory import subjects
+from helix_memory.events import (
+    EraseEvent,
+    FeedbackEvent,
+    ForgetEvent,
+    MemoryEvent,
+    encode_event,
+    subject_of,
+)
 from helix_shared import edges
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.errors import IncompatibleError, PermanentError
 from helix_shared.identity import memory_id
 

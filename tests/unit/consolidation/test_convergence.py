@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
-from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
 
 from .conftest import NOON, Stream, lifecycle, row

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from helix.events import CorrectEvent
-from helix_consolidation.corrections import VISIBILITY
+from helix_consolidation.folding.corrections import VISIBILITY
 from helix_ingest.kept import kept_columns
+from helix_memory.events import CorrectEvent
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
 

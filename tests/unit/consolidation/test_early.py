@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from helix_consolidation.early import Early
-from helix_consolidation.folding import Known
-from helix_consolidation.sequences import AnsweredSequences
+from helix_consolidation.folding.early import Early
+from helix_consolidation.folding.folding import Known
+from helix_consolidation.ledger.sequences import AnsweredSequences
 from helix_shared.errors import TemporaryError
 
 from .conftest import Stream

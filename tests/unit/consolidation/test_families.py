@@ -7,12 +7,12 @@ from time import process_time
 
 import pytest
 
-from helix_consolidation.changes import Changes
-from helix_consolidation.families import members_of
-from helix_consolidation.folding import Folding, Known
-from helix_consolidation.ledger import Entry
-from helix_consolidation.reach import scope_code
-from helix_consolidation.versions import Version, superseded
+from helix_consolidation.folding.changes import Changes
+from helix_consolidation.folding.families import members_of
+from helix_consolidation.folding.folding import Folding, Known
+from helix_consolidation.ledger.ledger import Entry
+from helix_consolidation.ledger.reach import scope_code
+from helix_consolidation.ledger.versions import Version, superseded
 from helix_shared.identity import memory_id
 
 

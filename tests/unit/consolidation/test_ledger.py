@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from helix_consolidation.ledger import Entry, Ledger
-from helix_consolidation.reach import scope_code
-from helix_consolidation.standing import Standing
-from helix_shared.artifacts.manifest import digest_of
+from helix_consolidation.ledger.ledger import Entry, Ledger
+from helix_consolidation.ledger.reach import scope_code
+from helix_consolidation.ledger.standing import Standing
+from helix_shared.artifacts.generation.manifest import digest_of
 
 
 def entry(number: int, **fields: object) -> Entry:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from helix_consolidation.pace import events_to_come, pace_of
-from helix_consolidation.sequences import AnsweredSequences
+from helix_consolidation.delivery.pace import events_to_come, pace_of
+from helix_consolidation.ledger.sequences import AnsweredSequences
 from helix_consolidation.settings import ConsolidationSettings
 
 SETTINGS = ConsolidationSettings(

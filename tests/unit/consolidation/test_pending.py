@@ -8,9 +8,9 @@ from time import process_time
 
 import pytest
 
-from helix_consolidation.acts import Act, Pending
-from helix_consolidation.reach import TENANT
-from helix_consolidation.standing import Bearings
+from helix_consolidation.ledger.acts import Act, Pending
+from helix_consolidation.ledger.reach import TENANT
+from helix_consolidation.ledger.standing import Bearings
 
 ROW = Bearings(stream_sequence=0, memory=1, session=2, document=3, user=0)
 

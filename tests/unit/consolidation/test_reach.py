@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix.events import EraseEvent, FeedbackEvent, ForgetEvent
-from helix_consolidation.reach import reaches, scope_of, visibility_of
-from helix_shared.artifacts.selection import Selection
+from helix_consolidation.ledger.reach import reaches, scope_of, visibility_of
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.identity import memory_id
 
 from .conftest import NOON, Bench, Stream, lifecycle, row

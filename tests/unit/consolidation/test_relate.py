@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from helix_consolidation.relate import (
+from helix_consolidation.ledger.relate import (
     LONGEST_BUCKET,
     NearDuplicates,
     Neighbour,

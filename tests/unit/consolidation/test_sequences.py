@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_consolidation.sequences import AnsweredSequences
+from helix_consolidation.ledger.sequences import AnsweredSequences
 
 
 def test_the_floor_stops_before_the_first_hole() -> None:

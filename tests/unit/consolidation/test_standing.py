@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from helix_consolidation.acts import Act, Pending
-from helix_consolidation.reach import TENANT, Scope, Visibility
-from helix_consolidation.standing import NEVER, Bearings, Standing, standing
-from helix_consolidation.tombstones import Forgotten, Tombstones
+from helix_consolidation.ledger.acts import Act, Pending
+from helix_consolidation.ledger.reach import TENANT, Scope, Visibility
+from helix_consolidation.ledger.standing import NEVER, Bearings, Standing, standing
+from helix_consolidation.ledger.tombstones import Forgotten, Tombstones
 
 ROW = Bearings(stream_sequence=10, memory=1, session=2, document=3, user=4)
 NOBODY = Pending()

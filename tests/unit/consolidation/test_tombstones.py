@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_consolidation import tombstone_log as log_module
-from helix_consolidation import tombstones as module
-from helix_consolidation.reach import TENANT, Scope, Visibility
-from helix_consolidation.standing import Bearings
-from helix_consolidation.tombstone_log import MERGE_RATIO, Record, Table, TombstoneLog
-from helix_consolidation.tombstones import Ancestor, Forgotten, Tombstones, Usage
+from helix_consolidation.ledger import tombstone_log as log_module
+from helix_consolidation.ledger import tombstones as module
+from helix_consolidation.ledger.reach import TENANT, Scope, Visibility
+from helix_consolidation.ledger.standing import Bearings
+from helix_consolidation.ledger.tombstone_log import MERGE_RATIO, Record, Table, TombstoneLog
+from helix_consolidation.ledger.tombstones import Ancestor, Forgotten, Tombstones, Usage
 from helix_shared.errors import CorruptArtifactError
 
 ROW = Bearings(stream_sequence=9, memory=99, session=3, document=0, user=0)

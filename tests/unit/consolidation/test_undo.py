@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix.events import EraseEvent, Event, ForgetEvent
-from helix_consolidation.versions import Version, superseded
+from helix_consolidation.ledger.versions import Version, superseded
+from helix_memory.events import EraseEvent, Event, ForgetEvent
 from helix_shared.identity import memory_id
 
 from .conftest import Bench, Stream, lifecycle, row

@@ -7,25 +7,25 @@ from typing import Any, Final
 
 import pytest
 
-from helix import limits
-from helix.events import MessageEvent
 from helix_cli.sources import claude_code, fitting, markdown
 from helix_doc2query.consumer import expansion_rows
-from helix_ingest.classify import classify
-from helix_ingest.contextualise import self_contained
-from helix_ingest.draft import Logged
-from helix_ingest.score import confidence, event_times, minhash, salience
-from helix_ingest.segment import segment
+from helix_ingest.extraction.classify import classify
+from helix_ingest.extraction.contextualise import self_contained
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.score import confidence, event_times, minhash, salience
+from helix_ingest.extraction.segment import segment
 from helix_kg.consumer import link_rows
-from helix_query.routing.anchors import anchor_of
-from helix_query.routing.quotation import is_quotation
-from helix_query.routing.rules import intents_by_rule
-from helix_query.routing.skip import skip_reason
-from helix_query.routing.wording import without_times
-from helix_query.stages.rephrase import rephrase
-from helix_query.stages.route import names_in
-from helix_shared.artifacts.analysis import stems
-from helix_shared.artifacts.exact import exact_tokens
+from helix_memory import limits
+from helix_memory.events import MessageEvent
+from helix_query.recall.evidence.quotation import is_quotation
+from helix_query.recall.recipes.rephrasing import rephrase
+from helix_query.recall.routing.anchors import anchor_of
+from helix_query.recall.routing.route import names_in
+from helix_query.recall.routing.rules import intents_by_rule
+from helix_query.recall.routing.skip import skip_reason
+from helix_query.recall.routing.strip_times import without_times
+from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.identity import content_hash
 from helix_shared.timex import find_time_expressions, resolve_window
 

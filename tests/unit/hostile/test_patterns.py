@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 PACKAGES: Final = (
-    "helix", "helix_shared", "helix_ingest", "helix_doc2query", "helix_kg", "helix_consolidation",
+    "helix_memory", "helix_shared", "helix_ingest", "helix_doc2query", "helix_kg", "helix_consolidation",
     "helix_query", "helix_cli",
 )  # fmt: skip
 WALKING: Final = frozenset({"search", "findall", "finditer", "sub", "subn", "split"})
@@ -115,11 +115,11 @@ def test_the_walk_finds_the_patterns() -> None:
     """Patterns in modules, in tuples of rules, in dictionaries, and in fields of our own classes."""
     written = set(USES.names.values())
     assert {
-        "helix_ingest.classify._CODE",
+        "helix_ingest.extraction.classify._CODE",
         "helix_doc2query.predict.RULES",
-        "helix_query.routing.hops._SIGNS",
+        "helix_query.recall.routing.multi_hop._SIGNS",
         "helix_shared.naming.code._PHRASES",
-        "helix_shared.timex.counted.TAIL_RULES",
+        "helix_shared.timex.rules.counted.TAIL_RULES",
         "helix_cli.sources.markdown._HEADING",
     } <= written
     assert len(USES.names) > 200

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from helix.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
-from helix_ingest.classify import classify
-from helix_ingest.score import confidence, event_times, minhash, salience, trust
+from helix_ingest.extraction.classify import classify
+from helix_ingest.extraction.score import confidence, event_times, minhash, salience, trust
+from helix_memory.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
 from helix_shared.edges import MINHASH_BYTES
 
 MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)

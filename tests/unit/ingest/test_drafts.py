@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from helix.events import (
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.drafts import drafts_of, tool_text
+from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,
     DocumentPart,
@@ -14,8 +16,6 @@ from helix.events import (
     SessionEvent,
     ToolEvent,
 )
-from helix_ingest.draft import Logged
-from helix_ingest.drafts import drafts_of, tool_text
 
 MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 

@@ -10,7 +10,11 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.events import (
+from helix_doc2query.consumer import expansion_rows
+from helix_ingest.extraction.draft import Draft, Logged
+from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
+from helix_kg.consumer import link_rows
+from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,
     DocumentPart,
@@ -20,11 +24,7 @@ from helix.events import (
     SessionEvent,
     ToolEvent,
 )
-from helix_doc2query.consumer import expansion_rows
-from helix_ingest.draft import Draft, Logged
-from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
-from helix_kg.consumer import link_rows
-from helix_shared.artifacts.selection import Selection
+from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.audience import audience_of, owner_of
 
 MONDAY: Final = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
@@ -84,7 +84,7 @@ def event_of(number: int, drawn: tuple[str, dict[str, Any], str, str]) -> Event:
 
 
 def drafts_in_order(log: list[Logged]) -> list[Draft]:
-    """What ingest makes of a log; `before` are the last messages of the same session, as from `Turns`."""
+    """What ingest makes of a log; `before`: the last messages of the session, as from `SessionTurns`."""
     drafts: list[Draft] = []
     for place, logged in enumerate(log):
         session = logged.event.session_id

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from helix.events import MessageEvent
-from helix_ingest.contextualise import self_contained
-from helix_ingest.draft import Logged
-from helix_ingest.score import minhash, salience
-from helix_ingest.segment import segment
+from helix_ingest.extraction.contextualise import self_contained
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.score import minhash, salience
+from helix_ingest.extraction.segment import segment
+from helix_memory.events import MessageEvent
 from helix_shared.scripts import word_count
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

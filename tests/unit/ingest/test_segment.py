@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_ingest.segment import segment
+from helix_ingest.extraction.segment import segment
 
 
 def words(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_lab.data import EvaluationSet, load_set
+from helix_lab.sets.data import EvaluationSet, load_set
 
 MARK = "zzleak"
 """Stands in every id of the set and in no text."""

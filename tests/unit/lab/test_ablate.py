@@ -8,22 +8,22 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helix_lab.ablate import ablate_command, ablated
+from helix_lab.ablation.command import ablate_command, ablated
 from helix_lab.ablation.switches import switches_of
 from helix_lab.ablation.tables import ablation_markdown, ablation_report
 from helix_lab.ablation.timing import Cost
 from helix_lab.ablation.worths import Ablated, overall
-from helix_lab.data import EvaluationSet
-from helix_lab.direct import build_direct, open_direct
-from helix_lab.macro import macro_intervals
-from helix_lab.metrics import Scores
+from helix_lab.measures.macro import macro_intervals
+from helix_lab.measures.metrics import Scores
 from helix_lab.ranking_profiles import profile_folder
-from helix_query.constants import constant, with_constants
-from helix_query.pool import Pool, Route, Traits
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
-from helix_query.stages.rank import rank
-from helix_shared.artifacts.signals import NO_TIME
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.direct import build_direct, open_direct
+from helix_query.profile.files import load_profiles
+from helix_query.profile.overrides import constant, with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_query.recall.candidates import Candidates, CandidateSignals, Route
+from helix_query.recall.stages.rank import rank
+from helix_shared.artifacts.signals.reader import NO_TIME
 from helix_shared.errors import InvalidInputError
 
 PROFILES = load_profiles()
@@ -124,7 +124,7 @@ def test_the_only_channel_of_a_profile_has_no_switch() -> None:
 @pytest.mark.parametrize("profile", [HELIX, REFERENCE], ids=lambda profile: profile.name)
 def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> None:
     """No trait, no graph, no cosine and no intent moves anybody; with rank they do."""
-    pool = Pool(
+    pool = Candidates(
         ordinals=np.array([4, 7, 9]),
         fused=np.array([0.5, 0.9, 0.7]),
         cosine=np.array([0.9, 0.1, 0.2]),
@@ -133,7 +133,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
     )
     times = np.array([9, 1, 5], np.int64) * 1_000_000_000_000
     nothing = np.full(3, NO_TIME)
-    traits = Traits(
+    traits = CandidateSignals(
         type_code=np.array([0, 1, 0], np.uint8),
         touched_at=times,
         occurred_at=times,

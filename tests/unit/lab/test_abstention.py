@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from helix_lab.abstention import Abstention, abstention
-from helix_lab.answers import Answer, Run
-from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.measures.abstention import Abstention, abstention
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from helix_lab.bench.base import CHAT, KINDS
-from helix_lab.bench.entities import entities_of
-from helix_lab.bench.layout import TENANTS, lay_out, power_law
-from helix_lab.bench.noise import moved, noise_of
+from helix_lab.bench.generate.base import CHAT, KINDS
+from helix_lab.bench.generate.entities import entities_of
+from helix_lab.bench.generate.layout import TENANTS, lay_out, power_law
+from helix_lab.bench.generate.noise import moved, noise_of
+from helix_lab.bench.generate.vary import Material, Template, vary
+from helix_lab.bench.generate.written import growth, write_bench
 from helix_lab.bench.table import over_floor, print_report
-from helix_lab.bench.vary import Material, Template, vary
-from helix_lab.bench.written import growth, write_bench
 from helix_shared.naming import find_names
 
 KIND_ROWS = np.repeat(np.arange(len(KINDS)), 50).astype(np.int8)

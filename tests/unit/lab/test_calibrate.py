@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helix_lab.calibrate import calibrate_command
+from helix_lab.calibration.command import calibrate_command
 from helix_lab.calibration.fit import fit
 from helix_lab.calibration.judge import (
     auroc,
@@ -29,10 +29,10 @@ from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.calibration.small_stores import SUFFIX
 from helix_lab.calibration.strangers import Kind, asked_of
 from helix_lab.calibration.weighing import nearest_donors, weights
-from helix_lab.data import Document, EvaluationSet, Question
-from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
-from helix_query.profile_files import load_profiles
-from helix_query.stages.abstain import LOG_SIZE
+from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_query.profile.files import load_profiles
+from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.recall.stages.abstain import LOG_SIZE
 from helix_shared.errors import InvalidInputError
 
 COSINE = ("cosine",)
@@ -331,7 +331,7 @@ def test_only_the_part_is_replaced() -> None:
 
 def test_the_default_profile_can_be_written_anew() -> None:
     """Every other constant of `helix` stays what it is."""
-    text = (resources.files("helix_query") / "profiles" / "helix.toml").read_text(encoding="utf-8")
+    text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
     before, after = tomllib.loads(text), tomllib.loads(with_abstain(text, Abstain(), heading=["none"]))
     assert before | {"abstain": {"threshold": 0.0}} == after
     assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()

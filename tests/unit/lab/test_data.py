@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix_lab.data import Document, Question, load_set, set_names
+from helix_lab.sets.data import Document, Question, load_set, set_names
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 CORPUS = [

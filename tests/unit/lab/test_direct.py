@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix.events import encode_event
-from helix_lab.ask import request_of
-from helix_lab.build import BUILT
-from helix_lab.data import EvaluationSet
-from helix_lab.direct import build_direct, corpus_folder, open_direct
-from helix_lab.handles import event_of
-from helix_lab.rehearsal import Rehearsal
-from helix_lab.vector_store import VectorStore
-from helix_query.profile_files import load_profiles
+from helix_lab.sets.ask import request_of
+from helix_lab.sets.build import BUILT
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.direct import build_direct, corpus_folder, open_direct
+from helix_lab.sets.handles import event_of
+from helix_lab.sets.rehearsal import Rehearsal
+from helix_lab.sets.vector_store import VectorStore
+from helix_memory.events import encode_event
+from helix_query.profile.files import load_profiles
 
 MARK = "zzleak"
 PROFILES = load_profiles()

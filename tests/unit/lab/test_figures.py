@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from helix_lab.answers import Answer, Run
-from helix_lab.data import Document, EvaluationSet, Question
-from helix_lab.figures import figures_of
+from helix_lab.measures.figures import figures_of
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
 DOCUMENTS = [Document(name, "text", "", "", f"s{name}" if name in "ab" else "", "", "") for name in "abcdxyz"]

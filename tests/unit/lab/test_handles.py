@@ -1,8 +1,8 @@
 """What the engine sees of a set holds none of the set's own ids."""
 
-from helix.events import MemoryEvent, MessageEvent
-from helix_lab.data import Document, EvaluationSet
-from helix_lab.handles import event_of, handle, tenant_of
+from helix_lab.sets.data import Document, EvaluationSet
+from helix_lab.sets.handles import event_of, handle, tenant_of
+from helix_memory.events import MemoryEvent, MessageEvent
 
 DOCUMENTS = [
     Document("D1:1", "Hello", "", "", "t:S1", "Ann", "t"),

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from helix_lab.intervals import SEED, differences, intervals
+from helix_lab.measures.intervals import SEED, differences, intervals
 from helix_shared.errors import InvalidInputError
 
 

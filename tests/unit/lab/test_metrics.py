@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from helix_lab.answers import Answer, Run
-from helix_lab.data import Document, EvaluationSet, Question
-from helix_lab.metrics import METRICS, STALE_METRICS, Scores, mean, score, score_sessions
+from helix_lab.measures.metrics import METRICS, STALE_METRICS, Scores, mean, score, score_sessions
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

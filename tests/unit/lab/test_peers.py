@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from helix_lab.answers import Answer, Run
-from helix_lab.data import Document, EvaluationSet, Question
-from helix_lab.handles import handle
 from helix_lab.peers import run as peers_run
 from helix_lab.peers.command import Entry, peers_command, without_embedding
 from helix_lab.peers.exchange import read_costs, read_run, write_exchange
 from helix_lab.peers.run import ENGINES, Unavailable, run_peers
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_lab.sets.handles import handle
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 REPOSITORY = Path(__file__).parents[3]

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from helix_lab.answers import Answer
-from helix_lab.data import EvaluationSet
-from helix_lab.runs import RunFile
+from helix_lab.sets.answers import Answer
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.runs import RunFile
 
 
 def answer(question_id: str) -> Answer:

@@ -1,5 +1,5 @@
 from helix_lab.calibration.small_stores import OTHERS, small_stores
-from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.sets.data import Document, EvaluationSet, Question
 
 SIZES = (1, 3, 10)
 

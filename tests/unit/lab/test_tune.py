@@ -11,9 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helix_lab.answers import Answer, Run
-from helix_lab.data import Document, EvaluationSet, Question
-from helix_lab.tune import tune_command
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_lab.tuning.command import tune_command
 from helix_lab.tuning.nested import held_out, held_out_overall, judged, tuned
 from helix_lab.tuning.objective import Objective, read_objective
 from helix_lab.tuning.profile_file import write_profile
@@ -21,9 +21,9 @@ from helix_lab.tuning.search import Plan, search
 from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, proposed
 from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report
-from helix_query.constants import with_constants
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
+from helix_query.profile.files import load_profiles
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
 HELIX = with_constants(load_profiles()["helix"], {"rank.strength": 0.03})

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from helix_query.parts.abstention import Abstain, AnswerModel, MemoryModel
-from helix_query.pool import DENSE, LEXICAL, Pool, Ranking, Retrieved
-from helix_query.profile_files import load_profiles
-from helix_query.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
-from helix_shared.artifacts.analysis import rarity
-from helix_shared.artifacts.ranking import Hits
+from helix_query.profile.files import load_profiles
+from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
+from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Ranking, Retrieved
+from helix_query.recall.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
+from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.lexicon.analysis import rarity
 
 DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = 1, 2, 4
 
@@ -22,7 +22,7 @@ def hits(pairs: Sequence[tuple[int, float]]) -> Hits:
     return Hits(ordinals, np.array([score for _, score in pairs], np.float32))
 
 
-POOL = Pool(
+POOL = Candidates(
     ordinals=np.array([30, 10, 20], np.int64),
     fused=np.array([1.0, 0.5, 0.1]),
     cosine=np.array([0.7, 0.4, 0.2]),

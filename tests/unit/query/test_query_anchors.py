@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from helix_query.routing.anchors import Anchor, Dated, Probed, anchor_of, anchored_window
+from helix_query.recall.routing.anchors import Anchor, Dated, Probed, anchor_of, anchored_window
 from helix_shared.timex import EARLIEST, LATEST
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from helix_query.channels.associative import completed
+from helix_query.recall.channels.associative import completed
 
 
 def test_the_new_state_by_hand() -> None:

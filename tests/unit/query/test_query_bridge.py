@@ -1,5 +1,5 @@
-from helix_query.stages.bridge import bridges
-from helix_shared.artifacts.analysis import stems
+from helix_query.recall.graph.bridge import bridges
+from helix_shared.artifacts.lexicon.analysis import stems
 
 FILM = (
     "The Silver Tide",

@@ -2,21 +2,21 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query import chronology
-from helix_query.chronology import Chronology
-from helix_shared.artifacts.signals import NO_TIME
+from helix_query.generations import as_of_index
+from helix_query.generations.as_of_index import AsOfIndex
+from helix_shared.artifacts.signals.reader import NO_TIME
 
 
 def members(created: list[int], moment: int) -> set[int]:
     """Ordinals known at a moment, those without a memory left out."""
-    known = Chronology.of(np.array(created, np.int64)).known_at(moment)
+    known = AsOfIndex.of(np.array(created, np.int64)).known_at(moment)
     inside = {*range(min(known.below, len(created))), *known.also}
     return {ordinal for ordinal in inside if created[ordinal] != NO_TIME}
 
 
 def test_what_rises_is_a_range_and_what_came_late_is_named() -> None:
     """Created at 10, 20, 15, 30: at 15 the first and the third were known."""
-    known = Chronology.of(np.array([10, 20, 15, 30], np.int64)).known_at(15)
+    known = AsOfIndex.of(np.array([10, 20, 15, 30], np.int64)).known_at(15)
     assert (known.below, known.also) == (1, (2,))
 
 
@@ -32,13 +32,13 @@ def test_exactly_what_was_created_by_then_is_known(created: list[int], moment: i
 
 def test_many_stragglers_widen_the_range_instead() -> None:
     """All of them are inside; that others are, too, is for `alive` to see."""
-    count = chronology.MOST_NAMED + 2
+    count = as_of_index.MOST_NAMED + 2
     created = [1_000, *range(count)]
-    known = Chronology.of(np.array(created, np.int64)).known_at(count)
+    known = AsOfIndex.of(np.array(created, np.int64)).known_at(count)
     assert (known.below, known.also) == (count + 1, ())
 
 
 def test_nothing_is_known_of_nothing() -> None:
     """A generation without memories."""
-    known = Chronology.of(np.empty(0, np.int64)).known_at(5)
+    known = AsOfIndex.of(np.empty(0, np.int64)).known_at(5)
     assert (known.below, known.also) == (0, ())

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from helix_query.pool import Ranked
-from helix_query.profile_files import load_profiles
-from helix_query.stages.coverage import cover_then_mmr, jaccard, session_leads
-from helix_query.stages.diversify import diversify
+from helix_query.profile.files import load_profiles
+from helix_query.recall.candidates import Ranked
+from helix_query.recall.stages.diversify import diversify
+from helix_query.recall.stages.session_coverage import cover_then_mmr, jaccard, session_leads
 
 
 def signature(different: int, base: int = 0) -> np.ndarray:

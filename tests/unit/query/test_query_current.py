@@ -2,11 +2,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from helix_query.pool import COVERING, DENSE, LEXICAL, QUOTED, Ranking, Retrieved
-from helix_query.routing.wording import without_times
-from helix_query.stages import rank as stage
-from helix_query.stages.fuse import fuse
-from helix_shared.artifacts.ranking import Hits
+from helix_query.recall.candidates import COVERING, DENSE, LEXICAL, QUOTED, Ranking, Retrieved
+from helix_query.recall.routing.strip_times import without_times
+from helix_query.recall.stages import rank as stage
+from helix_query.recall.stages.fuse import fuse
+from helix_shared.artifacts.hits import Hits
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

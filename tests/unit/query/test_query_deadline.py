@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from helix_query.lazy import Lazy
-from helix_query.recall import Stopwatch
+from helix_query.recall.recall import Stopwatch
+from helix_query.scheduling.lazy import Lazy
 from helix_shared.errors import OverdueError
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from helix_query.pool import Ranked
-from helix_query.stages.delta import delta
+from helix_query.recall.candidates import Ranked
+from helix_query.recall.stages.already_served import delta
 
 RANKED = Ranked(np.array([4, 2, 7, 1, 9]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]))
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helix_query.channels.dense import dense
-from helix_query.view import View
-from helix_shared.artifacts.selection import Selection
-from helix_shared.artifacts.signal_columns import COLUMNS, LINE, SKETCH, blank, code
-from helix_shared.artifacts.signal_writer import SignalsWriter
-from helix_shared.artifacts.signals import Signals
-from helix_shared.artifacts.sketches import sketches_of
+from helix_query.recall.channels.dense import dense
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.signals.columns import COLUMNS, LINE, SKETCH, blank, code
+from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.artifacts.signals.sketches import sketches_of
+from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 MEMORIES, DIMENSIONS = 7_000, 384
@@ -57,7 +57,7 @@ def test_thousands_of_memories_have_few_stored_vectors_compared(
         return cosines(self, query, ordinals)
 
     monkeypatch.setattr(Signals, "cosines", noted)
-    view = View(Selection("acme"), signals, datetime(2026, 3, 4, tzinfo=UTC))
+    view = Visibility(Selection("acme"), signals, datetime(2026, 3, 4, tzinfo=UTC))
     shares = []
     for query in clustered(2, 20):
         hits = dense(query, view, vectors=cast("Any", None), limit=100)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from helix_query.pool import Ranked
-from helix_query.stages.diversify import cover_sessions, distinct, diversify, mmr
+from helix_query.recall.candidates import Ranked
+from helix_query.recall.stages.diversify import cover_sessions, distinct, diversify, mmr
 
 
 def signature(different: int) -> np.ndarray:

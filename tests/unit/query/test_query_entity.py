@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helix_query.adjacency import Adjacency
-from helix_query.channels.entity import entity
-from helix_shared.artifacts.ranking import Hits
+from helix_query.recall.channels.entity import entity
+from helix_query.recall.graph.adjacency import Adjacency
+from helix_shared.artifacts.hits import Hits
 
 MEMORIES = 8
 ANN, TOKYO, NOTES, ALONE = 8, 9, 10, 11

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import NDArray
 
-from helix_query.adjacency import Adjacency
-from helix_query.pool import GRAPH, Pool
-from helix_query.stages.expand import expand
+from helix_query.recall.candidates import GRAPH, Candidates
+from helix_query.recall.graph.adjacency import Adjacency
+from helix_query.recall.graph.expand import expand
 
 MEMORIES = 6
 
@@ -26,10 +26,10 @@ def undirected(edges: list[tuple[int, int]], nodes: int) -> Adjacency:
 GRAPH_OF_SIX = undirected([(0, 6), (1, 6), (1, 7), (2, 7), (3, 7)], 8)
 
 
-def pool_of(ordinals: list[int], fused: list[float]) -> Pool:
+def pool_of(ordinals: list[int], fused: list[float]) -> Candidates:
     """A pool with these fused scores."""
     count = len(ordinals)
-    return Pool(
+    return Candidates(
         np.array(ordinals, np.int64),
         np.array(fused, np.float64),
         np.full(count, 0.5),

@@ -7,17 +7,27 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix.explanation import contribution, fused, recompute, relevance, signals
-from helix.recall.v1 import recall_pb2
-from helix_query.explain import Duplicate, Explanation, Loss, Trace
-from helix_query.explain_reply import candidate_message, explanation_message
-from helix_query.pool import CHANNELS, COVERING, QUOTED, Pool, Ranking, Retrieved, Route, Traits, Window
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
-from helix_query.stages.fuse import fuse
-from helix_query.stages.rank import best_first, scoring
-from helix_shared.artifacts.ranking import Hits
-from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME, code
+from helix_memory.explanation import contribution, fused, recompute, relevance, signals
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.explanation_response import candidate_message, explanation_message
+from helix_query.diagnostics.explain import Duplicate, Explanation, Loss, Trace
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import RankingProfile
+from helix_query.recall.candidates import (
+    CHANNELS,
+    COVERING,
+    QUOTED,
+    Candidates,
+    CandidateSignals,
+    Ranking,
+    Retrieved,
+    Route,
+    Window,
+)
+from helix_query.recall.stages.fuse import fuse
+from helix_query.recall.stages.rank import best_first, scoring
+from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME, code
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOW_US = int(NOW.timestamp() * 1e6)
@@ -44,12 +54,12 @@ def retrieved_of(random: np.random.Generator) -> Retrieved:
     return Retrieved(tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),))
 
 
-def with_newcomers(pool: Pool, random: np.random.Generator) -> Pool:
+def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
     """The pool as stage 5 leaves it: mass for some, and a few memories the graph alone found."""
     count = int(random.integers(0, 4))
     least = float(pool.fused.min()) if len(pool) else 0.0
     total = len(pool) + count
-    return Pool(
+    return Candidates(
         np.concatenate([pool.ordinals, 100 + np.arange(count)]),
         np.concatenate([pool.fused, np.full(count, least)]),
         np.concatenate([pool.cosine, random.random(count)]),
@@ -60,13 +70,13 @@ def with_newcomers(pool: Pool, random: np.random.Generator) -> Pool:
     )
 
 
-def traits_of(random: np.random.Generator, count: int) -> Traits:
+def traits_of(random: np.random.Generator, count: int) -> CandidateSignals:
     """Memories of every type, age, project and worth."""
 
     def times(most_days: int) -> Any:
         return NOW_US - random.integers(-2 * 86_400_000_000, most_days * 86_400_000_000, count)
 
-    return Traits(
+    return CandidateSignals(
         type_code=random.integers(0, 5, count).astype(np.uint8),
         touched_at=times(400),
         occurred_at=times(40),

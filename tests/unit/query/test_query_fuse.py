@@ -3,9 +3,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from helix_query.pool import DENSE, LEXICAL, Ranking, Retrieved
-from helix_query.stages.fuse import fuse, minmax, rrf
-from helix_shared.artifacts.ranking import Hits
+from helix_query.recall.candidates import DENSE, LEXICAL, Ranking, Retrieved
+from helix_query.recall.stages.fuse import fuse, minmax, rrf
+from helix_shared.artifacts.hits import Hits
 
 
 def hits(pairs: Sequence[tuple[int, float]]) -> Hits:

@@ -2,9 +2,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from helix_query.adjacency import Adjacency
-from helix_query.pagerank import personalized_pagerank
-from helix_query.touched import Mass
+from helix_query.recall.graph.adjacency import Adjacency
+from helix_query.recall.graph.local_subgraph import Mass
+from helix_query.recall.graph.pagerank import personalized_pagerank
 
 NO_CAP = 10**9
 

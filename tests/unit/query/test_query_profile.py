@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_query.parts.fusion import ChannelWeights, Fuse
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.fusion import ChannelWeights, Fuse
 from helix_shared.errors import InvalidInputError
 
 CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)

@@ -9,15 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_query.parts.ranking import MEMORY_TYPES
-from helix_query.pool import DENSE, LEXICAL, Pool, Ranked, Ranking, Retrieved, Route, Traits
-from helix_query.profile import RankingProfile
-from helix_query.profile_files import load_profiles
-from helix_query.stages.fuse import fuse
-from helix_query.stages.rank import rank
-from helix_query.stages.rerank import rerank
-from helix_shared.artifacts.ranking import Hits
-from helix_shared.artifacts.signals import NO_TIME, code
+from helix_query.profile.files import load_profiles
+from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.ranking import MEMORY_TYPES
+from helix_query.recall.candidates import (
+    DENSE,
+    LEXICAL,
+    Candidates,
+    CandidateSignals,
+    Ranked,
+    Ranking,
+    Retrieved,
+    Route,
+)
+from helix_query.recall.stages.fuse import fuse
+from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.rerank import rerank
+from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.signals.reader import NO_TIME, code
 from helix_shared.errors import InvalidInputError
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -31,7 +40,7 @@ def days_ago(days: float) -> int:
     return int((NOW - timedelta(days=days)).timestamp() * 1_000_000)
 
 
-def traits_of(count: int, **columns: Any) -> Traits:
+def traits_of(count: int, **columns: Any) -> CandidateSignals:
     """Semantic memories of now without project, some columns given."""
     defaults: dict[str, Any] = {
         "type_code": np.full(count, MEMORY_TYPES.index("semantic"), np.uint8),
@@ -47,13 +56,13 @@ def traits_of(count: int, **columns: Any) -> Traits:
         "session_code": np.zeros(count, np.int64),
         "access_count": np.zeros(count, np.int64),
     }
-    return Traits(**defaults | {name: np.array(value) for name, value in columns.items()})
+    return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 
 
-def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Pool:
+def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Candidates:
     """A pool of ordinals 0, 1, 2, ..."""
     count = len(fused)
-    return Pool(
+    return Candidates(
         np.arange(count, dtype=np.int64),
         np.array(fused, np.float64),
         np.array(cosine, np.float64),
@@ -63,7 +72,7 @@ def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Pool:
 
 
 def scores(
-    profile: RankingProfile, pool: Pool, traits: Traits, project: str = "", **more: Any
+    profile: RankingProfile, pool: Candidates, traits: CandidateSignals, project: str = "", **more: Any
 ) -> dict[int, float]:
     """Final score by position of those that stay."""
     ranked = rank(

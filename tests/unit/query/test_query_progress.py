@@ -2,7 +2,7 @@ import asyncio
 import threading
 import time
 
-from helix_query.progress import Progress
+from helix_query.scheduling.progress import Progress
 
 
 async def test_who_waits_is_woken_by_another_thread() -> None:

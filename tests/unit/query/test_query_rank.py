@@ -5,19 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helix_query.parts.ranking import Boosts, Rank
-from helix_query.pool import Pool, Route, Traits, Window
-from helix_query.profile_files import load_profiles
-from helix_query.stages.normal import normalise
-from helix_query.stages.rank import (
-    additive,
-    boosts,
-    inside,
-    multiplicative,
-    rank,
-    recency,
-)
-from helix_shared.artifacts.signals import MEMORY_TYPES, NO_TIME
+from helix_query.profile.files import load_profiles
+from helix_query.profile.sections.ranking import Boosts, Rank
+from helix_query.recall.candidates import Candidates, CandidateSignals, Route, Window
+from helix_query.recall.stages.normalise import normalise
+from helix_query.recall.stages.rank import additive, boosts, inside, multiplicative, rank, recency
+from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILES = load_profiles()
@@ -28,7 +21,7 @@ def at(moment: datetime) -> int:
     return int(moment.timestamp()) * 1_000_000
 
 
-def traits_of(count: int, **columns: Any) -> Traits:
+def traits_of(count: int, **columns: Any) -> CandidateSignals:
     """Plain candidates, some columns given."""
     defaults: dict[str, Any] = {
         "type_code": np.zeros(count, np.uint8),
@@ -44,13 +37,13 @@ def traits_of(count: int, **columns: Any) -> Traits:
         "session_code": np.zeros(count, np.int64),
         "access_count": np.zeros(count, np.int64),
     }
-    return Traits(**defaults | {name: np.array(value) for name, value in columns.items()})
+    return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 
 
-def pool_of(fused: list[float], cosine: list[float], mass: list[float]) -> Pool:
+def pool_of(fused: list[float], cosine: list[float], mass: list[float]) -> Candidates:
     """A pool of these columns."""
     count = len(fused)
-    return Pool(
+    return Candidates(
         np.arange(count, dtype=np.int64),
         np.array(fused),
         np.array(cosine),
@@ -234,7 +227,7 @@ def test_who_says_the_very_words_stands_before_all_others() -> None:
 
 def test_equal_scores_go_by_ordinal() -> None:
     """An answer never depends on the order in which channels answered."""
-    pool = Pool(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))
+    pool = Candidates(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))
     ranked = rank(
         pool, traits_of(2), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
     )

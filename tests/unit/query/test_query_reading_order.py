@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_query.reading_order import ReadingOrder, Stretch
-from helix_shared.artifacts.segments import write_segment
-from helix_shared.artifacts.signal_columns import LINE, MATRICES, SCALARS, blank
-from helix_shared.artifacts.signals import Signals, code
+from helix_query.generations.session_order import SessionOrder, Stretch
+from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS, blank
+from helix_shared.artifacts.signals.reader import Signals, code
+from helix_shared.artifacts.signals.segments import write_segment
 
 Row = tuple[str, str, int]
 """Tenant, session and sequence."""
@@ -46,7 +46,7 @@ class Order:
         for segment in segments:
             append(folder, [ordinal for ordinal, _ in segment], [row for _, row in segment])
         self.signals = Signals.open(folder)
-        self.order = ReadingOrder.of(self.signals)
+        self.order = SessionOrder.of(self.signals)
 
     def around(self, ordinal: int, reach: int) -> Stretch:
         """The stretch around a memory."""
@@ -117,14 +117,14 @@ def test_a_segment_is_sorted_once_in_its_life(tmp_path: Path) -> None:
     """The next generation takes over what it shares with the one before, and nothing else."""
     append(tmp_path, range(5), [("t", "s", n) for n in range(5)])
     first = Signals.open(tmp_path)
-    known = ReadingOrder.of(first)
+    known = SessionOrder.of(first)
     append(tmp_path, [5], [("t", "s", 5)])
     second = Signals.open(tmp_path, previous=first)
-    order = ReadingOrder.of(second, known=known)
+    order = SessionOrder.of(second, known=known)
     assert order.pieces[0] is known.pieces[0]
     assert order.around(5, second, reach=2).ordinals.tolist() == [3, 4, 5]
     other = Signals.open(tmp_path)
-    assert ReadingOrder.of(other, known=known).pieces[0] is not known.pieces[0]
+    assert SessionOrder.of(other, known=known).pieces[0] is not known.pieces[0]
 
 
 def _median_seconds(work: Callable[[], object], *, times: int) -> float:
@@ -145,12 +145,12 @@ def test_looking_up_and_swapping_cost_what_is_asked(tmp_path: Path, session_of: 
     columns["stream_sequence"] = rng.permutation(count)
     write_segment(tmp_path / "seg-00000001", np.arange(count), columns, storage="float32")
     first = Signals.open(tmp_path)
-    known = ReadingOrder.of(first)
+    known = SessionOrder.of(first)
     append(tmp_path, [count], [("t", "s", count)])
     second = Signals.open(tmp_path, previous=first)
-    whole = _median_seconds(lambda: ReadingOrder.of(second), times=3)
-    swap = _median_seconds(lambda: ReadingOrder.of(second, known=known), times=9)
-    order = ReadingOrder.of(second, known=known)
+    whole = _median_seconds(lambda: SessionOrder.of(second), times=3)
+    swap = _median_seconds(lambda: SessionOrder.of(second, known=known), times=9)
+    order = SessionOrder.of(second, known=known)
     look_up = _median_seconds(lambda: order.around(count // 2, second, reach=8), times=99)
     assert swap < whole / 20
     assert look_up < whole / 20

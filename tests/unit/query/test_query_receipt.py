@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_query.receipt import read_receipt, receipt_path, write_receipt
+from helix_query.generations.verified_files import read_receipt, receipt_path, write_receipt
 
 VERIFIED = {("1:2:3:4", "a" * 64), ("1:5:6:7", "b" * 64)}
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from helix_query.stages.rephrase import events, own_statements, rephrase, topic
+from helix_query.recall.recipes.rephrasing import events, own_statements, rephrase, topic
 
 
 def test_a_recommendation_is_searched_for_as_a_statement() -> None:

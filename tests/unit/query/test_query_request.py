@@ -4,9 +4,9 @@ from typing import Any
 import grpc
 import pytest
 
-from helix.recall.v1 import recall_pb2
-from helix_query.request import memory_id_of, question_of, scope_of
-from helix_query.status import status_of
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.errors import status_of
+from helix_query.api.requests import memory_id_of, question_of, scope_of
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,

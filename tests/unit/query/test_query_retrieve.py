@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from helix_query.pool import ASSOCIATIVE, DENSE, ENTITY, LEXICAL, SEARCHED
-from helix_query.stages.retrieve import ClearLead, Further, retrieve
-from helix_shared.artifacts.ranking import Hits
+from helix_query.recall.candidates import ASSOCIATIVE, DENSE, ENTITY, LEXICAL, SEARCHED
+from helix_query.recall.stages.retrieve import ClearLead, ExtraSearch, retrieve
+from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
 
 LEAD = ClearLead(half_score=5.0, top=0.8, lead=0.3)
@@ -128,7 +128,10 @@ def test_other_words_are_lists_of_their_own_behind_the_question(lanes: dict[str,
     """Each with what was asked; the question's own lists come first."""
     found = retrieve(
         {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0)},
-        further=[Further(LEXICAL, "I use", lambda: hits(3.0)), Further(DENSE, "I use", lambda: hits(4.0))],
+        further=[
+            ExtraSearch(LEXICAL, "I use", lambda: hits(3.0)),
+            ExtraSearch(DENSE, "I use", lambda: hits(4.0)),
+        ],
         lanes=lanes,
         deadline_seconds=5,
     )
@@ -171,7 +174,7 @@ def test_a_search_in_other_words_that_fails_degrades_its_channel_once(
 
     found = retrieve(
         {LEXICAL: lambda: hits(2.0)},
-        further=[Further(LEXICAL, "one", fails), Further(LEXICAL, "two", fails)],
+        further=[ExtraSearch(LEXICAL, "one", fails), ExtraSearch(LEXICAL, "two", fails)],
         lanes=lanes,
         deadline_seconds=5,
     )
@@ -189,7 +192,7 @@ def test_a_clear_lexical_lead_needs_no_other_words(lanes: dict[str, ThreadPoolEx
 
     found = retrieve(
         {DENSE: other, LEXICAL: lambda: hits(30.0, 2.0)},
-        further=[Further(LEXICAL, "I use", other)],
+        further=[ExtraSearch(LEXICAL, "I use", other)],
         lanes=lanes,
         deadline_seconds=5,
         clear_lead=LEAD,

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from helix_query.pool import Window
-from helix_query.routing.anchors import Dated, Probed
-from helix_query.routing.centroids import Centroids, load_centroids
-from helix_query.routing.rules import intents_by_rule
-from helix_query.stages.route import names_in, route
+from helix_query.recall.candidates import Window
+from helix_query.recall.routing.anchors import Dated, Probed
+from helix_query.recall.routing.centroids import Centroids, load_centroids
+from helix_query.recall.routing.route import names_in, route
+from helix_query.recall.routing.rules import intents_by_rule
 from helix_shared.timex import EARLIEST
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)  # a Wednesday

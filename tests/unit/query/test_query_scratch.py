@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_query import scratch
-from helix_query.scratch import PREFIX, scratch_folder
+from helix_query.generations import link_folder
+from helix_query.generations.link_folder import PREFIX, scratch_folder
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +17,8 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "memory"
     folder.mkdir()
     (tmp_path / "disk").mkdir()
-    monkeypatch.setattr(scratch, "SHARED_MEMORY", folder)
-    monkeypatch.setattr(scratch.tempfile, "gettempdir", lambda: str(tmp_path / "disk"))
+    monkeypatch.setattr(link_folder, "SHARED_MEMORY", folder)
+    monkeypatch.setattr(link_folder.tempfile, "gettempdir", lambda: str(tmp_path / "disk"))
     monkeypatch.setattr(os, "getuid", lambda: 0)
     return folder
 

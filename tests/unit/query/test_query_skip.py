@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_query.routing.centroids import Centroids
-from helix_query.routing.chat import is_small_talk, play_reason
-from helix_query.routing.given import asks_about_a_word, given_text
-from helix_query.routing.sums import is_conversion, is_sum
-from helix_query.stages.route import route
+from helix_query.recall.routing.centroids import Centroids
+from helix_query.recall.routing.chat import is_small_talk, play_reason
+from helix_query.recall.routing.route import route
+from helix_query.recall.routing.sums import is_conversion, is_sum
+from helix_query.recall.routing.supplied_text import asks_about_a_word, given_text
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 NOWHERE = Centroids(("preference",), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32))

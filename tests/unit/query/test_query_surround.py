@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query.pool import Around, Entry
-from helix_query.stages.pack import CountTokens, Meter, pack
-from helix_query.stages.surround import surround
+from helix_query.recall.candidates import Around, Entry
+from helix_query.recall.packing.neighbours import surround
+from helix_query.recall.packing.pack import CountTokens, TokenCounter, pack
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.tokens import TextTokens
 
@@ -39,7 +39,7 @@ def test_the_best_memory_is_surrounded_first() -> None:
         Around("a", entry("a-", "before"), entry("a+", "after")),
         Around("b", entry("b-", "x"), entry("b+", "y")),
     ]
-    meter = Meter(words, adds_up=True)
+    meter = TokenCounter(words, adds_up=True)
     packed = pack(entries, token_budget=16, meter=meter)
     result = surround(entries, packed, around, token_budget=16, meter=meter)
     assert result.memory_ids == ("a", "b")
@@ -65,7 +65,7 @@ def test_a_session_is_packed_whole_or_gives_way_to_the_neighbours() -> None:
         (11, ("s1",)),
         (7, ()),
     ):
-        meter = Meter(words, adds_up=True)
+        meter = TokenCounter(words, adds_up=True)
         packed = pack([memory], token_budget=budget, meter=meter)
         assert (
             surround([memory], packed, around, token_budget=budget, meter=meter).surrounding_ids == expected
@@ -77,7 +77,7 @@ def test_the_budget_holds_and_no_memory_gives_way(data: st.DataObject, budget: i
     """Whatever stands around, and however the tokenizer counts: exact, within, and the same memories."""
     texts = st.text(max_size=40)
     count = words if adds_up else pieces
-    meter = Meter(count, adds_up=adds_up)
+    meter = TokenCounter(count, adds_up=adds_up)
     entries = [entry(str(n), text, count) for n, text in enumerate(data.draw(st.lists(texts, max_size=6)))]
     packed = pack(entries, token_budget=budget, meter=meter)
     around = []

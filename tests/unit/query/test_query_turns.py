@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from helix_query.fair_queue import Call, FairQueue
-from helix_query.turns import Turns, countdown
+from helix_query.scheduling.fair_executor import FairExecutor, countdown
+from helix_query.scheduling.fair_queue import Call, FairQueue
 from helix_shared.errors import OverdueError, OverloadedError
 
 
@@ -17,7 +17,7 @@ class Desk:
     """Turns of one worker that is held up, and the names of the calls in the order of their turns."""
 
     def __init__(self, places: int) -> None:
-        self.turns = Turns(workers=1, places=places)
+        self.turns = FairExecutor(workers=1, places=places)
         self.gate, self.held = threading.Event(), threading.Event()
         self.gate_again, self.held_again = threading.Event(), threading.Event()
         self.order: list[str] = []
@@ -176,7 +176,7 @@ def test_a_failure_is_its_callers_and_frees_the_place() -> None:
     def panic(_: object) -> None:
         raise BaseException("panic")  # noqa: TRY002 - as pyo3's is
 
-    turns = Turns(workers=1, places=1)
+    turns = FairExecutor(workers=1, places=1)
     for _ in range(3):
         [call] = turns.enter("a", [panic], until=time.monotonic() + 5)
         with pytest.raises(BaseException, match="panic"):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from helix_query.turns import MORE, MOST_STUCK, Turns
-from helix_query.workers import Workers
+from helix_query.scheduling.fair_executor import MORE, MOST_STUCK, FairExecutor
+from helix_query.scheduling.threads import Workers
 from helix_shared.errors import OverdueError, OverloadedError
 
 STUCK_SECONDS = 0.1
@@ -23,11 +23,13 @@ class Held:
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.ended: list[str] = []
-        self.turns: Turns = self.of()
+        self.turns: FairExecutor = self.of()
 
-    def of(self, *, workers: int = 1, places: int = 3) -> Turns:
+    def of(self, *, workers: int = 1, places: int = 3) -> FairExecutor:
         """Other turns in place of these."""
-        self.turns = Turns(workers=workers, places=places, channels=["dense"], stuck_seconds=STUCK_SECONDS)
+        self.turns = FairExecutor(
+            workers=workers, places=places, channels=["dense"], stuck_seconds=STUCK_SECONDS
+        )
         return self.turns
 
     def enter(

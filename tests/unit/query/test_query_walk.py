@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import NDArray
 
-from helix_query.adjacency import Adjacency
-from helix_query.pagerank import personalized_pagerank
-from helix_query.walk import bounded_walk
-from helix_shared.artifacts.graph_snapshot import EdgeRows
+from helix_query.recall.graph.adjacency import Adjacency
+from helix_query.recall.graph.bounded_walk import bounded_walk
+from helix_query.recall.graph.pagerank import personalized_pagerank
+from helix_shared.artifacts.graph.snapshot import EdgeRows
 
 START = np.array([0])
 ALL_OF_IT = np.array([1.0])

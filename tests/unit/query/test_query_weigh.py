@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from helix_query.stages.weigh import dense_share, features
-from helix_shared.artifacts.ranking import Hits
+from helix_query.recall.stages.adaptive_weights import dense_share, features
+from helix_shared.artifacts.hits import Hits
 
 ORDINALS = np.array([2, 5, 7, 9], np.int64)
 COSINES = np.array([0.1, 0.7, 0.3, 0.5], np.float32)

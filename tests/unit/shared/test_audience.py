@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.selection import EVERYONE, Selection
+from helix_shared.artifacts.filter.selection import EVERYONE, Selection
 from helix_shared.audience import Scope, audience_of, may_quote, owner_of
 
 USERS = ("", "ann", "bob")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from helix_shared.broker import deadline
-from helix_shared.broker.lanes import Lanes
+from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.errors import OverdueError
 
 

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo, available_timezones
 import numpy as np
 import pytest
 
-from helix.events import MessageEvent
-from helix_ingest.score import event_times
-from helix_shared.artifacts.signals import NO_TIME
+from helix_ingest.extraction.score import event_times
+from helix_memory.events import MessageEvent
+from helix_shared.artifacts.signals.reader import NO_TIME
 from helix_shared.calendar_days import dates_of, first_date, midnight, touching
 from helix_shared.moments import microseconds
 from helix_shared.timex import EARLIEST, LATEST, find_time_expressions, resolve_window

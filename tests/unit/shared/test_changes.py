@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from helix.arithmetic import blend, lifted, normalised, product, reciprocal, stepped, weighted
-from helix.changes import changed
-from helix.recall.v1 import recall_pb2
+from helix_memory.arithmetic import blend, lifted, normalised, product, reciprocal, stepped, weighted
+from helix_memory.changes import changed
+from helix_memory.recall.v1 import recall_pb2
 
 
 def change(value: Any, *, field: str = "", key: str = "") -> recall_pb2.Change:

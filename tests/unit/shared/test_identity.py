@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix.limits import MEMORY_ID_PATTERN as PUBLIC_PATTERN
+from helix_memory.limits import MEMORY_ID_PATTERN as PUBLIC_PATTERN
 from helix_shared.identity import ESCAPE, MEMORY_ID_PATTERN, SEPARATOR, joined, memory_id
 
 names = st.text(alphabet=st.sampled_from([ESCAPE, SEPARATOR, "a", "*", "\\"]), max_size=5)

@@ -9,7 +9,7 @@ import pytest
 CODE = """
 import os, threading
 from pathlib import Path
-from helix_shared.broker.worker import _stand_back
+from helix_shared.broker.worker.worker import _stand_back
 stop = threading.Event()
 threading.Thread(target=stop.wait).start()
 before = os.getpriority(os.PRIO_PROCESS, 0)

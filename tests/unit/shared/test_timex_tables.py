@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from helix.events import MessageEvent
-from helix_ingest.score import event_times
+from helix_ingest.extraction.score import event_times
+from helix_memory.events import MessageEvent
 from helix_shared.timex import EARLIEST, LATEST, find_time_expressions, resolve_window
 
 _HERE = Path(__file__).parent

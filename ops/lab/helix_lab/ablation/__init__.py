@@ -1,1 +1,1 @@
-"""What is each part of recall worth? Enter by `helix_lab.ablate`."""
+"""What is each part of recall worth? Enter by `helix_lab.ablation.command`."""

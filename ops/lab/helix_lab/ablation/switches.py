@@ -12,13 +12,13 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel
 
-from helix_query.constants import with_constants
-from helix_query.parts.fusion import Fuse
-from helix_query.parts.graph import Edge, Expand
-from helix_query.parts.part import Channel
-from helix_query.parts.ranking import Boosts
-from helix_query.parts.search import FieldWeights
-from helix_query.profile import RankingProfile
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.fusion import Fuse
+from helix_query.profile.sections.graph import Edge, Expand
+from helix_query.profile.sections.ranking import Boosts
+from helix_query.profile.sections.search import FieldWeights
+from helix_query.profile.sections.section import Channel
 
 Kind = Literal["stage", "channel", "signal"]
 

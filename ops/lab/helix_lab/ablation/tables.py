@@ -9,9 +9,9 @@ from rich.table import Table
 
 from helix_lab.ablation.switches import Switch
 from helix_lab.ablation.worths import HEADLINE, Ablated, overall, points
-from helix_lab.metrics import mean
+from helix_lab.measures.metrics import mean
 from helix_lab.report.tables import MISSING, bold, escaped, table
-from helix_query.profile import RankingProfile
+from helix_query.profile.profile import RankingProfile
 
 Entry = Mapping[str, Any]
 

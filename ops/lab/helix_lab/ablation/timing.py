@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
-from helix_lab.data import Question
-from helix_lab.direct import DirectCorpus
-from helix_lab.intervals import intervals
-from helix_query.profile import RankingProfile
+from helix_lab.measures.intervals import intervals
+from helix_lab.sets.data import Question
+from helix_lab.sets.direct import DirectCorpus
+from helix_query.profile.profile import RankingProfile
 
 REPEATS: Final = 3
 """The fastest counts: cold caches and what else the machine does only ever add."""

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from helix_lab.ablation.timing import Cost
-from helix_lab.intervals import Difference, Matrix, differences
-from helix_lab.macro import macro_intervals
-from helix_lab.metrics import STALE_METRICS, Scores
+from helix_lab.measures.intervals import Difference, Matrix, differences
+from helix_lab.measures.macro import macro_intervals
+from helix_lab.measures.metrics import STALE_METRICS, Scores
 
 HEADLINE: Final = ("R@5", "R@10", "Hit@1", "MRR@10", "nDCG@10", "Stale@1")
 

@@ -16,9 +16,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from helix_cli.models import ensure_default_model
-from helix_cli.services import QUERY
-from helix_cli.stack import Stack
+from helix_cli.commands.models import ensure_default_model
+from helix_cli.stack.services import QUERY
+from helix_cli.stack.stack import Stack
 from helix_lab.bench.asking import (
     WARM_UP,
     Asked,
@@ -32,14 +32,14 @@ from helix_lab.bench.asking import (
 from helix_lab.bench.feeding import freshness_section, live_section
 from helix_lab.bench.filling import ingest_section
 from helix_lab.bench.floor import dense_section, floor_section
-from helix_lab.bench.kept import ensure_built
-from helix_lab.bench.load import Facts, read_facts
+from helix_lab.bench.generate.kept import ensure_built
+from helix_lab.bench.generate.load import Facts, read_facts
+from helix_lab.bench.generate.written import write_bench
 from helix_lab.bench.machine import machine, reference_ms
 from helix_lab.bench.memory import Faults, page_reads
 from helix_lab.bench.place import stack_over
 from helix_lab.bench.rivals import peers_section
 from helix_lab.bench.table import print_report
-from helix_lab.bench.written import write_bench
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 

@@ -19,12 +19,12 @@ from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from typing import Any, Final
 
-from helix.events import MessageEvent
-from helix_cli.recall_client import RecallClient
-from helix_cli.stack import Stack
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.stack.stack import Stack
 from helix_lab.bench.asking import percentiles, request_of
-from helix_lab.bench.load import Facts
-from helix_lab.settle import settle
+from helix_lab.bench.generate.load import Facts
+from helix_lab.sets.settle import settle
+from helix_memory.events import MessageEvent
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import TemporaryError

@@ -19,22 +19,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix import subjects
-from helix.events import MessageEvent
-from helix_cli.children import ServiceChild, child_environment
-from helix_cli.located import Located
-from helix_cli.provision import provision
-from helix_cli.sending import Tally, send_in_order
-from helix_cli.services import service_settings
-from helix_cli.stack import Stack
-from helix_cli.supervisor import drain
-from helix_ingest.draft import Logged
-from helix_ingest.drafts import CONTEXT_TURNS, drafts_of
+from helix_cli.clients.sending import Tally, send_in_order
+from helix_cli.commands.provision import provision
+from helix_cli.sources.located import Located
+from helix_cli.stack.children import ServiceChild, child_environment
+from helix_cli.stack.services import service_settings
+from helix_cli.stack.stack import Stack
+from helix_cli.stack.supervisor import drain
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
 from helix_lab.bench.feeding import new_turns
-from helix_lab.bench.load import Facts
+from helix_lab.bench.generate.load import Facts
 from helix_lab.bench.processor_time import milliseconds_per_event, stack_seconds
-from helix_lab.settle import settle
+from helix_lab.sets.settle import settle
+from helix_memory import subjects
+from helix_memory.events import MessageEvent
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer

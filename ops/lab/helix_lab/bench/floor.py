@@ -15,14 +15,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_cli.recall_client import RecallClient
+from helix_cli.clients.recall_client import RecallClient
 from helix_lab.bench.asking import percentiles, request_of
-from helix_lab.bench.load import Facts
-from helix_query.channel_recall import channel_recall
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.lexicon_query import FieldWeights
-from helix_shared.artifacts.publishing import current
-from helix_shared.artifacts.selection import Selection
+from helix_lab.bench.generate.load import Facts
+from helix_query.diagnostics.dense_check import channel_recall
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.publishing import current
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from helix.subjects import EVENTS_STREAM
-from helix_cli.home import HomeFolder
-from helix_cli.provision import provision
-from helix_cli.stack import Stack
-from helix_lab.bench.kept import clone_built
-from helix_lab.bench.load import Facts
+from helix_cli.commands.provision import provision
+from helix_cli.stack.home import HomeFolder
+from helix_cli.stack.stack import Stack
+from helix_lab.bench.generate.kept import clone_built
+from helix_lab.bench.generate.load import Facts
+from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
 

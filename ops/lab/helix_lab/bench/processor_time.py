@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from helix_cli.stack import Stack
+    from helix_cli.stack.stack import Stack
 
 _USER_FIELD: Final = 11
 """Of user time in `/proc/<pid>/stat`, counted after the command's closing bracket; system time follows."""

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_lab.answers import Run
 from helix_lab.bench.asking import HIT_AT, percentiles
-from helix_lab.bench.load import Facts
-from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.bench.generate.load import Facts
 from helix_lab.peers.exchange import read_costs
 from helix_lab.peers.run import run_peers
-from helix_shared.artifacts.generation import Generation
-from helix_shared.artifacts.publishing import current
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_shared.artifacts.generation.publishing import current
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 

@@ -1,7 +1,7 @@
 """Weighted logistic regression with an L2 penalty, by L-BFGS (scipy).
 
 Features are standardised for the fit, so the penalty treats them alike; coefficients come back in the
-features' own units, as `helix_query.stages.abstain` reads them.
+features' own units, as `helix_query.recall.stages.abstain` reads them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from helix_lab.calibration.models import Models, fitted, truths
 from helix_lab.calibration.observe import Observation
 from helix_lab.calibration.small_stores import SUFFIX
 from helix_lab.calibration.weighing import near, nearest_donors, weights
-from helix_query.stages.abstain import LOG_SIZE
+from helix_query.recall.stages.abstain import LOG_SIZE
 
 SETS: Final = 3
 FOLDS: Final = 5

@@ -11,8 +11,8 @@ import numpy as np
 from helix_lab.calibration.fit import Fitted, fit
 from helix_lab.calibration.observe import Observation
 from helix_lab.calibration.weighing import weights
-from helix_query.parts.abstention import AnswerModel, MemoryModel
-from helix_query.stages.abstain import Belief, Features, abstain
+from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
+from helix_query.recall.stages.abstain import Features, RelevanceEstimate, abstain
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ DIGITS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What `helix_query.parts.abstention.Abstain` holds besides the threshold."""
+    """What `helix_query.profile.sections.abstention.Abstain` holds besides the threshold."""
 
     memory: MemoryModel
     answer: AnswerModel
 
-    def belief(self, one: Observation) -> Belief:
+    def belief(self, one: Observation) -> RelevanceEstimate:
         """What the recall would have said."""
         found = Features(one.memories, one.answer)
         return abstain(found, memory=self.memory, answer=self.answer, threshold=0.0)

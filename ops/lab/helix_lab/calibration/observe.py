@@ -1,4 +1,4 @@
-"""What recall shows of each question, as `helix_query.stages.abstain` sees it, and the truth beside it.
+"""The features that `helix_query.recall.stages.abstain` sees of each question, with the truth.
 
 The features are the stage's own, by way of a whole recall, so a change of the pipeline changes nothing
 here. `strangers` says what is asked, `weighing` and `fit` read the observations.
@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from helix_lab.ask import request_of
 from helix_lab.calibration.strangers import Asked, Kind
-from helix_lab.direct import CHANNEL_SECONDS, DirectCorpus
-from helix_query.constants import with_constants
-from helix_query.profile import DEFAULT_PROFILE, RankingProfile
-from helix_query.recall import recall
-from helix_query.request import question_of
-from helix_query.stages.abstain import JUDGED
+from helix_lab.sets.ask import request_of
+from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
+from helix_query.api.requests import question_of
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.recall.recall import recall
+from helix_query.recall.stages.abstain import JUDGED
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from helix_query.stages.abstain import Features
+    from helix_query.recall.stages.abstain import Features
 
 SILENT: Mapping[str, object] = {"abstain": {"threshold": 0.0, "memory": {}, "answer": {}}}
 """Models that say nothing: the features come back, nothing is held back."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import tomli_w
 
-from helix_query.parts.abstention import Abstain
+from helix_query.profile.sections.abstention import Abstain
 
 _HEADING: Final = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from helix_lab.calibration.strangers import Asked, Kind
-from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.sets.data import Document, EvaluationSet, Question
 
 SIZES: Final = (1, 3, 10, 30, 100)
 """Memories in a store."""

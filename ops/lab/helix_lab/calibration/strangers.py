@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from helix_lab.data import Document, EvaluationSet, Question
+from helix_lab.sets.data import Document, EvaluationSet, Question
 
 Kind = Literal["answerable", "unanswerable", "stranger"]
 

@@ -15,11 +15,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from helix_lab.answers import Run
-from helix_lab.data import Document, EvaluationSet
-from helix_lab.figures import figures_of
+from helix_lab.measures.figures import figures_of
 from helix_lab.peers.exchange import read_costs
 from helix_lab.peers.run import ENGINES, Unavailable, run_peers
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import Document, EvaluationSet
 
 if TYPE_CHECKING:
     from helix_shared.encoders.encoder import Encoder

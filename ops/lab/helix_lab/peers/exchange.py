@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from helix_lab.answers import Answer, Run
-from helix_lab.data import EvaluationSet
-from helix_lab.handles import handle, tenant_of
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.handles import handle, tenant_of
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 UNIT_TOLERANCE = 1e-3

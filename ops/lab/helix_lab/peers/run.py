@@ -17,9 +17,9 @@ from typing import Final
 
 import numpy as np
 
-from helix_lab.answers import Run
-from helix_lab.data import EvaluationSet
 from helix_lab.peers.exchange import read_missing, read_run, write_exchange
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import EvaluationSet
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 ENGINES: Final = (

@@ -20,15 +20,7 @@ from helix_lab.report.figures import (
     sets_of,
     stages_of,
 )
-from helix_lab.report.tables import (
-    cell_of,
-    escaped,
-    listing,
-    quantiles,
-    shown,
-    table,
-    whole,
-)
+from helix_lab.report.tables import cell_of, escaped, listing, quantiles, shown, table, whole
 
 WORDED: Final = frozenset(
     {"queries", "skipped", "recall_ms", "stages_ms", "intervals", "categories", "sessions"}

@@ -1,1 +1,1 @@
-"""Which constants serve best, and does the search really bring it? Enter by `helix_lab.tune`."""
+"""Which constants serve best, and does the search really bring it? Enter by `helix_lab.tuning.command`."""

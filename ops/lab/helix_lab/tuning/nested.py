@@ -14,15 +14,15 @@ from statistics import fmean
 
 import numpy as np
 
-from helix_lab.answers import Run
-from helix_lab.data import EvaluationSet
-from helix_lab.intervals import Difference, differences
-from helix_lab.macro import macro_intervals
-from helix_lab.metrics import Scores, score
+from helix_lab.measures.intervals import Difference, differences
+from helix_lab.measures.macro import macro_intervals
+from helix_lab.measures.metrics import Scores, score
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.objective import Objective
 from helix_lab.tuning.search import Ask, Found, Plan, Tick, search
 from helix_lab.tuning.splits import Split, inner_folds, outer_splits
-from helix_query.profile import RankingProfile
+from helix_query.profile.profile import RankingProfile
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
-from helix_lab.metrics import METRICS, Scores
+from helix_lab.measures.metrics import METRICS, Scores
 from helix_shared.errors import InvalidInputError
 
 DEFAULT_METRIC: Final = "nDCG@10"

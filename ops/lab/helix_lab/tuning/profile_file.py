@@ -7,11 +7,11 @@ from pathlib import Path
 
 import tomli_w
 
-from helix_query.profile import RankingProfile
+from helix_query.profile.profile import RankingProfile
 
 
 def write_profile(profile: RankingProfile, folder: Path, *, heading: Sequence[str]) -> Path:
-    """`folder`/NAME.toml with `heading` as comment; readable by `helix_query.profile_files.load_profiles`.
+    """`folder`/NAME.toml with `heading` as comment; readable by `helix_query.profile.files.load_profiles`.
 
     Every constant is written, so that the profile stays what it is when a default changes.
     """

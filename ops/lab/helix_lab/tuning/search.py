@@ -15,14 +15,14 @@ from typing import Any, Final
 
 import optuna
 
-from helix_lab.answers import Run
-from helix_lab.data import EvaluationSet
-from helix_lab.metrics import score
+from helix_lab.measures.metrics import score
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.objective import Objective
 from helix_lab.tuning.space import Knob, own_values, proposed
 from helix_lab.tuning.splits import inner_folds
-from helix_query.constants import with_constants
-from helix_query.profile import RankingProfile
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
 
 Ask = Callable[[RankingProfile, EvaluationSet], Run]
 """Asks the questions of a part of a set."""

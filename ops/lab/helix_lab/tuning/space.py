@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from helix_query.constants import constant
+from helix_query.profile.overrides import constant
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from optuna.trial import BaseTrial
 
-    from helix_query.profile import RankingProfile
+    from helix_query.profile.profile import RankingProfile
 
 Kind = Literal["float", "log", "int", "log_int", "choice"]
 

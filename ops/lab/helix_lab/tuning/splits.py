@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from helix_lab.data import EvaluationSet, Question
+from helix_lab.sets.data import EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
 FEWEST: Final = 5

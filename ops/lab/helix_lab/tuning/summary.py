@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from helix_lab.ablation.worths import points
-from helix_lab.data import EvaluationSet
 from helix_lab.report.tables import bold, escaped, table
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.nested import Judged, Outcome, held_out, held_out_overall
 from helix_lab.tuning.search import Found, Plan
-from helix_query.constants import constant
-from helix_query.profile import RankingProfile
+from helix_query.profile.overrides import constant
+from helix_query.profile.profile import RankingProfile
 
 Report = Mapping[str, Any]
 

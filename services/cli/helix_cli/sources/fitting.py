@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from helix import limits
+from helix_memory import limits
 
 TEXT_BYTES: Final = 200 * 1024
 """JSON bytes of all texts of one event; the other fields have the rest of `limits.EVENT_BYTES`."""

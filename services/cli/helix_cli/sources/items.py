@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from helix import limits, subjects
-from helix_cli.located import Located, Refusal
+from helix_cli.sources.located import Located, Refusal
+from helix_memory import limits, subjects
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix import limits
-from helix_cli.located import Refusal, from_fields
 from helix_cli.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
 from helix_cli.sources.items import Item, Scope, Skipped, short_name
+from helix_cli.sources.located import Refusal, from_fields
+from helix_memory import limits
 
 PART_BYTES: Final = 64
 """JSON around one part."""

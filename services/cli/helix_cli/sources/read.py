@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from helix_cli.located import Refusal
 from helix_cli.sources.claude_code import claude_code_items
 from helix_cli.sources.codex import codex_items
 from helix_cli.sources.discover import Format, Source
 from helix_cli.sources.items import Item, Scope
 from helix_cli.sources.json_records import json_records
+from helix_cli.sources.located import Refusal
 from helix_cli.sources.markdown import markdown_items
 
 UNKNOWN: Final = (

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from helix import limits
-from helix_cli.located import from_fields
 from helix_cli.sources.fitting import fitted
 from helix_cli.sources.items import Item, Skipped, short_name
+from helix_cli.sources.located import from_fields
+from helix_memory import limits
 
 COMMAND_KEYS: Final = ("command", "cmd")
 PATH_KEYS: Final = ("file_path", "notebook_path", "filePath", "path")

@@ -1,0 +1,106 @@
+"""`helix-lab ablate`: every signal, channel and stage switched off in turn, and what each is worth.
+
+The parts stand in `ablation.switches`; rankings come from `rehearsal`, times from whole recalls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from helix_lab.ablation.switches import Switch, switches_of
+from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablation_table
+from helix_lab.ablation.timing import cost
+from helix_lab.ablation.worths import Ablated
+from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.measures.metrics import score
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.direct import DirectCorpus
+from helix_lab.sets.rehearsal import TOP_K, Rehearsal
+from helix_lab.sets.rehearsals import in_process, load_answerable, the_profile
+from helix_query.profile.profile import RankingProfile
+from helix_shared.errors import InvalidInputError
+
+
+def ablate_command(
+    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
+    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    profile: Annotated[str, typer.Option(help="The ranking profile whose parts are switched off.")] = "helix",
+    out: Annotated[Path | None, typer.Option(help="Report: JSON, and Markdown beside it.")] = None,
+    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    timed: Annotated[int, typer.Option(help="Questions of each set timed; 0: no times.", min=0)] = 30,
+) -> None:
+    """Switch each part of recall off in turn and say what it is worth per set, with intervals.
+
+    Runs in this process. A part that is off already is named and not run.
+    """
+    if out is not None and out.suffix == ".md":
+        raise InvalidInputError("out", "is the name of the Markdown beside it; end it in .json")
+    loaded = load_answerable(data, sets, corpus_from, limit)
+    evaluation, console = in_process(profiles_dir), Console()
+    whole = the_profile(profile, evaluation)
+    switches = switches_of(whole)
+    done: list[Ablated] = []
+    report: Mapping[str, Any] = {}
+    for one in loaded:
+        done.append(_ablate(one, evaluation, whole, switches, timed, console))
+        report = {**ablation_report(whole, switches, done), "meta": meta(evaluation)}
+        console.print(ablation_table(one.name, report["sets"][one.name]))
+        if out is not None:
+            _write(report, out)
+    if len(done) > 1:
+        console.print(ablation_table(f"mean of {len(done)} sets", report["overall"]))
+    if out is not None:
+        console.print(f"written: {out} and beside it {out.with_suffix('.md').name}")
+
+
+def _ablate(
+    data: EvaluationSet,
+    evaluation: Evaluation,
+    whole: RankingProfile,
+    switches: Sequence[Switch],
+    timed: int,
+    console: Console,
+) -> Ablated:
+    with progress_bar(console) as progress, opened(data, evaluation, progress) as corpus:
+        task = progress.add_task(f"{data.name}: parts", total=len(switches) + 1)
+        tick = partial(progress.advance, task)
+        return ablated(corpus, whole, switches, timed=timed, tick=tick)
+
+
+def ablated(
+    corpus: DirectCorpus,
+    whole: RankingProfile,
+    switches: Sequence[Switch],
+    *,
+    timed: int = 0,
+    tick: Callable[[], None] = lambda: None,
+) -> Ablated:
+    """Scores of the set with `whole` and without each part, and what the parts cost on `timed` questions."""
+    data, rehearsal = corpus.data, Rehearsal(corpus)
+    baseline = score(rehearsal.run(whole), data)
+    tick()
+    asked = data.sample(timed).questions if timed else []
+    without, costs = {}, {}
+    for switch in switches:
+        profile = switch.without(whole)
+        if profile != whole:
+            without[switch.name] = score(rehearsal.run(profile), data)
+            if asked:
+                costs[switch.name] = cost(corpus, asked, whole, profile, top_k=TOP_K)
+        tick()
+    return Ablated(data.name, baseline, without, costs)
+
+
+def _write(report: Mapping[str, Any], out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    out.with_suffix(".md").write_text(ablation_markdown(report), encoding="utf-8")

@@ -1,0 +1,76 @@
+"""Built data, kept: by size, seed, code and model, so that a million memories are generated once.
+
+Nothing writes into what is kept: a run works on a clone of hard links.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import helix_shared.artifacts
+from helix_lab.bench.generate import base, entities, indexing, layout, load, noise, vary
+from helix_lab.bench.generate.base import read_base, texts
+from helix_lab.bench.generate.load import FACTS_FILE, Facts, Tick, build, read_facts
+from helix_lab.sets.build import code_digest
+from helix_lab.sets.vector_store import VectorStore
+from helix_shared import edges
+from helix_shared.artifacts.generation import reader
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
+
+GENERATORS: Final[tuple[ModuleType, ...]] = (base, layout, entities, indexing, vary, noise, load, edges)
+LANES: Final = 2
+
+
+def built_folder(home: Path, models: Path, data: Path | None, n: int, *, seed: int) -> Path:
+    """Where the data of `n` memories stands below the lab's `home`, whether it was built or not."""
+    digest = hashlib.blake2b(digest_size=6)
+    digest.update(f"{seed} {read_card(default_model(models)).checksum}".encode())
+    digest.update(code_digest((helix_shared.artifacts,)).encode())
+    for module in GENERATORS:
+        digest.update(Path(str(module.__file__)).read_bytes())
+    digest.update(",".join(found.name for found in texts(data)).encode())
+    return home / "bench" / f"{n}-{digest.hexdigest()}"
+
+
+def ensure_built(
+    home: Path, models: Path, data: Path | None, n: int, *, seed: int, tick: Tick = lambda _: None
+) -> tuple[Path, Facts]:
+    """The folder of `n` memories and its facts; built unless it is there.
+
+    `tick` hears how many memories were written since it was last called.
+    """
+    folder = built_folder(home, models, data, n, seed=seed)
+    if (folder / FACTS_FILE).exists():
+        return folder, read_facts(folder)
+    model = default_model(models)
+    with VectorStore(home / "vectors", model=read_card(model).checksum) as store:
+        encoder = Encoder.load(model, lanes=LANES, cache=store)
+        with encoder:
+            made = read_base(texts(data), encoder)
+    growing = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(growing, ignore_errors=True)
+    growing.mkdir(parents=True)
+    facts = build(made, growing, n, seed=seed, tick=tick)
+    shutil.rmtree(growing / "live")
+    shutil.rmtree(folder, ignore_errors=True)
+    growing.rename(folder)
+    return folder, facts
+
+
+def clone_built(folder: Path, into: Path) -> None:
+    """Make `into` a data folder of its own, by hard links: a run publishes there."""
+    number = reader.current(folder) or 0
+    target = reader.folder_of(into, number)
+    target.parent.mkdir(parents=True)
+    shutil.copytree(reader.folder_of(folder, number), target, copy_function=_linked)
+    shutil.copyfile(folder / "CURRENT", into / "CURRENT")
+
+
+def _linked(source: str, target: str) -> None:
+    Path(target).hardlink_to(source)

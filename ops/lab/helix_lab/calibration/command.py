@@ -1,0 +1,184 @@
+"""`helix-lab calibrate`: fits the probabilities of abstention, judges them, writes them into a profile.
+
+`calibration.strangers` says which questions no corpus can answer, `calibration.observe` asks; `models`
+fits, `judge` leaves every set out once. One command does it again after any change of the pipeline.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+import tomli_w
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+
+from helix_lab.calibration.judge import figures, held_out, rates, rates_by_size, threshold_of
+from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
+from helix_lab.calibration.observe import Observation, observe
+from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.calibration.small_stores import small_stores
+from helix_lab.calibration.strangers import asked_of
+from helix_lab.calibration.summary import RATES, heading_of, print_summary
+from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.rehearsals import in_process, the_profile
+from helix_query.profile.files import load_profiles
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.abstention import Abstain
+
+PIPED_WIDTH: Final = 130
+"""Columns where there is no terminal to ask."""
+COSTS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+"""Shares of the answerable held back for which the curve is drawn."""
+
+
+def calibrate_command(
+    data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
+    out: Annotated[Path, typer.Option(help="NAME.toml: its [abstain] is replaced; made if it is not there.")],
+    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    profile: Annotated[str, typer.Option(help="The ranking profile that is calibrated.")] = "helix",
+    false_abstention: Annotated[
+        float,
+        typer.Option(help="Share of any set's answerable questions that may be held back.", min=0, max=1),
+    ] = 0.01,
+    strangers: Annotated[int, typer.Option(help="Questions asked of each other set's corpus.", min=1)] = 60,
+    of_memories: Annotated[str, typer.Option(help="Features of a memory.")] = ",".join(OF_MEMORIES),
+    of_answers: Annotated[str, typer.Option(help="Features of an answer.")] = ",".join(OF_ANSWERS),
+    stores: Annotated[
+        int, typer.Option(help="Stores of 1, 3, 10, 30 and 100 memories cut from each set; 0: none.", min=0)
+    ] = 12,
+    seed: Annotated[int, typer.Option(help="The same seed asks the same strangers.", min=0)] = 0,
+    report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
+    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Answerable questions of each set at most.", min=1)
+    ] = None,
+) -> None:
+    """Fit how likely memories and answers are relevant, and the threshold below which nothing is packed.
+
+    The figures are of sets the models never saw; what is written is fitted to all of them.
+    """
+    memory_names, answer_names = _names(of_memories, "memory"), _names(of_answers, "answer")
+    loaded = [_limited(one, limit) for one in load_sets(data, sets, corpus_from=corpus_from)]
+    evaluation = in_process(profiles_dir)
+    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    start = the_profile(profile, evaluation)
+    observations = _observations(loaded, start, evaluation, console, strangers=strangers, seed=seed)
+    observations += _of_small_stores(loaded, start, evaluation, console, stores=stores, seed=seed)
+    check_enough(observations)
+    held = held_out(
+        observations,
+        of_memories=memory_names,
+        of_answers=answer_names,
+        false_abstention=false_abstention,
+    )
+    models = fitted(observations, of_memories=memory_names, of_answers=answer_names)
+    threshold = threshold_of(observations, models, false_abstention=false_abstention)
+    answers = models.answers(observations)
+    found: dict[str, Any] = {
+        "abstain": _part(models, threshold).model_dump(mode="json"),
+        "held_out": figures(held),
+        "held_out_threshold": rates(observations, held.answers, held.thresholds),
+        "threshold": rates(observations, answers, threshold),
+        "by_size": rates_by_size(observations, held.answers, held.thresholds),
+        "cost": false_abstention,
+        "curve": _curve(observations, models, answers),
+        "meta": meta(evaluation),
+    }
+    _write(out, start, _part(models, threshold), heading_of(found, [one.name for one in loaded]))
+    if report is not None:
+        report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print_summary(found, console)
+    console.print(f"written: {out}", markup=False)
+
+
+def _observations(
+    sets: Sequence[EvaluationSet],
+    profile: RankingProfile,
+    evaluation: Evaluation,
+    console: Console,
+    *,
+    strangers: int,
+    seed: int,
+) -> list[Observation]:
+    found: list[Observation] = []
+    with progress_bar(console) as progress:
+        for one in sets:
+            asked = asked_of(one, sets, strangers=strangers, seed=seed)
+            with opened(one, evaluation, progress) as corpus:
+                task = progress.add_task(one.name, total=len(asked))
+                found += observe(corpus, asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
+                progress.update(task, visible=False)
+    return found
+
+
+def _of_small_stores(
+    sets: Sequence[EvaluationSet],
+    profile: RankingProfile,
+    evaluation: Evaluation,
+    console: Console,
+    *,
+    stores: int,
+    seed: int,
+) -> list[Observation]:
+    found: list[Observation] = []
+    with progress_bar(console) as progress:
+        for one in sets if stores else ():
+            cut = small_stores(one, stores=stores, seed=seed)
+            with opened(cut.data, evaluation, progress) as corpus:
+                task = progress.add_task(cut.data.name, total=len(cut.asked))
+                found += observe(corpus, cut.asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
+                progress.update(task, visible=False)
+    return found
+
+
+def _limited(data: EvaluationSet, limit: int | None) -> EvaluationSet:
+    """At most `limit` answerable questions; of the others there are never too many."""
+    kept = replace(data, questions=data.answerable).sample(limit).questions
+    return replace(data, questions=kept + data.unanswerable)
+
+
+def _names(text: str, kind: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    # the profile part knows its features; a wrong one must not show after the questions were asked
+    with_constants(load_profiles()["helix"], {f"abstain.{kind}": {"coefficients": dict.fromkeys(names, 0.0)}})
+    return names
+
+
+def _part(models: Models, threshold: float) -> Abstain:
+    return Abstain(threshold=threshold, memory=models.memory, answer=models.answer)
+
+
+def _curve(
+    observations: Sequence[Observation], models: Models, answers: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    rows = []
+    for cost in COSTS:
+        threshold = threshold_of(observations, models, false_abstention=cost)
+        by_set = list(rates(observations, answers, threshold).values())
+        row: dict[str, Any] = {"cost": cost, "threshold": threshold}
+        rows.append(row | {key: _mean(by_set, key) for key in RATES})
+    return rows
+
+
+def _mean(by_set: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    known = [row[key] for row in by_set if row[key] is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _write(out: Path, start: RankingProfile, part: Abstain, heading: Sequence[str]) -> None:
+    if out.exists():
+        text = out.read_text(encoding="utf-8")
+    else:
+        values = start.model_dump(mode="json", exclude_none=True, exclude={"abstain"})
+        text = tomli_w.dumps(values | {"name": out.stem})
+    out.write_text(with_abstain(text, part, heading=heading), encoding="utf-8")

@@ -1,0 +1,159 @@
+"""A corpus through every worker in this process: ingest, kg, doc2query, consolidation, one generation.
+
+The functions are the services' own, and so are the messages between them; only NATS and the
+processes are missing. A folder that was built from the same documents by the same code with the
+same model is used again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import shutil
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+import helix_consolidation
+import helix_doc2query
+import helix_ingest
+import helix_kg
+import helix_memory
+import helix_shared
+from helix_consolidation.stores.publish import Circumstances
+from helix_consolidation.stores.shard import Shard
+from helix_doc2query.consumer import DERIVATION as DOC2QUERY
+from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.drafts import CONTEXT_TURNS
+from helix_ingest.memories_message import Answers
+from helix_ingest.settings import IngestSettings
+from helix_kg.consumer import DERIVATION as KG
+from helix_lab.sets.data import EvaluationSet
+from helix_lab.sets.handles import event_of
+from helix_memory.events import MessageEvent
+from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
+from helix_shared.artifacts.generation.manifest import StreamState
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.errors import PermanentError
+from helix_shared.moments import microseconds
+
+PACKAGES: Final = (helix_memory, helix_shared, helix_ingest, helix_doc2query, helix_kg, helix_consolidation)
+"""What a generation depends on, besides the documents and the model."""
+EVENTS_AT_ONCE: Final = 512
+AT_WORK: Final = 4
+"""Events in work at once: two embed, the others tokenise, score and encode."""
+BUILT: Final = "built"
+"""A finished corpus has this file; a killed build leaves none and is begun anew."""
+
+Tick = Callable[[], None]
+
+
+def corpus_key(data: EvaluationSet, model: str) -> str:
+    """What a built corpus is known by: its documents, the code of every worker, the model."""
+    digest = hashlib.blake2b(model.encode(), digest_size=12)
+    digest.update(code_digest(PACKAGES).encode())
+    digest.update(data.name.encode())
+    for document in data.documents:
+        digest.update(json.dumps(asdict(document), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def code_digest(packages: tuple[ModuleType, ...]) -> str:
+    """One digest over the Python and TOML files of `packages`, taken once: what runs is what was imported."""
+    digest = hashlib.blake2b(digest_size=12)
+    for package in packages:
+        folder = Path(str(package.__file__)).parent
+        for path in sorted(itertools.chain(folder.rglob("*.py"), folder.rglob("*.toml"))):
+            digest.update(str(path.relative_to(folder)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def build_corpus(data: EvaluationSet, folder: Path, encoder: Encoder, *, tick: Tick = lambda: None) -> bool:
+    """Fill `folder` with a generation of the whole corpus; tells whether there was anything to do.
+
+    Raises:
+        PermanentError: a document was refused by a worker; names its position.
+    """
+    if (folder / BUILT).exists():
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shard = Shard.open(folder, maintain_every=EVENTS_AT_ONCE)
+    try:
+        _fill(shard, data, encoder, tick)
+    finally:
+        shard.close()
+    (folder / BUILT).touch()
+    return True
+
+
+def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> None:
+    started = datetime.now(UTC)
+    ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
+    last = len(data.documents)
+    messages = _numbered(derived_messages(data, ingest, started, tick))
+    while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
+        outcome = shard.apply(batch, now=microseconds(started), log_end=last)
+        if outcome.dead or outcome.postponed:
+            reasons = [str(error) for _, error in (*outcome.dead, *outcome.postponed)]
+            raise PermanentError(f"a document was refused: {reasons[0]}")
+    shard.tidy()
+    stream = StreamState(name=EVENTS_STREAM, created_at=started, first_sequence=1, last_sequence=last)
+    shard.publish(Circumstances(1, stream, datetime.now(UTC)), demand_lease=lambda: None)
+
+
+def derived_messages(
+    data: EvaluationSet, ingest: Answers, started: datetime, tick: Tick
+) -> Iterator[Sequence[DerivedMessage]]:
+    """The three messages every document leads to, in the order of the log."""
+
+    def follow(event: tuple[Logged, list[Logged]]) -> Sequence[DerivedMessage]:
+        memories = ingest.of(*event)
+        tick()
+        return (memories, *(worker.answer(memories.subject, memories.body) for worker in (DOC2QUERY, KG)))
+
+    with ThreadPoolExecutor(AT_WORK, thread_name_prefix="lab-build") as pool:
+        log = _log(data, started)
+        while some := list(itertools.islice(log, EVENTS_AT_ONCE)):
+            yield from pool.map(follow, some)
+
+
+def _log(data: EvaluationSet, started: datetime) -> Iterator[tuple[Logged, list[Logged]]]:
+    """Every document as an event of the log, with the turns before it that ingest would read back."""
+    turns: defaultdict[tuple[str, str], deque[Logged]] = defaultdict(lambda: deque(maxlen=CONTEXT_TURNS))
+    for position in range(len(data.documents)):
+        event = event_of(data, position)
+        logged = Logged(event, position + 1, started + timedelta(milliseconds=position))
+        before = turns[event.tenant_id, event.session_id] if event.session_id else deque()
+        if isinstance(event, MessageEvent):
+            yield logged, list(before)
+            before.append(logged)
+        else:
+            yield logged, []
+
+
+def _numbered(answers: Iterable[Sequence[DerivedMessage]]) -> Iterator[Msg]:
+    """Messages as HELIX_DERIVED would deliver them."""
+    client = Client()
+    for sequence, message in enumerate(itertools.chain.from_iterable(answers), 1):
+        reply = f"$JS.ACK.{DERIVED_STREAM}.lab.1.{sequence}.{sequence}.0.0"
+        yield Msg(
+            _client=client,
+            subject=message.subject,
+            reply=reply,
+            data=message.body,
+            headers=dict(message.headers),
+        )

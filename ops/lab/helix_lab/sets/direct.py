@@ -1,0 +1,105 @@
+"""The direct path: a corpus built and asked in this process, for fast iteration.
+
+The query service's own checks, stages and replies answer; only gRPC and NATS are missing. `stream`
+is the truth, and a test holds both to the same rankings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from helix_lab.sets.answers import Answer
+from helix_lab.sets.ask import answer_of, names_of, request_of
+from helix_lab.sets.build import Tick, build_corpus, corpus_key
+from helix_lab.sets.data import EvaluationSet, Question
+from helix_lab.sets.vector_store import VectorStore
+from helix_query.api.requests import question_of
+from helix_query.api.responses import recall_response
+from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.recall import recall
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from helix_query.generations.snapshot import Snapshot
+
+CHANNEL_SECONDS: Final = 30.0
+"""A busy machine must not change a ranking; the service's own deadline is tested elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectCorpus:
+    """One set, ready to be asked."""
+
+    data: EvaluationSet
+    served: Snapshot
+    profiles: Mapping[str, RankingProfile]
+    lanes: Mapping[str, Executor]
+    names: Mapping[str, str]
+
+    def ask(self, question: Question, profile: str, *, top_k: int) -> Answer:
+        """Answer one question; the time includes everything but the transport."""
+        request = request_of(self.data, question, profile=profile, top_k=top_k)
+        started = time.perf_counter()
+        asked = question_of(request, profiles=self.profiles, clock=datetime.now(UTC))
+        found = recall(
+            asked,
+            self.served,
+            profile=self.profiles[asked.profile],
+            lanes=self.lanes,
+            channel_deadline_seconds=CHANNEL_SECONDS,
+        )
+        seconds = time.perf_counter() - started
+        reply = recall_response(found, asked, self.served, total_seconds=seconds)
+        return answer_of(reply, question, self.names, milliseconds=seconds * 1_000)
+
+
+def corpus_folder(data: EvaluationSet, home: Path, models: Path) -> Path:
+    """Where the built corpus of `data` stands below the lab's `home`."""
+    model = read_card(default_model(models)).checksum
+    return home / "corpora" / f"{data.name.replace(':', '-')}-{corpus_key(data, model)}"
+
+
+def build_direct(data: EvaluationSet, home: Path, models: Path, *, tick: Tick = lambda: None) -> bool:
+    """Build the corpus of `data` unless it is there; tells whether there was anything to do.
+
+    Raises: as `build_corpus`.
+    """
+    folder = default_model(models)
+    with VectorStore(home / "vectors", model=read_card(folder).checksum) as store:
+        encoder = Encoder.load(folder, lanes=2, cache=store)
+        with encoder:
+            return build_corpus(data, corpus_folder(data, home, models), encoder, tick=tick)
+
+
+@contextlib.contextmanager
+def open_direct(
+    data: EvaluationSet, home: Path, models: Path, profiles: Mapping[str, RankingProfile]
+) -> Iterator[DirectCorpus]:
+    """The built corpus of `data`, opened, verified and warmed as the query service does it."""
+    with contextlib.ExitStack() as held:
+        scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="helix-lab-"))
+        serving = CurrentGeneration(
+            corpus_folder(data, home, models),
+            models,
+            scratch=Path(scratch),
+            profile=profiles[DEFAULT_PROFILE],
+        )
+        held.callback(serving.close)
+        serving.refresh()
+        served = held.enter_context(serving.lease())
+        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
+        yield DirectCorpus(data, served, profiles, lanes, names_of(data))

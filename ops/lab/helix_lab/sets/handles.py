@@ -1,0 +1,59 @@
+"""Opaque handles: what the engine sees instead of the set's own ids.
+
+Public benchmarks leak their labels through ids ("D1:3" is evidence, "answer_..." is a session).
+Tenants, sessions and documents get a hash; the way back stays in the lab.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+
+from helix_lab.sets.data import Document, EvaluationSet
+from helix_memory.events import Event, MemoryEvent, MessageEvent
+
+EVERYONE = "everyone"
+"""Tenant of a corpus that names none."""
+
+
+def handle(kind: str, set_name: str, identifier: str) -> str:
+    """A token that says nothing: the same for the same id, and fit for a subject."""
+    return hashlib.blake2b(f"{set_name}\x1f{kind}\x1f{identifier}".encode(), digest_size=10).hexdigest()
+
+
+def tenant_of(set_name: str, tenant: str) -> str:
+    """Handle of a tenant; every set is a world of its own."""
+    return handle("tenant", set_name, tenant or EVERYONE)
+
+
+def moment(timestamp: str) -> datetime | None:
+    """A timestamp of the set as UTC; the sets' naive ones are taken as UTC."""
+    if not timestamp:
+        return None
+    read = datetime.fromisoformat(timestamp)
+    return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def event_of(data: EvaluationSet, position: int) -> Event:
+    """The event a document is published as: a turn when somebody speaks, else an explicit memory.
+
+    Turns of one moment are a microsecond apart for every line, so that their order survives.
+    """
+    document = data.documents[position]
+    shared = {
+        "event_id": handle("document", data.name, document.id),
+        "tenant_id": tenant_of(data.name, document.tenant),
+        "session_id": handle("session", data.name, document.session_id) if document.session_id else "",
+        "occurred_at": _occurred_at(document, position),
+        "text": document.text,
+    }
+    if document.speaker:
+        role = document.speaker if document.speaker in {"user", "assistant", "system"} else "user"
+        name = "" if role == document.speaker else document.speaker
+        return MessageEvent.model_validate(shared | {"role": role, "speaker": name})
+    return MemoryEvent.model_validate(shared | {"title": document.title})
+
+
+def _occurred_at(document: Document, position: int) -> datetime | None:
+    when = moment(document.timestamp)
+    return when + timedelta(microseconds=position) if when else None

@@ -1,0 +1,85 @@
+"""One set asked with many ranking profiles: what a profile cannot change is done once.
+
+The stages are the query service's own. Embedding, routing and retrieval are remembered by what they
+depend on, so a profile that differs in fusion, graph or ranking costs a few milliseconds a question.
+Texts are not fetched and nothing is packed; a test holds the rankings to those of the direct path.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.ask import request_of
+from helix_lab.sets.data import Question
+from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
+from helix_query.api.requests import question_of
+from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.recall.binding import Binding
+
+if TYPE_CHECKING:
+    from helix_query.recall.candidates import Route
+
+TOP_K: Final = 50
+
+Made = TypeVar("Made")
+
+
+class Rehearsal:
+    """Asks `corpus` again and again; not for several threads."""
+
+    def __init__(self, corpus: DirectCorpus) -> None:
+        self._corpus = corpus
+        self._made: dict[Hashable, Any] = {}
+        self._clock = datetime.now(UTC)
+        self._documents = _document_of_ordinals(corpus)
+
+    def run(
+        self, profile: RankingProfile, questions: Sequence[Question] | None = None, *, top_k: int = TOP_K
+    ) -> Run:
+        """Rankings of the set's answerable questions, or of `questions`."""
+        asked = self._corpus.data.answerable if questions is None else questions
+        answers = tuple(self._answer(profile, question, top_k) for question in asked)
+        return Run(self._corpus.data.name, profile.name, answers)
+
+    def _answer(self, profile: RankingProfile, question: Question, top_k: int) -> Answer:
+        request = request_of(self._corpus.data, question, profile="", top_k=top_k)
+        checked = question_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
+        stages = Binding(checked, self._corpus.served, profile)
+        vector = self._once(("embed", question.id), stages.embed)
+        way: Route = self._once(
+            ("route", question.id, profile.route.model_dump_json()), lambda: stages.route(vector)
+        )
+        if way.skip:
+            return Answer(question.id, (), 0.0, skipped=True)
+        retrieved = self._once(
+            ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), way),
+            lambda: stages.retrieve(vector, way, self._corpus.lanes, CHANNEL_SECONDS),
+        )
+        started = time.perf_counter()
+        pool = stages.expand(stages.fuse(retrieved, vector, way), vector, way)
+        ranked = stages.diversify(stages.rerank(stages.rank(pool, way)), pool, way)
+        milliseconds = (time.perf_counter() - started) * 1_000
+        found = self._documents[pool.ordinals[ranked.positions]].tolist()
+        return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)
+
+    def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+
+def _document_of_ordinals(corpus: DirectCorpus) -> np.ndarray:
+    """Document id by ordinal; empty where an ordinal has no memory any more."""
+    generation = corpus.served.generation
+    ordinals = np.arange(generation.manifest.counts.signals, dtype=np.int64)
+    documents = np.full(len(ordinals), "", dtype=object)
+    for line in generation.signals.lines(ordinals):
+        documents[line["ordinal"]] = corpus.names[line["event_id"]]
+    return documents

@@ -1,0 +1,54 @@
+"""Sets made ready to be asked again and again in this process, for `ablate` and `tune`.
+
+Settings, sets and corpora as `helix-lab eval --path direct` has them; `rehearsal` asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from helix_cli.commands.models import ensure_default_model
+from helix_lab.evaluate import DIRECT, Evaluation
+from helix_lab.ranking_profiles import chosen, profile_folder
+from helix_lab.sets.data import EvaluationSet, load_sets
+from helix_lab.sets.rehearsal import TOP_K
+from helix_query.profile.profile import RankingProfile
+from helix_shared.errors import InvalidInputError
+from helix_shared.settings import helix_home
+
+
+def in_process(own_profiles: Path | None) -> Evaluation:
+    """The settings of the direct path; makes the model if it is not there yet."""
+    models = helix_home() / "models"
+    ensure_default_model(models)
+    return Evaluation(helix_home() / "lab", models, DIRECT, TOP_K, own_profiles)
+
+
+def load_answerable(
+    data: Path, sets: str, corpus_from: Path | None, limit: int | None
+) -> list[EvaluationSet]:
+    """The sets as `load_sets` reads them, with their answerable questions alone.
+
+    Raises:
+        InvalidInputError: a file is broken, or a set has no answerable question.
+        NotFoundError: a set, or a file of one, is missing.
+    """
+    loaded = load_sets(data, sets, corpus_from=corpus_from, limit=limit)
+    for one in loaded:
+        if not one.answerable:
+            raise InvalidInputError(one.name, "no question has a relevant document in qrels; leave it out")
+    return [replace(one, questions=one.answerable) for one in loaded]
+
+
+def the_profile(name: str, evaluation: Evaluation) -> RankingProfile:
+    """The one ranking profile of this name.
+
+    Raises:
+        InvalidInputError: it is unknown, or there are several.
+    """
+    with profile_folder(evaluation.own_profiles) as folder:
+        found = list(chosen(name, folder).values())
+    if len(found) != 1:
+        raise InvalidInputError("profile", f"names {len(found)} ranking profiles; name one")
+    return found[0]

@@ -1,0 +1,75 @@
+"""Answers on disk, line by line, so that a killed run goes on where it was.
+
+A run is known by everything that can change an answer: the set, the code, the model, the ranking
+profile, the path. Change any of them and its file has another name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from helix_lab.sets.answers import Answer, Run
+from helix_lab.sets.data import EvaluationSet, Question
+
+
+class RunFile:
+    """The answers of one run so far."""
+
+    def __init__(self, folder: Path, data: EvaluationSet, name: str, *, inputs: Iterable[str]) -> None:
+        """`inputs` are what the answers depend on besides the questions."""
+        digest = hashlib.blake2b(digest_size=12)
+        for part in (
+            data.name,
+            name,
+            *inputs,
+            *(f"{q.id}\x1f{q.text}\x1f{q.timestamp}" for q in data.questions),
+        ):
+            digest.update(f"{part}\x1e".encode())
+        safe = f"{data.name}-{name}".replace(":", "-").replace("/", "-")
+        self.path = folder / f"{safe}-{digest.hexdigest()}.jsonl"
+        self._data = data
+        self._name = name
+        self._answers = dict(self._read())
+
+    @property
+    def missing(self) -> list[Question]:
+        """Questions without an answer yet."""
+        return [question for question in self._data.questions if question.id not in self._answers]
+
+    @property
+    def run(self) -> Run:
+        """What there is, in the order of the questions."""
+        known = (self._answers.get(question.id) for question in self._data.questions)
+        return Run(self._data.name, self._name, tuple(answer for answer in known if answer is not None))
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.path.unlink(missing_ok=True)
+        self._answers = {}
+
+    def fill(self, answers: Iterable[Answer]) -> None:
+        """Write each answer as it comes."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as lines:
+            for answer in answers:
+                lines.write(json.dumps(asdict(answer)) + "\n")
+                lines.flush()
+                self._answers[answer.question_id] = answer
+
+    def _read(self) -> Iterator[tuple[str, Answer]]:
+        if not self.path.exists():
+            return
+        whole = self.path.read_text(encoding="utf-8")
+        if not whole.endswith("\n"):
+            # a killed run leaves half a line: it must go, or the next answer would be appended to it
+            whole = whole[: whole.rfind("\n") + 1]
+            self.path.write_text(whole, encoding="utf-8")
+        for line in whole.splitlines():
+            fields = json.loads(line)
+            fields["ranking"], fields["packed"] = tuple(fields["ranking"]), tuple(fields["packed"])
+            answer = Answer(**fields)
+            yield answer.question_id, answer

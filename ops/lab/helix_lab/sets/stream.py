@@ -1,0 +1,133 @@
+"""The stream path, the truth: a corpus published through NATS and asked over gRPC.
+
+As a user's program would: nothing here but `helix_cli`'s stack, publisher and client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.clients.sending import Tally, send_in_order
+from helix_cli.sources.located import Located
+from helix_cli.stack.stack import Stack
+from helix_lab.sets.answers import Answer
+from helix_lab.sets.ask import answer_of, names_of, request_of
+from helix_lab.sets.data import EvaluationSet, Question
+from helix_lab.sets.handles import event_of
+from helix_lab.sets.settle import settle
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+
+CRASH_LOOK_SECONDS: Final = 0.05
+CRASHED: Final = ("ingest", "doc2query", "kg", "consolidation")
+COPIED: Final = ("ingest", "doc2query", "kg")
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How a corpus is published."""
+
+    copies: int = 1
+    """Of each worker."""
+    crash: bool = False
+    """SIGKILL one of each worker and the writer half way."""
+    wait_seconds: float = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCorpus:
+    """One set, published and recallable."""
+
+    data: EvaluationSet
+    client: RecallClient
+    names: Mapping[str, str]
+    published: int
+    seconds: float
+    """From the first publish until all of it could be recalled."""
+
+    def ask(self, question: Question, profile: str, *, top_k: int) -> Answer:
+        """Answer one question; the time is the caller's."""
+        request = request_of(self.data, question, profile=profile, top_k=top_k)
+        started = time.perf_counter()
+        reply = self.client.recall(request)
+        milliseconds = (time.perf_counter() - started) * 1_000
+        return answer_of(reply, question, self.names, milliseconds=milliseconds)
+
+
+@contextlib.contextmanager
+def open_stream(
+    data: EvaluationSet,
+    models: Path,
+    profiles: Path,
+    *,
+    loading: Loading,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[StreamCorpus]:
+    """A stack of its own with the whole corpus published; `profiles` is a folder of ranking profiles.
+
+    Raises:
+        TemporaryError: it is not at rest within `loading.wait_seconds`.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="helix-lab-") as home,
+        Stack(
+            Path(home),
+            nats_port=0,
+            query_port=0,
+            copies=dict.fromkeys(COPIED, loading.copies),
+            models=models,
+            environment={"HELIX_QUERY_PROFILES_DIR": str(profiles)},
+            say=say,
+        ) as stack,
+        RecallClient(stack.query_address) as client,
+    ):
+        stack.wait_ready()
+        tally, seconds = _load(data, stack, loading)
+        yield StreamCorpus(data, client, names_of(data), tally.published, seconds)
+
+
+def _load(data: EvaluationSet, stack: Stack, loading: Loading) -> tuple[Tally, float]:
+    started = time.monotonic()
+    crashing = crash_half_way(stack, len(data.documents)) if loading.crash else None
+    tally = asyncio.run(_publish(data, stack, loading.wait_seconds))
+    if crashing is not None:
+        crashing.join()
+        asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=loading.wait_seconds))
+    return tally, time.monotonic() - started
+
+
+def crash_half_way(stack: Stack, documents: int) -> threading.Thread:
+    """SIGKILL one of each worker and the writer once half of `documents` is recallable."""
+
+    def crash() -> None:
+        with RecallClient(stack.query_address) as client:
+            while client.status().memories < documents // 2:
+                time.sleep(CRASH_LOOK_SECONDS)
+        for service in CRASHED:
+            stack.kill(service)
+
+    thread = threading.Thread(target=crash, daemon=True)
+    thread.start()
+    return thread
+
+
+async def _publish(data: EvaluationSet, stack: Stack, wait_seconds: float) -> Tally:
+    client = await connect(stack.nats_url, name="helix-lab")
+    tally = Tally()
+    try:
+        publisher = Publisher(client.jetstream())
+        events = (Located(str(n), event_of(data, n)) for n in range(len(data.documents)))
+        await send_in_order(events, publisher.publish_event, tally=tally)
+    finally:
+        await client.close()
+    await settle(stack.nats_url, stack.query_address, wait_seconds=wait_seconds)
+    return tally

@@ -1,0 +1,84 @@
+"""The score of a candidate, repeated from its explanation to the last bit.
+
+What `RecallRequest.explain` brings is enough: every number below the final score is computed anew, from
+what each list gave. The arithmetic is the service's own (`helix_memory.arithmetic`).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from helix_memory.arithmetic import (
+    ADD,
+    MULTIPLY,
+    blend,
+    lifted,
+    normalised,
+    product,
+    reciprocal,
+    stepped,
+    weighted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from helix_memory.recall.v1 import recall_pb2
+
+ADDITIVE: Final = ("sim", "recency", "salience", "confidence", "graph")
+QUALITY: Final = ("recency", "salience", "confidence")
+
+
+def recompute(candidate: recall_pb2.Candidate) -> float:
+    """The final score of `candidate` from its parts; equal to `candidate.score` in every bit."""
+    score = relevance(candidate) * product(boost.value for boost in candidate.boosts)
+    for step in candidate.steps:
+        score = stepped(score, ADD if step.adds else MULTIPLY, step.value)
+    return float(score)
+
+
+def relevance(candidate: recall_pb2.Candidate) -> float:
+    """What it is worth before boosts and steps."""
+    values = signals(candidate)
+    weights = {signal.name: signal.weight for signal in candidate.signals}
+    if candidate.form == "additive":
+        return float(weighted((weights[name], values[name]) for name in ADDITIVE))
+    if candidate.form == "blend":
+        return values["sim"]
+    whole = float(weighted((1.0, weights[name]) for name in QUALITY))
+    quality = weighted((weights[name], values[name]) for name in QUALITY) / (whole or 1.0)
+    return float(
+        lifted(blend(values["graph"], values["sim"], candidate.graph_share), quality, candidate.strength)
+    )
+
+
+def signals(candidate: recall_pb2.Candidate) -> Mapping[str, float]:
+    """Every signal normalised, by name; sim is blended of fused score and cosine."""
+    found: dict[str, float] = {}
+    for signal in candidate.signals:
+        if signal.name == "sim":
+            found["sim"] = float(blend(found["fused"], found["cosine"], candidate.fused_share))
+            continue
+        raw = fused(candidate.fusion) if signal.name == "fused" else signal.raw
+        flat = signal.normalised
+        found[signal.name] = float(normalised(raw, signal.least, signal.span)) if signal.span else flat
+    return found
+
+
+def fused(fusion: recall_pb2.Fusion) -> float:
+    """The fused score: the sum of what the lists give, as a 32-bit float; assigned ones as they are."""
+    if fusion.assigned:
+        return fusion.score
+    total = 0.0
+    for term in fusion.terms:
+        total += contribution(term, form=fusion.form, k=fusion.k)
+    rounded: float = struct.unpack("f", struct.pack("f", total))[0]
+    return rounded
+
+
+def contribution(term: recall_pb2.FusionTerm, *, form: str, k: int) -> float:
+    """What one list gives."""
+    if form == "rrf":
+        return float(reciprocal(term.weight, k, float(term.rank), term.bonus))
+    return term.weight * (float(normalised(term.score, term.least, term.span)) if term.span else 1.0)

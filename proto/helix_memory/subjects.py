@@ -1,0 +1,130 @@
+"""Streams, subjects and headers: where everything travels. The one module that spells them.
+
+| stream | subject | header |
+|---|---|---|
+| HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>` |
+| HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
+| HELIX_ACCESS | `helix.v1.access.<tenant>` | |
+| HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
+| none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
+
+The de-duplication id holds the tenant because the window spans the whole stream: without it
+one tenant's id would swallow another tenant's event. An event outside any session uses the
+session token `-`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from helix_memory.limits import TOKEN_PATTERN
+
+EVENTS_STREAM: Final = "HELIX_EVENTS"
+DERIVED_STREAM: Final = "HELIX_DERIVED"
+ACCESS_STREAM: Final = "HELIX_ACCESS"
+DLQ_STREAM: Final = "HELIX_DLQ"
+ADVISORY_STREAM: Final = "HELIX_ADVISORIES"
+
+ROOT: Final = "helix.v1"
+NO_SESSION: Final = "-"
+UNKNOWN_TENANT: Final = "-"
+
+MSG_ID_HEADER: Final = "Nats-Msg-Id"
+EVENT_SEQUENCE_HEADER: Final = "Helix-Event-Sequence"
+REASON_HEADER: Final = "Helix-Reason"
+SUBJECT_HEADER: Final = "Helix-Subject"
+SEQUENCE_HEADER: Final = "Helix-Sequence"
+STREAM_HEADER: Final = "Helix-Stream"
+MODEL_HEADER: Final = "Helix-Model"
+
+EDGES: Final = ("memories", "expansions", "links")
+
+_TOKEN = re.compile(TOKEN_PATTERN)
+_EVENT_TOKENS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class EventAddress:
+    """What an event's subject says: `helix.v1.events.<tenant>.<session>.<kind>`."""
+
+    tenant_id: str
+    session_id: str
+    kind: str
+
+
+def is_token(token: str) -> bool:
+    """Whether `token` may stand in a subject."""
+    return _TOKEN.match(token) is not None and "\n" not in token
+
+
+def event_subject(tenant_id: str, session_id: str, kind: str) -> str:
+    """Subject of one event; an empty session becomes the token `-`.
+
+    Raises:
+        ValueError: a part is not a token of `limits.TOKEN_PATTERN`.
+    """
+    parts = (tenant_id, session_id or NO_SESSION, kind)
+    for part in parts:
+        if not is_token(part):
+            message = f"subject token {part[:80]!r} does not match {TOKEN_PATTERN}"
+            raise ValueError(message)
+    return ".".join((ROOT, "events", *parts))
+
+
+def parse_event_subject(subject: str) -> EventAddress | None:
+    """The address in an event subject, or None when the subject is malformed."""
+    parts = subject.split(".")
+    if len(parts) != _EVENT_TOKENS or parts[:3] != [*ROOT.split("."), "events"]:
+        return None
+    if not all(is_token(part) for part in parts[3:]):
+        return None
+    tenant, session, kind = parts[3:]
+    return EventAddress(tenant, "" if session == NO_SESSION else session, kind)
+
+
+def kind_of(subject: str) -> str:
+    """The kind in an event subject, whatever its other tokens are; empty if there are not six."""
+    parts = subject.split(".")
+    return parts[-1] if len(parts) == _EVENT_TOKENS else ""
+
+
+def events_of_kind(kind: str) -> str:
+    """Filter for one kind across all tenants and sessions."""
+    return f"{ROOT}.events.*.*.{kind}"
+
+
+def session_messages(tenant_id: str, session_id: str) -> str:
+    """Subject of every `message` event of one session."""
+    return event_subject(tenant_id, session_id, "message")
+
+
+def derived_subject(edge: str, tenant_id: str) -> str:
+    """Subject on which a worker publishes what it derived."""
+    return f"{ROOT}.derived.{edge}.{tenant_id}"
+
+
+def derived_edge(edge: str) -> str:
+    """Filter for one edge across all tenants."""
+    return f"{ROOT}.derived.{edge}.*"
+
+
+def ask_subject(edge: str) -> str:
+    """Subject of requests to derive a message of an edge once more."""
+    return f"{ROOT}.ask.{edge}"
+
+
+def dlq_subject(service: str, tenant_id: str) -> str:
+    """Dead-letter subject; a tenant that is not a token is filed under `-`."""
+    return f"{ROOT}.dlq.{service}.{tenant_id if is_token(tenant_id) else UNKNOWN_TENANT}"
+
+
+def message_id(tenant_id: str, event_id: str) -> str:
+    """De-duplication id of a public event: tenant and event id, never the event id alone."""
+    return f"{tenant_id}:{event_id}"
+
+
+def derived_message_id(edge: str, event_sequence: int, version: str) -> str:
+    """De-duplication id of a derived message: a re-run of the same worker cannot double it."""
+    return f"{edge}:{event_sequence}:{version}"

@@ -1,0 +1,180 @@
+"""The query service from outside: its calls, and gRPC's failures as errors of our own tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, Self, TypeVar
+
+import grpc
+
+from helix_cli.clients.polling import looks
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_shared.errors import (
+    HelixError,
+    InvalidInputError,
+    NotFoundError,
+    OtherInstanceError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
+
+CALL_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 0.05
+REPLY_BYTES: Final = 64 * 1024 * 1024
+"""200 memories of the longest text in four-byte characters would be 80 MB; nothing real comes near."""
+
+_UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+_STATUS: Final = {code.value[0]: code for code in grpc.StatusCode}
+
+T = TypeVar("T")
+
+
+class RecallClient:
+    """A connection to one query service; a context manager."""
+
+    def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "") -> None:
+        """Connect at the first call; with `instance`, refuse a service that is of another one."""
+        self.address = address
+        self._instance = instance
+        self._call_seconds = call_seconds
+        self._channel = grpc.insecure_channel(
+            address, options=[("grpc.max_receive_message_length", REPLY_BYTES)]
+        )
+        self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
+
+    def recall(self, request: recall_pb2.RecallRequest) -> recall_pb2.RecallResponse:
+        """Memories for a question.
+
+        Raises:
+            TemporaryError: nothing answers, or there is no generation yet.
+            InvalidInputError: the request breaks a limit.
+            PermanentError: anything else the service refuses.
+        """
+        reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request)
+        return reply
+
+    def recall_many(
+        self, requests: Sequence[recall_pb2.RecallRequest]
+    ) -> tuple[recall_pb2.RecallResponse | HelixError, ...]:
+        """What each of up to 16 requests of one scope leads to, in order and of one generation.
+
+        Raises:
+            InvalidInputError: there are none or too many, or their scopes differ.
+            OverloadedError: there is not a place for each.
+            TemporaryError, PermanentError: as `recall`.
+        """
+        scopes = [one.scope for one in requests]
+        if any(scope != scopes[0] for scope in scopes):
+            raise InvalidInputError("requests", "must be of one scope")
+        batch = recall_pb2.BatchRecallRequest(scope=next(iter(scopes), None), requests=requests)
+        for one in batch.requests:
+            one.ClearField("scope")
+        reply: recall_pb2.BatchRecallResponse = self._call(self._stub.BatchRecall, batch)
+        return tuple(self._outcome(one) for one in reply.results)
+
+    def memory(self, scope: recall_pb2.Scope, memory_id: str) -> recall_pb2.Memory:
+        """One memory by id.
+
+        Raises:
+            NotFoundError: it does not exist, or `scope` may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        request = recall_pb2.GetMemoryRequest(scope=scope, memory_id=memory_id)
+        reply: recall_pb2.GetMemoryResponse = self._call(self._stub.GetMemory, request)
+        return reply.memory
+
+    def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
+        """Why a memory is not in an answer, and what would bring it in.
+
+        Raises:
+            NotFoundError: it does not exist, or the caller may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.WhyNotResponse = self._call(self._stub.WhyNot, request)
+        return reply
+
+    def status(self) -> recall_pb2.GetStatusResponse:
+        """What the service serves.
+
+        Raises: as `recall`.
+        """
+        try:
+            return self._status()
+        except grpc.RpcError as error:
+            self._raise(error)
+
+    def wait_until_applied(
+        self, sequence: int, *, wait_seconds: float, seen: Callable[[int], None] = lambda _: None
+    ) -> recall_pb2.GetStatusResponse:
+        """Return when every event up to `sequence` can be recalled.
+
+        A service that does not answer yet is waited for as well. `seen` is told the sequence applied so far.
+
+        Raises:
+            TemporaryError: it did not come to that in time.
+        """
+        waits = ""
+        for _ in looks(wait_seconds, every_seconds=POLL_SECONDS):
+            try:
+                reached = self.status()
+            except TemporaryError as error:
+                waits = str(error)
+            else:
+                if reached.applied_sequence >= sequence:
+                    return reached
+                seen(reached.applied_sequence)
+                waits = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
+        raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, method: Callable[..., T], request: object) -> T:
+        try:
+            if self._instance:
+                self._status()
+            return method(request, timeout=self._call_seconds)
+        except grpc.RpcError as error:
+            self._raise(error)
+
+    def _status(self) -> recall_pb2.GetStatusResponse:
+        """What the service serves; the first answer tells whether it is of the right instance."""
+        reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
+            recall_pb2.GetStatusRequest(), timeout=self._call_seconds
+        )
+        if self._instance and reply.instance != self._instance:
+            raise OtherInstanceError(f"the query service at {self.address}")
+        self._instance = ""
+        return reply
+
+    def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
+        if result.HasField("response"):
+            return result.response
+        return self._error_of(_STATUS[result.error.code], result.error.message)
+
+    def _raise(self, error: grpc.RpcError) -> NoReturn:
+        code = error.code()
+        raise self._error_of(code, str(error.details() or code.name)) from error
+
+    def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
+        if code in _UNREACHABLE:
+            return TemporaryError(
+                f"no answer from the query service at {self.address}: {details}; is `helix up` running?"
+            )
+        if code == grpc.StatusCode.INVALID_ARGUMENT:
+            field, _, reason = details.partition(": ")
+            return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
+        if code == grpc.StatusCode.NOT_FOUND:
+            return NotFoundError(details)
+        if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return OverloadedError(details)
+        return PermanentError(f"query service failed with {code.name}: {details}")

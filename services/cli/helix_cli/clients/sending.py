@@ -1,0 +1,204 @@
+"""Publishing events one by one: many in flight, each session in order, every acknowledgement counted.
+
+A session's next event is sent when the one before is acknowledged; sessions run side by side.
+Events that speak of others (correct, forget, erase, feedback) wait for everything before them and
+hold back everything after, because the order of the stream is what they mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from helix_cli.sources.located import Located, Refusal
+from helix_memory import events
+from helix_shared.broker.publisher import Receipt
+from helix_shared.errors import InvalidInputError
+
+IN_FLIGHT: Final = 64
+AHEAD: Final = 1_000
+"""Events read ahead, so that one long session in a file does not hold up the others."""
+ALONE: Final = (events.CorrectEvent, events.ForgetEvent, events.EraseEvent, events.FeedbackEvent)
+"""Events that speak of others: nothing overtakes them, and they overtake nothing."""
+
+T = TypeVar("T")
+Publish = Callable[[events.Event], Awaitable[Receipt]]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the events."""
+
+    published: int = 0
+    duplicates: int = 0
+    refusals: list[Refusal] = field(default_factory=list)
+    last_sequence: int = 0
+    seconds: float = 0.0
+
+    def count(self, receipt: Receipt) -> None:
+        """Count an acknowledged event; the stream knows a duplicate's first sequence."""
+        self.published += not receipt.duplicate
+        self.duplicates += receipt.duplicate
+        self.last_sequence = max(self.last_sequence, receipt.sequence)
+
+
+async def send_in_order(
+    items: Iterable[Located | Refusal],
+    publish: Publish,
+    *,
+    tally: Tally,
+    in_flight: int = IN_FLIGHT,
+    answered: Callable[[Located | Refusal], None] = lambda _: None,
+) -> None:
+    """Publish `items`, counting in `tally` and calling `answered` for each that is settled.
+
+    Raises:
+        HelixError: the server is away or full; what was acknowledged until then is in `tally`.
+    """
+    sender = _Sender(publish, tally, in_flight, answered)
+    try:
+        async for item in off_thread(items, ahead=AHEAD):
+            if isinstance(item, Refusal):
+                sender.refuse(item)
+            else:
+                await sender.take(item)
+        await sender.finish()
+    finally:
+        await sender.cancel()
+
+
+async def off_thread(items: Iterable[T], *, ahead: int = AHEAD) -> AsyncIterator[T]:
+    """`chunks_off_thread`, one by one."""
+    async for chunk in chunks_off_thread(items, most=1, ahead=ahead):
+        yield chunk[0]
+
+
+async def chunks_off_thread(
+    items: Iterable[T], *, most: int, gather_seconds: float = 0.0, ahead: int = AHEAD
+) -> AsyncIterator[list[T]]:
+    """Iterate a blocking iterable (a file, a pipe) on a thread of its own, `ahead` items at most.
+
+    A chunk holds what is read within `gather_seconds` of its first item and while the one before was
+    worked on, `most` items at most. The loop keeps answering NATS while a pipe is silent, and Ctrl-C
+    does not wait for its next line.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[tuple[T] | BaseException | None] = asyncio.Queue()
+    room = threading.Semaphore(ahead)
+
+    def put(entry: tuple[T] | BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for more
+            loop.call_soon_threadsafe(queue.put_nowait, entry)
+
+    def pump() -> None:
+        try:
+            for item in items:
+                room.acquire()
+                put((item,))
+            put(None)
+        except Exception as error:  # noqa: BLE001  raised again by the reader below
+            put(error)
+
+    threading.Thread(target=pump, daemon=True, name="reader").start()
+    while isinstance(entry := await queue.get(), tuple):
+        if gather_seconds and queue.qsize() < most - 1:
+            await asyncio.sleep(gather_seconds)
+        chunk = [entry[0]]
+        while len(chunk) < most and not queue.empty():
+            following = queue.get_nowait()
+            if not isinstance(following, tuple):
+                queue.put_nowait(following)  # the end: nothing comes after it
+                break
+            chunk.append(following[0])
+        room.release(len(chunk))
+        yield chunk
+    if entry is not None:
+        raise entry
+
+
+class _Sender:
+    """The open events: one task each, lined up behind the last one of its lane."""
+
+    def __init__(
+        self, publish: Publish, tally: Tally, in_flight: int, answered: Callable[[Located | Refusal], None]
+    ) -> None:
+        self._publish = publish
+        self._tally = tally
+        self._answered = answered
+        self._flying = asyncio.Semaphore(in_flight)
+        self._room = asyncio.Semaphore(AHEAD)
+        self._tails: dict[str, asyncio.Task[None]] = {}
+        self._open: set[asyncio.Task[None]] = set()
+        self._failure: BaseException | None = None
+        self._wake = asyncio.Event()
+
+    def refuse(self, refusal: Refusal) -> None:
+        self._tally.refusals.append(refusal)
+        self._answered(refusal)
+
+    async def take(self, item: Located) -> None:
+        """Line the event up; waits while too many are open, and where the event stands alone."""
+        alone = isinstance(item.event, ALONE)
+        if alone:
+            await self.finish()
+        await self._room.acquire()
+        self._raise_failure()
+        lane = _lane(item.event)
+        task = asyncio.create_task(self._send(item, self._tails.get(lane)))
+        self._tails[lane] = task
+        self._open.add(task)
+        task.add_done_callback(functools.partial(self._settled, lane))
+        if alone:
+            await self.finish()
+
+    async def finish(self) -> None:
+        """Return when nothing is open; raise at once when something failed."""
+        while self._open and self._failure is None:
+            self._wake.clear()
+            await self._wake.wait()
+        self._raise_failure()
+
+    async def cancel(self) -> None:
+        """Drop what is still open."""
+        open_tasks = list(self._open)
+        for task in open_tasks:
+            task.cancel()
+        await asyncio.gather(*open_tasks, return_exceptions=True)
+
+    async def _send(self, item: Located, predecessor: asyncio.Task[None] | None) -> None:
+        if predecessor is not None:
+            await predecessor
+        async with self._flying:
+            try:
+                self._tally.count(await self._publish(item.event))
+            except InvalidInputError as error:
+                self.refuse(Refusal(item.where, error.field, error.reason))
+            else:
+                self._answered(item)
+
+    def _settled(self, lane: str, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        self._room.release()
+        if self._tails.get(lane) is task:
+            del self._tails[lane]
+        if not task.cancelled() and self._failure is None:
+            self._failure = task.exception()
+        self._wake.set()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def _lane(event: events.Event) -> str:
+    """Events of one lane keep their order."""
+    if event.session_id:
+        return f"{event.tenant_id} session {event.session_id}"
+    if isinstance(event, events.DocumentEvent):
+        return f"{event.tenant_id} document {event.document_id}"
+    return f"{event.tenant_id} {event.event_id}"

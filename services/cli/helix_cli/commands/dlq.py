@@ -1,0 +1,194 @@
+"""`helix dlq`: what was refused, and why. Reading only.
+
+The address and the reason of a dead letter stand in its headers (`helix_memory.subjects`), its body is the
+message as it came.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import typer
+from nats.js import JetStreamContext, api
+from nats.js.errors import NotFoundError as NoSuchMessageError
+from rich.table import Table
+
+from helix_cli.clients.broker import connected
+from helix_cli.commands import options
+from helix_cli.output.failure import EXIT_CODES, run_async
+from helix_cli.output.terminal import plain, printable, size, stdout
+from helix_memory import subjects
+from helix_shared.errors import NotFoundError, PermanentError
+
+_SUBJECT_TOKENS: Final = 5
+STREAM_PREFIX: Final = "HELIX_"
+
+HELP: Final = "Look at dead letters: messages that were refused, with their reason."
+LIST_HELP: Final = f"""List the newest dead letters with their reason.
+
+[bold]Examples[/bold]
+
+  helix dlq ls
+  helix dlq ls --limit 200 --json
+
+{EXIT_CODES}
+"""
+SHOW_HELP: Final = f"""Show one dead letter: where it came from, why it was refused, and its body.
+
+[bold]Examples[/bold]
+
+  helix dlq show 17
+
+{EXIT_CODES}
+"""
+
+dlq_app = typer.Typer(help=HELP, no_args_is_help=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One refused message."""
+
+    sequence: int
+    stored_at: str
+    service: str
+    tenant_id: str
+    reason: str
+    subject: str
+    stream: str
+    stream_sequence: int
+    size_bytes: int
+
+
+@dlq_app.command("ls", help=LIST_HELP)
+def ls_command(
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 50,
+    before: Annotated[int | None, typer.Option("--before", min=1, help="Older than this sequence.")] = None,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """List dead letters."""
+    server = options.nats_server(nats, home)
+
+    async def work() -> list[DeadLetter]:
+        async with connected(server.address, instance=server.instance) as jetstream:
+            return [described(message) for message in await newest(jetstream, limit=limit, before=before)]
+
+    letters = run_async(work())
+    if as_json:
+        typer.echo(json.dumps([asdict(letter) for letter in letters], indent=2))
+    elif letters:
+        _print(letters)
+    else:
+        typer.echo("no dead letters")
+
+
+@dlq_app.command("show", help=SHOW_HELP)
+def show_command(
+    sequence: Annotated[int, typer.Argument(min=1, help="Sequence from `helix dlq ls`.")],
+    *,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Show one dead letter."""
+    server = options.nats_server(nats, home)
+
+    async def work() -> api.RawStreamMsg:
+        async with connected(server.address, instance=server.instance) as jetstream:
+            try:
+                return await jetstream.get_msg(subjects.DLQ_STREAM, sequence)
+            except NoSuchMessageError as error:
+                raise NotFoundError(f"no dead letter {sequence}; `helix dlq ls` lists them") from error
+
+    message = run_async(work())
+    letter = asdict(described(message))
+    body = readable(message.data or b"")
+    if as_json:
+        typer.echo(json.dumps(letter | {"body": body}, indent=2))
+        return
+    for name, value in letter.items():
+        typer.echo(f"{name:16} {printable(str(value))}")
+    typer.echo(printable(body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)))
+
+
+async def newest(
+    jetstream: JetStreamContext, *, limit: int, before: int | None = None
+) -> list[api.RawStreamMsg]:
+    """The newest `limit` messages of the dead-letter stream, newest first; fewer where some were removed.
+
+    Raises:
+        PermanentError: there is no such stream.
+    """
+    try:
+        state = (await jetstream.stream_info(subjects.DLQ_STREAM)).state
+    except NoSuchMessageError as error:
+        raise PermanentError(f"stream {subjects.DLQ_STREAM} does not exist; run `helix provision`") from error
+    end = min(state.last_seq + 1, before or state.last_seq + 1)
+    sequence = max(state.first_seq, end - limit)
+    found: list[api.RawStreamMsg] = []
+    while state.messages and sequence < end:
+        try:
+            message = await jetstream.get_msg(
+                subjects.DLQ_STREAM, sequence, next=True, subject=f"{subjects.ROOT}.dlq.>"
+            )
+        except NoSuchMessageError:
+            break
+        if (message.seq or end) >= end:
+            break
+        found.append(message)
+        sequence = (message.seq or end) + 1
+    return found[::-1]
+
+
+def described(message: api.RawStreamMsg) -> DeadLetter:
+    """What subject and headers say."""
+    headers = message.headers or {}
+    parts = (message.subject or "").split(".")
+    known = len(parts) == _SUBJECT_TOKENS
+    sequence = headers.get(subjects.SEQUENCE_HEADER, "0")
+    return DeadLetter(
+        sequence=message.seq or 0,
+        stored_at=message.time.isoformat() if isinstance(message.time, datetime) else str(message.time or ""),
+        service=parts[3] if known else "",
+        tenant_id=parts[4] if known else "",
+        reason=headers.get(subjects.REASON_HEADER, ""),
+        subject=headers.get(subjects.SUBJECT_HEADER, ""),
+        stream=headers.get(subjects.STREAM_HEADER, ""),
+        stream_sequence=int(sequence) if sequence.isdigit() else 0,
+        size_bytes=len(message.data or b""),
+    )
+
+
+def readable(body: bytes) -> Any:
+    """A body for people: JSON as it is, other text as text, anything else as its size."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return f"({size(len(body))} of binary data)"
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _print(letters: list[DeadLetter]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("sequence", "stored", "service", "tenant", "from"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("reason", overflow="fold", ratio=1)
+    for letter in letters:
+        table.add_row(
+            str(letter.sequence),
+            letter.stored_at[:19],
+            plain(letter.service),
+            plain(letter.tenant_id),
+            f"{letter.stream.removeprefix(STREAM_PREFIX).lower()} {letter.stream_sequence}",
+            plain(letter.reason),
+        )
+    stdout().print(table)

@@ -1,0 +1,49 @@
+"""Dates for people: the days of a reply in the time zone that its request names."""
+
+from __future__ import annotations
+
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.calendar_days import first_date
+
+if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # stubs are a namespace
+
+    from helix_memory.recall.v1 import recall_pb2
+
+OPEN: Final = "…"
+_TICK: Final = timedelta(microseconds=1)
+
+
+def happened_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
+    """The first day of what a memory speaks of, else the day on which it happened; empty if unknown.
+
+    Whole days keep their date in every zone (`helix_shared.calendar_days`).
+    """
+    start = _moment(memory.event_start) if memory.HasField("event_start") else None
+    if start is None:
+        return _date(_moment(memory.occurred_at), zone)
+    return first_date(start, _moment(memory.event_end), zone).isoformat()
+
+
+def window_days(route: recall_pb2.Route, zone: tzinfo) -> str:
+    """The days of the time window of a question, both inclusive; the stored end is exclusive."""
+    start = _date(_moment(route.window_start), zone) or OPEN
+    end = _moment(route.window_end)
+    last = OPEN if end is None else _date(end - _TICK, zone)
+    return f"on {start}" if start == last else f"from {start} to {last}"
+
+
+def _moment(timestamp: Timestamp) -> datetime | None:
+    if not timestamp.seconds and not timestamp.nanos:
+        return None
+    moment: datetime = timestamp.ToDatetime(UTC)
+    return moment
+
+
+def _date(moment: datetime | None, zone: tzinfo) -> str:
+    """The date of a moment; the first and the last year of the calendar are open ends of a window."""
+    if moment is None:
+        return ""
+    return OPEN if moment.year in (MINYEAR, MAXYEAR) else moment.astimezone(zone).date().isoformat()

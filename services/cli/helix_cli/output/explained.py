@@ -1,0 +1,157 @@
+"""An explanation for people: candidates with what made their score, and where the time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from rich.table import Table
+from rich.text import Text
+
+from helix_cli.output.terminal import one_line, plain, printable
+from helix_memory.recall.v1 import recall_pb2
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN: Final = 30
+"""Candidates of an explanation that is not asked to be full."""
+EXCERPT_CHARACTERS: Final = 60
+ID_DIGITS: Final = 8
+"""Of 32, where whole ids are not asked for."""
+BAR_CELLS: Final = 48
+INDENT: Final = " " * 6
+GAP: Final = " · "
+
+REASONS: Final = {
+    recall_pb2.LOSS_THRESHOLD: "below the threshold",
+    recall_pb2.LOSS_NOT_AMONG_BEST: "not among the best",
+    recall_pb2.LOSS_NEAR_DUPLICATE: "near-duplicate",
+    recall_pb2.LOSS_TOP_K: "beyond top_k",
+    recall_pb2.LOSS_ALREADY_SERVED: "already served",
+    recall_pb2.LOSS_TOKEN_BUDGET: "no room",
+    recall_pb2.LOSS_ABSTAINED: "abstained",
+}
+_SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "graph": "graph"}
+
+
+def print_explanation(
+    console: Console, explanation: recall_pb2.Explanation, *, all_of_them: bool = False
+) -> None:
+    """Every candidate, best first; dropped ones dim, with the reason. `all_of_them` with their whole ids."""
+    shown = explanation.candidates if all_of_them else explanation.candidates[:SHOWN]
+    console.print(_arithmetic(explanation))
+    for candidate in shown:
+        _print_candidate(console, candidate, whole_ids=all_of_them)
+    left = len(explanation.candidates) - len(shown)
+    if left:
+        console.print(f"and {left} more; --full shows them all")
+    if explanation.withheld:
+        console.print(f"{explanation.withheld} withheld by the last check of the scope")
+
+
+def print_waterfall(console: Console, reply: recall_pb2.RecallResponse) -> None:
+    """Stages below each other, each bar where it began and as long as it took."""
+    whole = sum(stage.milliseconds for stage in reply.stages) or 1.0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("stage", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    began = 0.0
+    for stage in reply.stages:
+        start, end = (round(BAR_CELLS * at / whole) for at in (began, began + stage.milliseconds))
+        bar = " " * min(start, BAR_CELLS - 1) + "█" * max(end - start, 1)
+        table.add_row(plain(stage.stage), f"{stage.milliseconds:.2f}", bar[:BAR_CELLS])
+        began += stage.milliseconds
+    console.print(table)
+
+
+def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
+    """How scores are made here, in a line."""
+    first = next(iter(explanation.candidates), recall_pb2.Candidate())
+    fusion = f"rrf, k = {first.fusion.k}" if first.fusion.form == "rrf" else first.fusion.form
+    parts = [f"fusion {fusion}"]
+    if explanation.HasField("dense_share"):
+        parts.append(f"dense {explanation.dense_share:.2f}, lexical {1 - explanation.dense_share:.2f}")
+    relevance = (
+        f"relevance {first.form}, sim = {first.fused_share:g} fused + {1 - first.fused_share:g} cosine"
+    )
+    if first.form == "multiplicative":
+        relevance += f", graph {first.graph_share:g}, strength {first.strength:g}"
+    parts.append(relevance)
+    if explanation.graph_form:
+        parts.append(f"graph by {explanation.graph_form}")
+    if explanation.threshold:
+        held = "relevance" if explanation.threshold_on_relevance else "score"
+        parts.append(f"threshold {explanation.threshold:g} on {held}")
+    return Text(printable(f"explained   {'; '.join(parts)}"))
+
+
+def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole_ids: bool) -> None:
+    """What it is and what became of it; below, what made its score.
+
+    Lines break between values only. A terminal that is too narrow cuts the excerpt and nothing else.
+    """
+    style = "" if candidate.packed else "dim"
+    shown_id = "" if whole_ids else f"  {candidate.memory_id[:ID_DIGITS]}"
+    head = plain(f"{candidate.place or '-':>4}  {candidate.score:.4f}  {fate(candidate)}{shown_id} ")
+    excerpt = plain(one_line(candidate.excerpt, characters=EXCERPT_CHARACTERS))
+    if console.is_terminal:
+        excerpt.truncate(max(console.width - head.cell_len, 1), overflow="ellipsis")
+    console.print(head + excerpt, style=style, soft_wrap=True)
+    if whole_ids:
+        console.print(plain(f"{INDENT}id {candidate.memory_id}"), style=style, soft_wrap=True)
+        if candidate.duplicate_of:
+            console.print(
+                plain(f"{INDENT}duplicate of {candidate.duplicate_of}"), style=style, soft_wrap=True
+            )
+    values = [
+        *(f"{hit.query or hit.channel} {_hit(hit)}" for hit in candidate.hits),
+        "fused assigned" if candidate.fusion.assigned else f"fused {candidate.fusion.score:.4f}",
+        *_signals(candidate),
+        *_factors(candidate),
+    ]
+    for line in _lines(values, width=console.width - len(INDENT)):
+        console.print(Text(INDENT + line), style=style, soft_wrap=True)
+
+
+def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
+    """Values side by side, as many in a line as fit; none is broken."""
+    line = ""
+    for value in map(printable, values):
+        if line and len(line) + len(GAP) + len(value) > width:
+            yield line
+            line = ""
+        line = f"{line}{GAP}{value}" if line else value
+    if line:
+        yield line
+
+
+def fate(candidate: recall_pb2.Candidate) -> str:
+    """Its rank, or what dropped it."""
+    if candidate.packed:
+        return f"rank {candidate.rank}"
+    reason = REASONS.get(candidate.loss, "dropped")
+    if candidate.duplicate_of:
+        reason += f" of {candidate.duplicate_of[:ID_DIGITS]} ({candidate.likeness:.2f})"
+    return f"rank {candidate.rank}, {reason}" if candidate.rank else reason
+
+
+def _hit(hit: recall_pb2.ChannelHit | None) -> str:
+    return "" if hit is None else f"#{hit.rank} {hit.score:.3g}"
+
+
+def _signals(candidate: recall_pb2.Candidate) -> Iterator[str]:
+    for signal in candidate.signals:
+        if signal.name == "sim" or (signal.name in _SHORT and signal.weight):
+            yield f"{_SHORT.get(signal.name, signal.name)} {signal.normalised:.2f}"
+
+
+def _factors(candidate: recall_pb2.Candidate) -> Iterator[str]:
+    """What is not neutral."""
+    for boost in candidate.boosts:
+        if boost.value != 1.0:
+            yield f"{boost.name} x{boost.value:.3g}"
+    for step in candidate.steps:
+        if step.value != (0.0 if step.adds else 1.0):
+            yield f"{step.name} {'+' if step.adds else 'x'}{step.value:.3g}"

@@ -1,0 +1,95 @@
+"""Reading JSONL: a line of any length, any bytes, any JSON ends in an event or in a refusal.
+
+A line without `event_id` gets one that follows from its content, so publishing a file twice
+doubles nothing; a line that forgets, erases or deletes gets a new one, because it must act again.
+One without `occurred_at` gets this moment in the machine's zone: its days are those of the machine.
+`sending` comes next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
+
+import pydantic_core
+
+from helix_cli.output.time_zone import local_now
+from helix_cli.sources.located import Located, Refusal, from_json
+
+LINE_BYTES: Final = 4 * 1024 * 1024
+"""An event may have 256 KiB; a line far beyond is refused without being held in memory."""
+
+SAID_KINDS: Final = ("message", "tool", "memory", "document")
+"""Repeating one of these adds nothing. Every other kind acts, or marks a moment."""
+HIDING_KINDS: Final = ("forget", "erase")
+"""Acting again reaches what was published since."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+def numbered_lines(
+    stream: BinaryIO, name: str, *, line_bytes: int = LINE_BYTES
+) -> Iterator[tuple[str, bytes | Refusal]]:
+    """`name:number` and content of every line that is not blank."""
+    number = 0
+    while line := stream.readline(line_bytes + 1):
+        number += 1
+        where = f"{name}:{number}"
+        if len(line) > line_bytes and not line.endswith(b"\n"):
+            while (rest := stream.readline(line_bytes)) and not rest.endswith(b"\n"):
+                pass
+            yield where, Refusal(where, "line", f"longer than {line_bytes} bytes")
+            continue
+        stripped = line.removeprefix(_BYTE_ORDER_MARK).strip() if number == 1 else line.strip()
+        if stripped:
+            yield where, stripped
+
+
+def read_events(stream: BinaryIO, name: str, *, tenant_id: str = "") -> Iterator[Located | Refusal]:
+    """Every event of a JSONL stream; `tenant_id` fills in for lines that name no tenant."""
+    for where, line in numbered_lines(stream, name):
+        yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id)
+
+
+def derived_event_id(fields: dict[str, Any]) -> str:
+    """Id that follows from the content: sha256 of the canonical JSON (keys sorted, ASCII, no spaces)."""
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def event_id_of_options(fields: dict[str, Any]) -> str:
+    """The id of a single event that names none: of its content for what is said, else a new one.
+
+    Whoever types an act a second time wants it carried out: consolidation does nothing for an id it knows.
+    """
+    is_said = fields.get("kind") in SAID_KINDS and not fields.get("deleted")
+    return derived_event_id(fields) if is_said else uuid.uuid4().hex
+
+
+def event_id_of_line(fields: dict[str, Any]) -> str:
+    """The id of a line that names none: of its content, except for what hides (`HIDING_KINDS`, `deleted`).
+
+    A file is published again after a failure: feedback and corrections must not add up by that.
+    """
+    hides = fields.get("kind") in HIDING_KINDS or fields.get("deleted")
+    return uuid.uuid4().hex if hides else derived_event_id(fields)
+
+
+def _read_event(where: str, line: bytes, tenant_id: str) -> Located | Refusal:
+    try:
+        fields = pydantic_core.from_json(line)
+    except ValueError as error:
+        return Refusal(where, "line", f"no JSON: {error}")
+    if not isinstance(fields, dict):
+        return Refusal(where, "line", "must be a JSON object")
+    if tenant_id:
+        fields.setdefault("tenant_id", tenant_id)
+    if not fields.get("event_id"):
+        fields.pop("event_id", None)
+        fields["event_id"] = event_id_of_line(fields)
+    if fields.get("occurred_at") is None:
+        fields["occurred_at"] = local_now().isoformat()
+    return from_json(where, json.dumps(fields).encode())

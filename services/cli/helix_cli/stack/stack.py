@@ -1,0 +1,245 @@
+"""All of Helix on one machine: NATS, every service as its own process, watched and drained in order.
+
+`helix up`, the demo, the lab and the tests use the same class:
+
+    with Stack(home, nats_port=0, query_port=0, copies={"ingest": 2}) as stack:
+        stack.wait_ready()
+        ...  # stack.nats_url, stack.query_address, stack.processes, stack.kill("ingest", 0)
+
+Start: home locked, leftovers of a killed run ended, model there, NATS, streams, services. Stop:
+workers drain first, then query, then NATS; `hurry` cuts every waiting short.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from helix_cli.clients.polling import looks
+from helix_cli.commands import options
+from helix_cli.commands.models import ensure_default_model
+from helix_cli.commands.provision import provision
+from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
+from helix_cli.stack.home import (
+    HomeFolder,
+    RunRecord,
+    birth,
+    end_process,
+    leftovers,
+    locked,
+    read_record,
+    remove_record,
+    write_record,
+)
+from helix_cli.stack.ports import choose_port, metrics_ports
+from helix_cli.stack.readiness import missing
+from helix_cli.stack.services import QUERY, SERVICES, Service, checked_copies, service_settings
+from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
+from helix_shared.broker import streams
+from helix_shared.broker.server import NatsServer
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
+from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
+
+NATS: Final = "nats"
+READY_SECONDS: Final = 120.0
+
+
+class Stack:
+    """Everything running; a context manager."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        nats_port: int | None = None,
+        query_port: int | None = None,
+        copies: Mapping[str, int] | None = None,
+        models: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        say: Say = lambda _: None,
+    ) -> None:
+        """Describe a stack; nothing happens before `start`.
+
+        A port of None is the usual one or, where that is taken, any; 0 is any. `models` is the
+        folder of the encoders, by default the home's own. `environment` is added to the services'.
+        """
+        self.home = HomeFolder.at(home)
+        self.models = models or self.home.models
+        self.model = ""
+        self._ports = (nats_port, query_port)
+        self._copies = checked_copies(copies or {})
+        self._environment = dict(environment or {})
+        self._say = say
+        self._children: list[Child] = []
+        self._hurry = threading.Event()
+        self._held = contextlib.ExitStack()
+        self._supervisor = Supervisor(say=say, changed=self._write_record)
+        self._nats_port = self._query_port = 0
+        self._instance = ""
+        self._metrics: Mapping[str, int] = {}
+
+    @property
+    def nats_url(self) -> str:
+        """Address of NATS."""
+        return f"nats://127.0.0.1:{self._nats_port}"
+
+    @property
+    def query_address(self) -> str:
+        """Address of the query service."""
+        return f"127.0.0.1:{self._query_port}"
+
+    @property
+    def processes(self) -> Sequence[Child]:
+        """NATS and every service, in the order they were started."""
+        return tuple(self._children)
+
+    @property
+    def refusal(self) -> str:
+        """Which process refused its settings, and why; empty while none did."""
+        return self._supervisor.refusal
+
+    def start(self) -> Self:
+        """Start everything; does not wait until it answers (`wait_ready`).
+
+        Raises:
+            PermanentError: the home is taken, or there is no model and none can be made.
+            InvalidInputError: a port is taken.
+            TemporaryError: NATS does not answer.
+        """
+        try:
+            self._held.enter_context(locked(self.home))
+            self._end_leftovers()
+            self._ready_model()
+            self._instance = f"helix-{uuid.uuid4().hex}"
+            nats_port, query_port = self._ports
+            self._nats_port = choose_port(nats_port, usual=options.USUAL_NATS_PORT, option="--nats-port")
+            self._query_port = choose_port(query_port, usual=options.USUAL_QUERY_PORT, option="--port")
+            self._metrics = metrics_ports(self._copies, child_environment(self._environment))
+            self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
+            provision(self.nats_url)
+            for service in SERVICES:
+                for number in range(1, self._copies[service.name] + 1):
+                    self._run(self._service_child(service, number))
+            self._supervisor.watch(self._children)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Drain workers, then query, then NATS; harmless when repeated."""
+        self._supervisor.release()
+        workers = [child for child in self._children if _role(child) not in {NATS, QUERY}]
+        for group in (workers, self._of(QUERY), self._of(NATS)):
+            drain(group, hurry=self._hurry, say=self._say)
+        if self._children:
+            self._children = []
+            remove_record(self.home)
+        self._held.close()
+
+    def hurry(self) -> None:
+        """Stop waiting for anything to drain: kill."""
+        self._hurry.set()
+
+    def kill(self, service: str, index: int = 0) -> int:
+        """End one process as a crash would; it is started again. Returns the id it had."""
+        child = self._of(service)[index]
+        pid = child.pid
+        child.kill()
+        return pid
+
+    def wait_ready(self, *, timeout_seconds: float = READY_SECONDS) -> None:
+        """Return when the query service answers and every worker fetches messages.
+
+        A home that has a generation is ready when that, or a later one, is served.
+
+        Raises:
+            InvalidInputError: a service refuses its settings.
+            TemporaryError: it takes longer than `timeout_seconds`; the message names who is missing.
+        """
+        waiting_for = ""
+        for _ in looks(timeout_seconds):
+            if not (waiting_for := self._missing()):
+                return
+            if self.refusal:
+                raise InvalidInputError("settings", self.refusal)
+        raise TemporaryError(f"not ready after {timeout_seconds:g} s: {waiting_for}; logs: {self.home.logs}")
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _of(self, role: str) -> list[Child]:
+        return [child for child in self._children if _role(child) == role]
+
+    def _run(self, child: Child) -> None:
+        self._children.append(child)
+        child.start()
+        self._write_record()
+
+    def _service_child(self, service: Service, number: int) -> ServiceChild:
+        name = f"{service.name}-{number}"
+        settings = service_settings(
+            service.name,
+            nats_url=self.nats_url,
+            data=self.home.data,
+            models=self.models,
+            query_address=self.query_address,
+            instance=self._instance,
+            copies=self._copies[service.name],
+        )
+        port = self._metrics.get(name)
+        metrics = {f"HELIX_{service.name.upper()}_METRICS_PORT": str(port)} if port else {}
+        environment = child_environment(
+            settings | {"HELIX_HOME": str(self.home.root)} | self._environment | metrics,
+        )
+        log = self.home.logs / f"{name}.log"
+        return ServiceChild(name, service.module, environment=environment, log=log)
+
+    def _ready_model(self) -> None:
+        try:
+            folder = default_model(self.models)
+        except NotFoundError:
+            self._say("no model yet: building one, once")
+            folder = ensure_default_model(self.models)
+        card = read_card(folder)
+        self.model = f"{card.name} ({card.dimensions} dimensions, {card.checksum[:12]})"
+
+    def _end_leftovers(self) -> None:
+        record = read_record(self.home)
+        for name, pid in (leftovers(record) if record else {}).items():
+            self._say(f"{name} (process {pid}) is left over from a run that was killed: ending it")
+            end_process(pid, wait_seconds=DRAIN_SECONDS)
+
+    def _missing(self) -> str:
+        return missing(
+            query_address=self.query_address,
+            nats_url=self.nats_url,
+            data=self.home.data,
+            consumers=[c for c in streams.CONSUMERS if self._copies[c.name.partition("-")[0]]],
+        )
+
+    def _write_record(self) -> None:
+        pids = {child.name: child.pid for child in self._children if child.pid}
+        births = {name: birth(pid) for name, pid in pids.items()}
+        write_record(
+            self.home,
+            RunRecord(
+                nats_url=self.nats_url,
+                query_address=self.query_address,
+                instance=self._instance,
+                pids=pids,
+                births=births,
+            ),
+        )
+
+
+def _role(child: Child) -> str:
+    return child.name.partition("-")[0]

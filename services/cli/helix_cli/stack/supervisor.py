@@ -1,0 +1,116 @@
+"""Keeping children running: what ends is started anew, sooner at first, later when it keeps ending.
+
+One thread watches all of them. A child that refuses its settings (exit code 78) is not started
+again: it would refuse them again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from helix_cli.stack.children import Child, last_words
+from helix_shared.errors import HelixError
+from helix_shared.settings import CONFIG_ERROR_EXIT
+
+FIRST_DELAY_SECONDS: Final = 0.5
+LONGEST_DELAY_SECONDS: Final = 30.0
+STABLE_SECONDS: Final = 60.0
+"""A child that ran this long starts over with the shortest delay."""
+LOOK_SECONDS: Final = 0.1
+DRAIN_SECONDS: Final = 15.0
+
+Say = Callable[[str], None]
+
+
+def restart_delay(failures: int) -> float:
+    """Seconds before the restart after the `failures`-th end in a row: 0.5, 1, 2, ... 30."""
+    return min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(failures - 1, 10))
+
+
+@dataclass(slots=True)
+class _Watched:
+    child: Child
+    failures: int = 0
+    started_at: float = 0.0
+    restart_at: float | None = None
+
+
+class Supervisor:
+    """Watches children from `watch` until `release`; `refusal` says which one refused its settings."""
+
+    def __init__(self, *, say: Say, changed: Callable[[], None]) -> None:
+        self.refusal = ""
+        self._say = say
+        self._changed = changed
+        self._watched: list[_Watched] = []
+        self._released = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="supervisor")
+
+    def watch(self, children: Sequence[Child]) -> None:
+        """Begin; the children run already."""
+        now = time.monotonic()
+        self._watched = [_Watched(child, started_at=now) for child in children]
+        self._thread.start()
+
+    def release(self) -> None:
+        """Stop watching; nothing is started any more once this returns."""
+        self._released.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._released.wait(LOOK_SECONDS):
+            for watched in self._watched:
+                self._look(watched)
+
+    def _look(self, watched: _Watched) -> None:
+        now = time.monotonic()
+        if watched.restart_at is not None:
+            if now >= watched.restart_at:
+                self._restart(watched)
+            return
+        code = watched.child.ended()
+        if code is None:
+            return
+        reason = f"{watched.child.name} ended with {code}: {last_words(watched.child.log)}"
+        if code == CONFIG_ERROR_EXIT:
+            self.refusal = self.refusal or reason
+            return
+        self._schedule(watched, reason, lived_seconds=now - watched.started_at)
+
+    def _schedule(self, watched: _Watched, reason: str, *, lived_seconds: float) -> None:
+        watched.failures = 1 if lived_seconds >= STABLE_SECONDS else watched.failures + 1
+        delay = restart_delay(watched.failures)
+        watched.restart_at = time.monotonic() + delay
+        self._say(f"{reason}; starts again in {delay:g} s, log: {watched.child.log}")
+
+    def _restart(self, watched: _Watched) -> None:
+        watched.restart_at = None
+        watched.started_at = time.monotonic()
+        try:
+            watched.child.start()
+        except (HelixError, OSError) as error:
+            self._schedule(watched, f"{watched.child.name} cannot start: {error}", lived_seconds=0)
+            return
+        self._changed()
+        self._say(f"{watched.child.name} started again")
+
+
+def drain(children: Sequence[Child], *, hurry: threading.Event, say: Say) -> None:
+    """End children: ask, wait `DRAIN_SECONDS` or until `hurry`, kill what is left."""
+    for child in children:
+        if child.ended() is None:
+            child.terminate()
+    deadline = time.monotonic() + DRAIN_SECONDS
+    while time.monotonic() < deadline and not hurry.is_set():
+        if all(child.ended() is not None for child in children):
+            return
+        time.sleep(LOOK_SECONDS / 2)
+    for child in children:
+        if child.ended() is None:
+            say(f"{child.name} did not drain in time: killed")
+            child.kill()

@@ -1,0 +1,61 @@
+"""Pruning HELIX_DERIVED: what every consumer acknowledged is removed, and nothing else is.
+
+The stream keeps its messages whether a consumer stands or not, because with interest retention a
+message that is published while a consumer is missing is acknowledged to its publisher and
+dropped. So the stream is bounded here: the writer purges it up to the lowest acknowledgement
+floor of the provisioned consumers. A consumer that is missing stops the pruning, and finds
+everything it has not seen when it is provisioned again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nats.js.errors import NotFoundError
+
+from helix_memory.subjects import DERIVED_STREAM
+from helix_shared.broker.streams import CONSUMERS
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+    from nats.js.api import ConsumerInfo
+
+READERS: Final = tuple(consumer.name for consumer in CONSUMERS if consumer.stream == DERIVED_STREAM)
+
+_log = logger(__name__)
+
+
+async def prune_derived(jetstream: JetStreamContext) -> int:
+    """Remove what all consumers acknowledged; returns the number of sequences removed.
+
+    Raises:
+        nats.errors.Error: the server does not answer.
+    """
+    # asked before the consumers: a message that comes in between is above the floor of all of them
+    state = (await jetstream.stream_info(DERIVED_STREAM)).state
+    if not state.messages:
+        return 0
+    floor = state.last_seq
+    for name in READERS:
+        try:
+            info = await jetstream.consumer_info(DERIVED_STREAM, name)
+        except NotFoundError:
+            _log.warning("nothing is pruned: a consumer is missing, run `helix provision`", consumer=name)
+            return 0
+        floor = min(floor, acknowledged(info, state.last_seq))
+    if floor < state.first_seq:
+        return 0
+    await jetstream.purge_stream(DERIVED_STREAM, seq=floor + 1)
+    return floor + 1 - state.first_seq
+
+
+def acknowledged(info: ConsumerInfo, last_sequence: int) -> int:
+    """Sequence up to which a consumer needs nothing more of a stream that ended at `last_sequence`.
+
+    Messages that its filter passes over count once nothing else is open: its own floor stands at
+    the last message it acknowledged.
+    """
+    if not info.num_pending and not info.num_ack_pending:
+        return last_sequence
+    return info.ack_floor.stream_seq if info.ack_floor else 0

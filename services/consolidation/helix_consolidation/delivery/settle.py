@@ -1,0 +1,76 @@
+"""Answering a batch: dead letters and delays at once, acknowledgements after publication.
+
+An answer that does not get through is no failure: the message comes again, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from helix_consolidation.folding.early import is_early
+from helix_shared.broker import verdict
+from helix_shared.broker.connection import UNANSWERED
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Sequence
+
+    from nats.aio.msg import Msg
+
+    from helix_consolidation.folding.folding import Known
+    from helix_consolidation.stores.shard import Outcome
+    from helix_shared.broker.publisher import Publisher
+
+SERVICE: Final = "consolidation"
+AT_ONCE: Final = 256
+"""Answers in flight; a dead letter waits until the stream has stored it."""
+
+_log = logger(__name__)
+
+
+async def file(outcome: Outcome, publisher: Publisher) -> None:
+    """Store the dead letters of a batch; a message whose letter is not stored is postponed instead."""
+    unfiled: list[tuple[Msg, TemporaryError]] = []
+
+    async def file_one(message: Msg, error: PermanentError) -> None:
+        try:
+            await verdict.file(message, error, service=SERVICE, publisher=publisher)
+        except (*UNANSWERED, TemporaryError) as failure:
+            unfiled.append((message, TemporaryError(f"dead letter not stored: {failure or type(failure)}")))
+
+    await _all(file_one(message, error) for message, error in outcome.dead)
+    late = {id(message) for message, _ in unfiled}
+    outcome.dead = [(message, error) for message, error in outcome.dead if id(message) not in late]
+    outcome.postponed += unfiled
+
+
+async def answer(outcome: Outcome) -> None:
+    """Acknowledge what is done, terminate what is dead."""
+    await _all(verdict.acknowledge(message) for message in outcome.done)
+    await _all(verdict.terminate(message, service=SERVICE) for message, _ in outcome.dead)
+
+
+async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], known: Known) -> None:
+    """Ask for messages again after a delay, which doubles with every delivery unless they came too early."""
+    await _all(
+        verdict.postpone(
+            message,
+            error,
+            service=SERVICE,
+            longest_seconds=0.0 if is_early(message, known) else None,
+        )
+        for message, error in messages
+    )
+
+
+async def _all(answers: Iterable[Awaitable[None]]) -> None:
+    waiting = list(answers)
+    for start in range(0, len(waiting), AT_ONCE):
+        results = await asyncio.gather(*waiting[start : start + AT_ONCE], return_exceptions=True)
+        for result in results:
+            if isinstance(result, (*UNANSWERED, TemporaryError)):
+                _log.warning("answer lost", reason=str(result) or type(result).__name__)
+            elif isinstance(result, BaseException):
+                raise result

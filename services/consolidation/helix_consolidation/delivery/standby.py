@@ -1,0 +1,89 @@
+"""Waiting for one's turn: first the folder lock, then the lease.
+
+A lease bucket that was made anew counts its revisions from 1, and fencing epochs are revisions.
+Its count is therefore set above the epoch of the newest generation on the disk before a lease of
+it counts: an epoch never goes back, and nobody has to repair the bucket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from nats.js.errors import BucketNotFoundError
+
+from helix_consolidation.delivery.lease import FolderLock, Lease
+from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.broker.connection import UNANSWERED
+from helix_shared.broker.streams import LEASE_STREAM, LEASES
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nats.js import JetStreamContext
+
+POLL_SECONDS: Final = 1.0
+
+_log = logger(__name__)
+
+
+async def stand_by(
+    jetstream: JetStreamContext, folder: Path, stop: asyncio.Event
+) -> tuple[FolderLock, Lease] | None:
+    """The lock and the lease, once both are free; None when `stop` comes first.
+
+    Raises:
+        CorruptArtifactError: the newest generation has no readable manifest.
+    """
+    lock = FolderLock(folder)
+    reported = ""
+    try:
+        while not stop.is_set():
+            reason = "another process has the folder lock"
+            if lock.acquire():
+                lease, reason = await _lease(
+                    jetstream, lock, await asyncio.to_thread(published_epoch, folder)
+                )
+                if lease is not None:
+                    _log.info("writing", epoch=lease.epoch)
+                    return lock, lease
+            if reason != reported:
+                _log.info("standing by", reason=reason)
+            reported = reason
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), POLL_SECONDS)
+    except BaseException:
+        lock.release()
+        raise
+    lock.release()
+    return None
+
+
+def published_epoch(folder: Path) -> int:
+    """Epoch of the newest generation on the disk, announced or not; 0 when there is none.
+
+    Raises:
+        CorruptArtifactError: its manifest cannot be read.
+    """
+    numbers = reader.published(folder)
+    return Manifest.read(reader.folder_of(folder, numbers[0])).epoch if numbers else 0
+
+
+async def _lease(jetstream: JetStreamContext, lock: FolderLock, epoch: int) -> tuple[Lease | None, str]:
+    """A lease of a later epoch than `epoch`, or the reason why there is none."""
+    try:
+        bucket = await jetstream.key_value(LEASES)
+        lease = await Lease.acquire(bucket, lock_identity=lock.identity)
+        if lease is not None and lease.epoch <= epoch:
+            _log.warning("lease bucket was made anew", revision=lease.epoch, newest_epoch=epoch)
+            # nobody else has a lease of this bucket, and our own goes with the purge
+            await jetstream.purge_stream(LEASE_STREAM, seq=epoch + 1)
+            lease = await Lease.acquire(bucket, lock_identity=lock.identity)
+    except BucketNotFoundError:
+        return None, f"there is no lease bucket {LEASES}; run `helix provision`"
+    except UNANSWERED as error:
+        return None, f"lease not available: {str(error) or type(error).__name__}"
+    return lease, "another process has the lease"

@@ -1,0 +1,103 @@
+"""What the streams say: where they stand, whether they fit the last generation, what is gone.
+
+A stream that went backwards, or was made anew, would be read as if nothing had happened: new
+events reuse sequences that count as applied. And a data folder that is older than what was
+acknowledged lacks messages that never come again. Both are noticed at the start, before anything
+is applied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from nats.js.errors import NotFoundError
+
+from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM, ROOT
+from helix_shared.artifacts.generation.manifest import StreamState
+from helix_shared.broker.streams import CONSOLIDATION_DERIVED, LEASE_STREAM
+from helix_shared.errors import PermanentError
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+
+    from helix_consolidation.folding.folding import Known
+    from helix_consolidation.ledger.sequences import AnsweredSequences
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
+
+
+async def event_stream(jetstream: JetStreamContext) -> StreamState:
+    """The event stream as it is now."""
+    info = await jetstream.stream_info(EVENTS_STREAM)
+    return StreamState(
+        name=EVENTS_STREAM,
+        created_at=info.created,
+        first_sequence=info.state.first_seq,
+        last_sequence=info.state.last_seq,
+    )
+
+
+def check_stream(stream: StreamState, manifest: Manifest) -> None:
+    """Compare the stream with the one the last generation was built from.
+
+    Raises:
+        PermanentError: it was made anew, or lost its end.
+    """
+    before = manifest.stream
+    if before.created_at is not None and stream.created_at != before.created_at:
+        raise PermanentError(
+            f"stream {stream.name} was created at {stream.created_at}, generation {manifest.generation} "
+            f"knows it from {before.created_at}; use the stream's own data folder, or an empty one"
+        )
+    if stream.last_sequence < manifest.applied_sequence:
+        raise PermanentError(
+            f"stream {stream.name} ends at {stream.last_sequence}, generation {manifest.generation} "
+            f"has applied {manifest.applied_sequence}; the stream lost its end: restore it"
+        )
+
+
+def check_epoch(epoch: int, manifest: Manifest) -> None:
+    """Compare a new lease with the one of the last generation's writer.
+
+    Raises:
+        PermanentError: it is no later one.
+    """
+    if epoch <= manifest.epoch:
+        raise PermanentError(
+            f"lease epoch {epoch} does not follow epoch {manifest.epoch} of generation "
+            f"{manifest.generation}: the lease bucket was made anew; start again after "
+            f"`nats stream purge {LEASE_STREAM} --seq={manifest.epoch + 1} --force`"
+        )
+
+
+async def check_acknowledged(jetstream: JetStreamContext, known: Known) -> None:
+    """Compare what was acknowledged with what this data folder holds, and go on from there.
+
+    Raises:
+        PermanentError: acknowledged messages are not in this folder.
+    """
+    info = await jetstream.stream_info(DERIVED_STREAM)
+    known.know_derived_stream("" if info.created is None else info.created.isoformat())
+    consumer = await jetstream.consumer_info(DERIVED_STREAM, CONSOLIDATION_DERIVED)
+    acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
+    if acknowledged > known.derived.highest:
+        raise PermanentError(
+            f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
+            f"{known.derived.highest}; use the folder that has them, or rebuild"
+        )
+    known.derived.skip_to(acknowledged)
+
+
+async def skip_gap(jetstream: JetStreamContext, stream: str, answered: AnsweredSequences) -> bool:
+    """Skip the sequences behind the floor whose messages are gone; tells whether there were any."""
+    wanted = answered.floor + 1
+    try:
+        found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)
+        existing = int(found.seq or wanted)
+    except NotFoundError:
+        existing = answered.highest + 1
+    if existing <= wanted:
+        return False
+    answered.skip_to(existing - 1)
+    return True

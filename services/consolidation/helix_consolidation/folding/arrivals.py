@@ -1,0 +1,215 @@
+"""Reading a memories message: its rows checked, and what the ledger and the index need of them.
+
+A message that passes here is applied whole; one that does not is refused whole. The tenant of
+every row is the tenant of the message: that wall is checked here once, for all stores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from helix_consolidation.ledger.ledger import Entry
+from helix_consolidation.ledger.reach import TENANT, Scope, scope_code, scope_of, visibility_of
+from helix_consolidation.ledger.relate import signatures_of
+from helix_consolidation.ledger.standing import NEVER, Bearings
+from helix_shared.artifacts.signals.reader import MEMORY_TYPES
+from helix_shared.audience import audience_of, owner_of
+from helix_shared.edges import Origin, check_schema, memories_schema
+from helix_shared.errors import PermanentError
+from helix_shared.identity import MEMORY_ID_PATTERN, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_READ: Final = (
+    "memory_id",
+    "tenant_id",
+    "piece",
+    "event_id",
+    "stream_sequence",
+    "revision_sequence",
+    "session_id",
+    "document_id",
+    "user_id",
+    "acl",
+    "shared",
+    "type",
+    "content_hash",
+    "minhash",
+    "expires_at",
+    "corrects",
+)
+
+_TIMES: Final = (
+    "created_at", "occurred_at", "valid_from", "valid_to", "expires_at", "event_start", "event_end",
+)  # fmt: skip
+_CALENDAR: Final = 253_000_000_000 * 1_000_000
+"""Microseconds from 1970 to about the year 9987, and as far back: beyond year 1."""
+_HASH: Final = re.compile(r"^[0-9a-f]{32}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The encoder behind the vectors of a generation."""
+
+    name: str
+    checksum: str
+    dimensions: int
+
+    @property
+    def id(self) -> str:
+        """As workers state it, `name@checksum`."""
+        return f"{self.name}@{self.checksum}" if self.name else self.checksum
+
+    def __str__(self) -> str:
+        """As error messages name it."""
+        return f"model {self.name}@{self.checksum} ({self.dimensions} dimensions)"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One row of a memories message."""
+
+    entry: Entry
+    event_id: str
+    group: int
+    content: int
+    signature: NDArray[np.uint32]
+
+    @property
+    def bearings(self) -> Bearings:
+        """What decides how it will stand."""
+        entry = self.entry
+        code = scope_code(entry.tenant_id, "memory", entry.memory_id)
+        named = (code, entry.session, entry.document, entry.user)
+        return Bearings(entry.stream_sequence, *named, entry.visibility, entry.expires_at)
+
+
+def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
+    """Refuse a message that could not be appended as it is.
+
+    Raises:
+        IncompatibleError: another schema.
+        PermanentError: another tenant, a malformed id, or a vector with NaN.
+    """
+    check_schema(origin, rows.schema, memories_schema(dimensions_of(rows)))
+    if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
+        raise PermanentError(f"memories message of tenant {origin.tenant_id} holds rows of another tenant")
+    if not all(MEMORY_ID_PATTERN.match(memory_id) for memory_id in rows["memory_id"].to_pylist()):
+        raise PermanentError("memories message holds a malformed memory id; ids are 32 hexadecimal digits")
+    if not np.isfinite(rows["vector"].flatten().to_numpy(zero_copy_only=False)).all():
+        raise PermanentError("memories message holds a vector that is not finite")
+    _check_values(origin, rows)
+
+
+def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
+    """What the schema cannot say of a row."""
+    # of an event published again, a message holds its own row and the completed one of before
+    ids = [*zip(rows["memory_id"].to_pylist(), rows["stream_sequence"].to_pylist(), strict=True)]
+    sequences = rows["revision_sequence"].to_pylist()
+    numbers = [rows[name].to_numpy() for name in ("salience", "confidence", "priority")]
+    # a view costs a tenth of a cast, and every message has seven of these columns
+    times = [rows[name].view(pa.int64()).drop_null().to_numpy() for name in _TIMES]
+    rules = {
+        "an id twice": len(set(ids)) == len(ids),
+        "a content hash that is no hash": all(map(_HASH.match, rows["content_hash"].to_pylist())),
+        "an unknown type": set(rows["type"].to_pylist()) <= set(MEMORY_TYPES),
+        "a number that is not finite": all(np.isfinite(values).all() for values in numbers),
+        "a negative piece": not (rows["piece"].to_numpy() < 0).any(),
+        "a time outside the calendar": all((abs(values) < _CALENDAR).all() for values in times),
+        "a row of another event": set(sequences) <= {origin.event_sequence}
+        and all(sequence <= origin.event_sequence for sequence in rows["stream_sequence"].to_pylist()),
+    }
+    broken = [rule for rule, holds in rules.items() if not holds]
+    if broken:
+        raise PermanentError(f"memories message holds {', '.join(broken)}")
+
+
+def dimensions_of(rows: pa.RecordBatch) -> int:
+    """Length of the vectors of a memories message; 0 when it has no vector column."""
+    found = rows.schema.field("vector").type if "vector" in rows.schema.names else None
+    return int(found.list_size) if isinstance(found, pa.FixedSizeListType) else 0
+
+
+def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
+    """The model of a memories message; one without rows names it in its origin, or not at all.
+
+    Raises:
+        PermanentError: its rows come from several models.
+    """
+    names = rows["model"].unique().to_pylist() or ([origin.model] if origin.model else [])
+    if len(names) > 1:
+        raise PermanentError(f"memories message mixes the models {', '.join(sorted(names))}")
+    if not names:
+        return None
+    name, _, checksum = names[0].rpartition("@")
+    return Model(name, checksum, dimensions_of(rows))
+
+
+def event_scope(origin: Origin, rows: pa.RecordBatch) -> Scope:
+    """For whom the event of a message acts; `rows` are as they came, before anything is filled in."""
+    sequences = rows["stream_sequence"].to_pylist()
+    if origin.event_sequence not in sequences:
+        return TENANT
+    row = sequences.index(origin.event_sequence)
+    return scope_of(origin.tenant_id, rows["user_id"][row].as_py(), rows["acl"][row].as_py())
+
+
+def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
+    """The rows of a checked message, in order."""
+    light = rows.select(_READ)
+    at = light.schema.get_field_index("expires_at")
+    light = light.set_column(at, "expires_at", light["expires_at"].cast(pa.int64()))
+    values = light.to_pylist()
+    signatures = signatures_of([value["minhash"] for value in values])
+    return [
+        Arrival(
+            _entry(value),
+            value["event_id"],
+            _group(value),
+            content_code(value["content_hash"]),
+            signature,
+        )
+        for value, signature in zip(values, signatures, strict=True)
+    ]
+
+
+def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
+    """63-bit code of the rows that are compared with each other."""
+    text = joined(tenant_id, owner, memory_type, *sorted(set(audience)))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
+
+
+def content_code(content_hash: str) -> int:
+    """The first 63 bits of a content hash."""
+    return int(content_hash[:16], 16) >> 1
+
+
+def _group(row: dict[str, Any]) -> int:
+    owner = owner_of(row["user_id"], shared=row["shared"])
+    return group_code(row["tenant_id"], owner, row["type"], audience_of(row["acl"]))
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    tenant, owner = row["tenant_id"], owner_of(row["user_id"], shared=row["shared"])
+    return Entry(
+        memory_id=row["memory_id"],
+        tenant_id=tenant,
+        piece=row["piece"],
+        stream_sequence=row["stream_sequence"],
+        revision_sequence=row["revision_sequence"],
+        session=scope_code(tenant, "session", row["session_id"]),
+        document=scope_code(tenant, "document", row["document_id"]),
+        user=scope_code(tenant, "user", row["user_id"]),
+        expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
+        corrects=row["corrects"],
+        visibility=visibility_of(tenant, owner, audience_of(row["acl"])),
+    )

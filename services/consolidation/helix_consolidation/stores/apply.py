@@ -1,0 +1,119 @@
+"""Writing changes to the stores, in one order: vectors, lexicon, graph, signals.
+
+A failure here is not repaired: the process ends, the live folder is made anew from the last
+generation, and everything since is delivered again. So there is no half-applied batch to reason
+about. `publish` comes next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from helix_consolidation.stores.rows import Additions, Placed, additions_of, records_of
+from helix_shared.artifacts.lexicon.writer import entries_of
+from helix_shared.artifacts.signals.reader import signals_of
+from helix_shared.edges import memories_schema
+
+if TYPE_CHECKING:
+    from helix_consolidation.folding.changes import Changes
+    from helix_consolidation.ledger.ledger import Ledger
+    from helix_shared.artifacts.generation.live_stores import Live
+
+
+def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
+    """Write one batch; afterwards the stores agree with the ledger, once the lexicon commits."""
+    erased = sorted(changes.erased)
+    _clear_expansions(live, changes)
+    if changes.rewritten:
+        records = _records(live, ledger, changes)
+        live.vectors.upsert(records)
+        _write_lexicon(live, records, changes.reindexed)
+        live.signals.append(*signals_of(records))
+    _write_graph(live, ledger, changes)
+    if erased:
+        live.vectors.delete(erased)
+        live.lexicon.delete(erased)
+        live.signals.erase(np.array(erased, np.int64))
+
+
+def _clear_expansions(live: Live, changes: Changes) -> None:
+    """Rewrite the stored rows that lose their expansions; most of those that have none never had any."""
+    emptied = [
+        ordinal
+        for ordinal, expansions in changes.expansions.items()
+        if not expansions and ordinal < changes.known_before and ordinal not in changes.rewritten
+    ]
+    if emptied:
+        stored = live.vectors.take(sorted(emptied), ["ordinal", "expansions"])
+        had_some = stored.filter(pc.greater(pc.list_value_length(stored["expansions"]), 0))
+        changes.rewritten.update(had_some["ordinal"].to_pylist())
+        changes.reindexed.update(had_some["ordinal"].to_pylist())
+
+
+def _write_lexicon(live: Live, records: pa.Table, reindexed: set[int]) -> None:
+    chosen = records.filter(pa.array([o in reindexed for o in records["ordinal"].to_pylist()], pa.bool_()))
+    live.lexicon.delete(chosen["ordinal"].to_pylist())
+    live.lexicon.upsert(entries_of(chosen))
+
+
+def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
+    for ordinal in sorted(changes.links):
+        links = changes.links[ordinal]
+        if links or ordinal >= changes.known_before or live.graph.has_links(ordinal):
+            live.graph.set_links(ordinal, ledger.tenant_id(ordinal), links)
+    for relation in changes.relations.values():
+        if {relation.source, relation.target} & changes.erased:
+            continue
+        if relation.weight:
+            live.graph.relate(relation.source, relation.target, relation.edge, relation.weight)
+        else:
+            live.graph.unrelate(relation.source, relation.target, relation.edge)
+    # what came and went in one batch is in no store, and may lie beyond the ordinals that they know
+    for ordinal in sorted(o for o in changes.erased if o < changes.known_before):
+        live.graph.remove(ordinal)
+
+
+def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
+    """The rewritten rows: those that arrived from their messages, the others from the table."""
+    stored = [o for o in sorted(changes.rewritten) if o < changes.known_before]
+    old = live.vectors.take(stored)
+    schema = memories_schema(old.schema.field("vector").type.list_size)
+    arrived = [o for o in sorted(changes.rewritten) if o in changes.arrivals]
+    kept = old.filter(pa.array([o not in changes.arrivals for o in old["ordinal"].to_pylist()], pa.bool_()))
+    edge = pa.concat_tables(
+        [_arrived_rows(changes, arrived, schema), kept.select(schema.names).cast(schema)]
+    ).combine_chunks()
+    carried = additions_of(old)
+    placed = [
+        _placed(ordinal, carried.get(ordinal, Additions()), ledger, changes)
+        for ordinal in [*arrived, *kept["ordinal"].to_pylist()]
+    ]
+    return records_of(edge, placed)
+
+
+def _arrived_rows(changes: Changes, ordinals: list[int], schema: pa.Schema) -> pa.Table:
+    if not ordinals:
+        return schema.empty_table()
+    starts = np.cumsum([0, *(batch.num_rows for batch in changes.batches)])
+    rows = [int(starts[batch]) + row for batch, row in (changes.arrivals[o] for o in ordinals)]
+    batches = [batch.replace_schema_metadata(None) for batch in changes.batches]
+    return pa.Table.from_batches(batches, schema=schema).take(rows)
+
+
+def _placed(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> Placed:
+    if ordinal in changes.expansions:
+        additions = replace(additions, expansions=tuple(changes.expansions[ordinal]))
+    if ordinal in changes.usage:
+        additions = additions.used(changes.usage[ordinal])
+    earlier = ledger.duplicate_of(ordinal)
+    return Placed(
+        ordinal,
+        additions,
+        ledger.standing(ordinal),
+        "" if earlier is None else ledger.memory_id(earlier),
+    )

@@ -1,0 +1,189 @@
+"""Starting: the last generation cloned into the live folder, and everything known read back.
+
+A few columns of the vector table are scanned and turned into the ledger and the near-duplicate
+index column-wise: seconds for a million memories.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from helix_consolidation.folding.arrivals import Model, content_code, group_code
+from helix_consolidation.folding.folding import Known
+from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
+from helix_consolidation.ledger.reach import NOTHING, Visibility, scope_code, visibility_of
+from helix_consolidation.ledger.relate import rank
+from helix_consolidation.ledger.standing import NEVER
+from helix_consolidation.stores.state import restore_state
+from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.live_stores import Live
+from helix_shared.artifacts.generation.manifest import digest_of
+from helix_shared.artifacts.signals.row_codes import codes_of_rows
+from helix_shared.artifacts.vectors.storage import DEFAULT_FORM, VectorForm
+from helix_shared.edges import MINHASH_PERMUTATIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from helix_consolidation.ledger.reach import Axis
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+LIVE: Final = "live"
+_PLAIN: Final = {"piece": "piece", "stream": "stream_sequence", "revision": "revision_sequence"}
+_TIMES: Final = ("expires_at", "deleted_at")
+_SCOPES: Final[dict[Axis, str]] = {"session": "session_id", "document": "document_id", "user": "user_id"}
+_SCANNED: Final = (
+    "ordinal",
+    "memory_id",
+    "tenant_id",
+    *_PLAIN.values(),
+    *_SCOPES.values(),
+    *_TIMES,
+    "type",
+    "owner",
+    "audience",
+    "content_hash",
+    "minhash",
+    "corrects",
+    "superseded_by",
+    "duplicate_of",
+    "is_latest",
+    "hidden",
+)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What the writer starts with."""
+
+    known: Known
+    live: Live | None
+    """None until an answer of ingest names the model and how long its vectors are."""
+    manifest: Manifest | None
+    """Of CURRENT; None when there is none."""
+
+
+def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
+    """Clone CURRENT into `<root>/live` and read it; what was in `live` before is gone.
+
+    Raises:
+        CorruptArtifactError: CURRENT cannot be read.
+        InvalidInputError: its vectors are in a form that cannot become `form`.
+    """
+    folder, number = root / LIVE, reader.current(root)
+    known = Known()
+    if number is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return Loaded(known, None, None)
+    # what is cloned unread would be published again under a fresh checksum
+    reader.verify(reader.folder_of(root, number), known=set())
+    manifest = reader.clone(root, number, folder)
+    live = Live.open(folder, form=form)
+    ordinals = max(restore_state(known, folder), live.signals.count)
+    known.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
+    _fill(known, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
+    return Loaded(known, live, manifest)
+
+
+def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
+    rows = table["ordinal"].to_numpy()
+    facts = np.zeros(ordinals, FACTS)
+    facts["is_hidden"], facts["duplicate_of"], facts["expires_at"] = True, NO_DUPLICATE, NEVER
+    ids = table["memory_id"].to_pylist()
+    facts["memory_id"][rows] = np.array(ids, "S32")
+    facts["is_there"][rows] = True
+    facts["is_latest"][rows] = table["is_latest"].to_numpy()
+    facts["is_hidden"][rows] = table["hidden"].to_numpy()
+    for name, column in _PLAIN.items():
+        facts[name][rows] = table[column].to_numpy()
+    for name in _TIMES:
+        facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
+    for axis, column in _SCOPES.items():
+        facts[axis][rows] = _scopes(table, axis, column)
+    facts["visibility"][rows], visibilities = _visibilities(table)
+    facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
+    tenants = table["tenant_id"].combine_chunks().dictionary_encode()
+    facts["tenant"][rows] = tenants.indices.to_numpy()
+    known.ledger.fill(
+        facts,
+        tenants.dictionary.to_pylist(),
+        visibilities,
+        corrects=_sparse(table, "corrects"),
+        superseded_by=_sparse(table, "superseded_by"),
+        digest=int(digest_of(ids), 16),
+    )
+    known.provisional = _provisional(known, rows, facts["stream"][rows])
+    ranks = rank(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
+    known.near.load(rows, ranks, _groups(table), _contents(table), _signatures(table["minhash"]))
+
+
+def _provisional(known: Known, rows: NDArray[np.int64], streams: NDArray[np.int64]) -> dict[int, set[int]]:
+    """Rows whose own event is not answered yet."""
+    found: dict[int, set[int]] = {}
+    young = streams > known.applied.floor
+    for ordinal, stream in zip(rows[young].tolist(), streams[young].tolist(), strict=True):
+        if stream not in known.applied:
+            found.setdefault(stream, set()).add(ordinal)
+    return found
+
+
+def _scopes(table: pa.Table, axis: Axis, column: str) -> NDArray[np.int64]:
+    def code(row: int) -> int:
+        value = table[column][row].as_py()
+        return scope_code(table["tenant_id"][row].as_py(), axis, value) if value else NOTHING
+
+    return codes_of_rows([table["tenant_id"], table[column]], code)
+
+
+def _groups(table: pa.Table) -> NDArray[np.int64]:
+    def code(row: int) -> int:
+        tenant, owner, kind, audience = (table[name][row].as_py() for name in names)
+        return group_code(tenant, owner, kind, audience)
+
+    names = ("tenant_id", "owner", "type", "audience")
+    return codes_of_rows([table[name] for name in names], code)
+
+
+def _visibilities(table: pa.Table) -> tuple[NDArray[np.int64], list[Visibility]]:
+    """The number of each row's visibility, and the visibilities by number."""
+    numbers: dict[Visibility, int] = {}
+
+    def number(row: int) -> int:
+        tenant, owner, audience = (table[name][row].as_py() for name in names)
+        return numbers.setdefault(visibility_of(tenant, owner, audience), len(numbers))
+
+    names = ("tenant_id", "owner", "audience")
+    return codes_of_rows([table[name] for name in names], number), list(numbers)
+
+
+def _contents(table: pa.Table) -> NDArray[np.int64]:
+    hashes = table["content_hash"].to_pylist()
+    return np.fromiter(map(content_code, hashes), np.int64, len(hashes))
+
+
+def _signatures(minhash: pa.ChunkedArray) -> NDArray[np.uint32]:
+    array = minhash.combine_chunks()
+    flat = np.frombuffer(array.buffers()[1], "<u4")
+    start = array.offset * MINHASH_PERMUTATIONS
+    chosen = flat[start : start + len(array) * MINHASH_PERMUTATIONS]
+    return chosen.reshape(len(array), MINHASH_PERMUTATIONS).astype(np.uint32)
+
+
+def _ordinals_of(table: pa.Table, column: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    places = pc.index_in(table[column], value_set=table["memory_id"].combine_chunks())
+    places = places.fill_null(-1).to_numpy()
+    found: NDArray[np.int64] = np.where(places < 0, NO_DUPLICATE, rows[places]) if len(rows) else rows
+    return found
+
+
+def _sparse(table: pa.Table, column: str) -> dict[int, str]:
+    chosen = table.filter(pc.not_equal(table[column], ""))
+    return dict(zip(chosen["ordinal"].to_pylist(), chosen[column].to_pylist(), strict=True))

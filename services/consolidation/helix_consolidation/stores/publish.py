@@ -1,0 +1,89 @@
+"""Publishing what was applied as the next generation, and retiring old ones.
+
+Everything here runs in the writer's thread. The lease is asked right before the generation is
+made, and a writer of an earlier epoch than the last generation's never publishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from helix_consolidation.stores.state import save_state
+from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
+from helix_shared.errors import PermanentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from helix_consolidation.folding.arrivals import Model
+    from helix_consolidation.folding.folding import Known
+    from helix_shared.artifacts.generation.live_stores import Live
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a generation says beside its content."""
+
+    epoch: int
+    stream: StreamState
+    now: datetime
+
+
+def publish_generation(
+    root: Path,
+    live: Live,
+    known: Known,
+    parent: Manifest | None,
+    circumstances: Circumstances,
+    *,
+    demand_lease: Callable[[], None],
+) -> Manifest:
+    """Commit, and publish the live stores with the state.
+
+    Raises:
+        LostLeaseError: another writer may be at work; nothing was published.
+        PermanentError: a later writer published already.
+        CorruptArtifactError: the stores disagree; nothing was published.
+        TemporaryError: the lexicon was merging; try again.
+    """
+    if known.model is None:
+        raise PermanentError("nothing can be published before the first row told its model; wait for it")
+    if parent is not None and circumstances.epoch < parent.epoch:
+        raise PermanentError(
+            f"lease of epoch {circumstances.epoch} is older than generation {parent.generation} of epoch "
+            f"{parent.epoch}: another writer took over; restart to stand by"
+        )
+    live.lexicon.commit()
+    manifest = _manifest(known, known.model, parent, circumstances)
+    demand_lease()
+    return reader.publish(root, live, manifest, extras=save_state(known, live.folder))
+
+
+def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances: Circumstances) -> Manifest:
+    ledger = known.ledger
+    previous = 0 if parent is None else parent.generation
+    return Manifest(
+        generation=previous + 1,
+        parent=previous,
+        epoch=circumstances.epoch,
+        published_at=circumstances.now,
+        stream=circumstances.stream,
+        applied_sequence=known.applied.floor,
+        derived_sequence=known.derived.floor,
+        counts=Counts(
+            memories=ledger.memories,
+            hidden=ledger.hidden,
+            lexicon=ledger.memories - ledger.hidden,
+            signals=ledger.size,
+            # counted by `generation.publish`
+            nodes=0,
+            entities=0,
+            edges=0,
+        ),
+        digest=f"{ledger.digest:016x}",
+        model=ModelIdentity(name=model.name, checksum=model.checksum, dimensions=model.dimensions),
+    )

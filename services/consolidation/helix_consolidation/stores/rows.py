@@ -1,0 +1,107 @@
+"""Whole records from edge rows: what the writer adds to a memory, as columns.
+
+The edge columns are taken over as they came, vectors included; only the additions are Python
+values. `apply` decides which rows, `helix_shared.artifacts.vectors.records` knows the schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from helix_consolidation.ledger.standing import NEVER, Standing
+from helix_shared.audience import audience_of, owner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helix_consolidation.ledger.tombstones import Usage
+
+_TIME: Final = pa.timestamp("us", tz="UTC")
+_NAMES: Final = pa.list_(pa.string())
+_CARRIED: Final = (
+    "ordinal",
+    "expansions",
+    "access_count",
+    "helpful_count",
+    "unhelpful_count",
+    "last_accessed_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What a record has beyond its edge row; the time is in microseconds."""
+
+    expansions: tuple[str, ...] = ()
+    access_count: int = 0
+    helpful_count: int = 0
+    unhelpful_count: int = 0
+    last_accessed_at: int | None = None
+
+    def used(self, usage: Usage) -> Additions:
+        """With the counts of `usage` added."""
+        last = max(self.last_accessed_at or 0, usage.last_at) or None
+        return replace(
+            self,
+            access_count=self.access_count + usage.accesses,
+            helpful_count=self.helpful_count + usage.helpful,
+            unhelpful_count=self.unhelpful_count + usage.unhelpful,
+            last_accessed_at=last,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A row's ordinal, its additions, and what the ledger says of it."""
+
+    ordinal: int
+    additions: Additions
+    standing: Standing
+    duplicate_of: str
+
+
+def additions_of(records: pa.Table) -> dict[int, Additions]:
+    """The additions of stored records that outlive a new version of the row, by ordinal."""
+    light = records.select(_CARRIED)
+    at = light.column_names.index("last_accessed_at")
+    light = light.set_column(at, "last_accessed_at", light["last_accessed_at"].cast(pa.int64()))
+    return {
+        row.pop("ordinal"): Additions(**(row | {"expansions": tuple(row["expansions"])}))
+        for row in light.to_pylist()
+    }
+
+
+def records_of(edge: pa.Table, placed: Sequence[Placed]) -> pa.Table:
+    """Records in the order of `placed`, whose n-th row in `edge` is the n-th."""
+    scopes = edge.select(["shared", "user_id", "acl"]).to_pylist()
+    columns: dict[str, pa.Array] = {
+        "ordinal": pa.array([p.ordinal for p in placed], pa.int64()),
+        "expansions": pa.array([p.additions.expansions for p in placed], _NAMES),
+        "is_latest": pa.array([p.standing.is_latest for p in placed], pa.bool_()),
+        "superseded_by": pa.array([p.standing.superseded_by for p in placed], pa.string()),
+        "duplicate_of": pa.array([p.duplicate_of for p in placed], pa.string()),
+        "deleted_at": _times([_known(p.standing.deleted_at) for p in placed]),
+        "access_count": pa.array([p.additions.access_count for p in placed], pa.int32()),
+        "helpful_count": pa.array([p.additions.helpful_count for p in placed], pa.int32()),
+        "unhelpful_count": pa.array([p.additions.unhelpful_count for p in placed], pa.int32()),
+        "last_accessed_at": _times([p.additions.last_accessed_at for p in placed]),
+        "owner": pa.array(
+            [owner_of(scope["user_id"], shared=scope["shared"]) for scope in scopes], pa.string()
+        ),
+        "audience": pa.array([audience_of(scope["acl"]) for scope in scopes], _NAMES),
+        "event_at": pc.coalesce(edge["event_start"], edge["occurred_at"]),
+        "hidden": pa.array([p.standing.is_hidden for p in placed], pa.bool_()),
+    }
+    return pa.table({**{name: edge[name] for name in edge.column_names}, **columns})
+
+
+def _known(moment: int) -> int | None:
+    return None if moment == NEVER else moment
+
+
+def _times(microseconds: list[int | None]) -> Any:
+    return pa.array(microseconds, pa.int64()).cast(_TIME)

@@ -1,0 +1,173 @@
+"""Which memories follow from an event? One function per kind; the order of ingest stands here.
+
+A turn makes its own memory at once, with the turns before it as context, and completes the
+memory of the turn before it, whose context now has its "one after". Both are whole rows; the
+writer keeps the later revision (ops/decisions/0005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from helix_ingest.extraction.contextualise import (
+    NEIGHBOUR_CHARACTERS,
+    TURNS_BEFORE,
+    WINDOW_CHARACTERS,
+    neighbours,
+    quotable,
+    self_contained,
+)
+from helix_ingest.extraction.draft import Draft, Logged, Piece
+from helix_ingest.extraction.segment import segment
+from helix_memory.events import (
+    CorrectEvent,
+    DocumentEvent,
+    MemoryEvent,
+    MessageEvent,
+    SessionEvent,
+    ToolEvent,
+)
+
+Cut = Callable[[str], list[Piece]]
+CONTEXT_TURNS: Final = TURNS_BEFORE + 1
+"""Earlier turns a message needs: its own two, and one more for the turn it completes."""
+
+
+def drafts_of(
+    logged: Logged, before: Sequence[Logged], *, most_tokens: int, count_tokens: Callable[[str], int]
+) -> list[Draft]:
+    """The memories of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
+    headings = getattr(logged.event, "media_type", "text/markdown") == "text/markdown"
+
+    def cut(text: str) -> list[Piece]:
+        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
+
+    match logged.event:
+        case MessageEvent():
+            return [*_turn(logged, before[-TURNS_BEFORE:], cut), *_completed(logged, before, cut)]
+        case ToolEvent() as event:
+            context = neighbours(quotable(before[-1:], logged), most_characters=NEIGHBOUR_CHARACTERS)
+            return _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
+        case MemoryEvent() | CorrectEvent() as event:
+            return _pieces(logged, cut(event.text), title=event.title)
+        case DocumentEvent() as event:
+            return _document(logged, event, cut)
+        case SessionEvent(phase="ended"):
+            return _completed(logged, before, cut)
+        case _:
+            return []
+
+
+def tool_text(event: ToolEvent) -> str:
+    """A tool call and its result as one text: what ran, where, how it ended, what it said."""
+    head = f"{event.tool}: {event.command}" if event.command else event.tool
+    parts = [
+        head,
+        f"file: {event.file_path}" if event.file_path else "",
+        f"exit status: {event.exit_status}" if event.exit_status is not None else "",
+        event.error.strip(),
+        event.output.strip(),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _turn(
+    logged: Logged,
+    before: Sequence[Logged],
+    cut: Cut,
+    *,
+    after: Logged | None = None,
+    revision: int | None = None,
+) -> list[Draft]:
+    """Memories of a turn. Without `after` the last one is open: the next turn completes it.
+
+    This is the one place where turns enter the memory of a turn: what may not be quoted goes first.
+    """
+    event = logged.event
+    if not isinstance(event, MessageEvent):
+        return []
+    before = quotable(before, logged)
+    after = next(iter(quotable([after] if after else [], logged)), None)
+    pieces = cut(self_contained(event, before))
+    above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
+    below = neighbours([after] if after else [], most_characters=NEIGHBOUR_CHARACTERS)
+    drafts = []
+    for n, piece in enumerate(pieces):
+        around = (
+            above if n == 0 else pieces[n - 1].text,
+            below if n == len(pieces) - 1 else pieces[n + 1].text,
+        )
+        passage = f"{event.speaker or event.role}: {piece.text}"
+        windowed = revision is not None and len(pieces) == 1
+        drafts.append(
+            Draft(
+                logged=logged,
+                piece=n,
+                text=piece.text,
+                title="",
+                context="\n".join(text for text in around if text),
+                char_start=piece.start,
+                char_end=piece.end,
+                passage=passage,
+                window=_turn_window(before, passage, after) if windowed else "",
+                revision_sequence=revision or logged.sequence,
+            )
+        )
+    return drafts
+
+
+def _turn_window(before: Sequence[Logged], passage: str, after: Logged | None) -> str:
+    parts = [
+        neighbours(before, most_characters=WINDOW_CHARACTERS),
+        passage,
+        neighbours([after] if after else [], most_characters=WINDOW_CHARACTERS),
+    ]
+    surrounded = [part for part in parts if part]
+    return "\n".join(surrounded) if len(surrounded) > 1 else ""
+
+
+def _completed(logged: Logged, before: Sequence[Logged], cut: Cut) -> list[Draft]:
+    """The last memory of the turn before `logged`, now with what came after it."""
+    if not before or not logged.event.session_id:
+        return []
+    after = logged if isinstance(logged.event, MessageEvent) else None
+    previous, earlier = before[-1], before[:-1][-TURNS_BEFORE:]
+    return _turn(previous, earlier, cut, after=after, revision=logged.sequence)[-1:]
+
+
+def _pieces(logged: Logged, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:
+    """Memories of a text without neighbours of its own; several pieces are each other's context."""
+    drafts = []
+    for n, piece in enumerate(pieces):
+        beside = (*pieces[max(0, n - 1) : n], *pieces[n + 1 : n + 2])
+        around = (context, piece.heading, *(neighbour.text for neighbour in beside))
+        heading = " > ".join(part for part in (title, piece.heading) if part)
+        drafts.append(
+            Draft(
+                logged=logged,
+                piece=n,
+                text=piece.text,
+                title=title,
+                context="\n".join(line[:NEIGHBOUR_CHARACTERS] for line in around if line),
+                char_start=piece.start,
+                char_end=piece.end,
+                passage=f"{heading}\n{piece.text}" if heading else piece.text,
+                window="",
+                revision_sequence=logged.sequence,
+            )
+        )
+    return drafts
+
+
+def _document(logged: Logged, event: DocumentEvent, cut: Cut) -> list[Draft]:
+    if not event.parts:
+        return _pieces(logged, cut(event.body), title=event.title) if event.body.strip() else []
+    pieces: list[Piece] = []
+    at = 0
+    for part in event.parts:
+        for piece in cut(part.text):
+            heading = " > ".join(name for name in (part.heading, piece.heading) if name)
+            pieces.append(Piece(piece.text, at + piece.start, at + piece.end, heading))
+        at += len(part.text)
+    return _pieces(logged, pieces, title=event.title)

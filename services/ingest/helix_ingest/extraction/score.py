@@ -1,0 +1,141 @@
+"""Scores fixed at ingest: salience, confidence, trust, event time, near-duplicate signature."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import zlib
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+import numpy as np
+from datasketch import MinHash
+
+from helix_memory.events import DocumentEvent, Event, MemoryType, MessageEvent, ToolEvent
+from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.scripts import QUESTION_MARKS, WORD, word_count
+from helix_shared.timex import find_time_expressions
+
+_TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
+_SPECIFIC: Final = re.compile(r"\d+|[A-Za-z]_[A-Za-z]|[/\\][\w.]+|`[^`]+`|(?<=[a-z,] )[A-Z][a-z]+")
+_SMALL_TALK: Final = re.compile(
+    r"^\W*(?:hi|hey|hello|thanks?|thank you|bye|ok(?:ay)?|cool|great|nice|wow|sure|yes|no|yeah"
+    r"|good (?:morning|night))\b",
+    re.IGNORECASE,
+)
+_STRESSED: Final = re.compile(
+    r"\b(?:important|must|never|always|remember|critical|urgent|careful|note that)\b", re.IGNORECASE
+)
+_HEDGED: Final = re.compile(
+    r"\b(?:maybe|perhaps|might|could be|not sure|i (?:think|guess|suppose)|probably|possibly|unclear"
+    r"|seems?)\b",
+    re.IGNORECASE,
+)
+_CONFIRMED: Final = re.compile(
+    r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
+)
+_RICH_WORDS: Final = 40
+_SPECIFICS: Final = 6
+_SCORED_TEXTS: Final = 512
+"""Texts whose signature and time are kept: a turn is scored again when the next one completes its context."""
+
+
+def salience(text: str, memory_type: MemoryType) -> float:
+    """Importance, 0 to 1: what kind it is, how much and how specifically it says it.
+
+    type (at most .35) + .25 x length up to 40 words + .25 x specifics up to 6 (numbers, names,
+    paths, symbols) + .15 if stressed; a greeting keeps a quarter, a bare question two thirds.
+    """
+    words = word_count(text)
+    specifics = len(_SPECIFIC.findall(text[:2_000]))
+    value = (
+        _TYPE_SALIENCE[memory_type]
+        + 0.25 * min(1.0, words / _RICH_WORDS)
+        + 0.25 * min(1.0, specifics / _SPECIFICS)
+        + 0.15 * bool(_STRESSED.search(text))
+    )
+    if _SMALL_TALK.match(text) and words < _RICH_WORDS // 2:
+        value *= 0.25
+    elif text.rstrip().endswith(tuple(QUESTION_MARKS)):
+        value *= 2 / 3
+    return min(1.0, value)
+
+
+def confidence(event: Event, text: str) -> float:
+    """Trust in the statement, 0 to 1: its source, confirmed or hedged by its own words."""
+    given: float | None = getattr(event, "confidence", None)
+    if given is not None:
+        return given
+    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[trust(event)]
+    if _CONFIRMED.search(text):
+        value += 0.15
+    if _HEDGED.search(text):
+        value -= 0.25
+    return min(1.0, max(0.0, value))
+
+
+def trust(event: Event) -> str:
+    """Origin class: user, agent, tool or document. Merging never raises it."""
+    if isinstance(event, ToolEvent):
+        return "tool"
+    if isinstance(event, DocumentEvent):
+        return "document"
+    if isinstance(event, MessageEvent):
+        return {"user": "user", "tool": "tool"}.get(event.role, "agent")
+    return "agent"
+
+
+class EventTimes(NamedTuple):
+    """When the thing spoken of begins and ends, UTC; None where nobody says so."""
+
+    start: datetime | None
+    end: datetime | None
+    guessed: bool = False
+    """A default decided which day is meant, not the words."""
+
+
+def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
+    """When the thing spoken of happens: as given, else the first time the text tells.
+
+    "Next April" is resolved against `occurred_at`, and in its zone: a memory about next April is not a
+    memory made next April. What a span means stands in `helix_shared.calendar_days`. A date whose year or
+    week a reader could not tell gives no time.
+    """
+    start: datetime | None = getattr(event, "event_start", None)
+    end: datetime | None = getattr(event, "event_end", None)
+    if start is not None or end is not None:
+        return EventTimes(start, end)
+    return _first_time_told(text[:4_000], occurred_at, occurred_at.utcoffset())
+
+
+@functools.lru_cache(_SCORED_TEXTS)
+def _first_time_told(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
+    """The first time of a text; the offset is part of the key, since equal moments may have other days."""
+    found = find_time_expressions(text, occurred_at)
+    told = next((time for time in found if time.certainty != "open"), None)
+    return EventTimes(told.start, told.end, told.certainty == "guessed") if told else EventTimes(None, None)
+
+
+@functools.lru_cache(_SCORED_TEXTS)
+def minhash(text: str) -> bytes:
+    """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997).
+
+    A letter of a script without spaces counts as a word.
+    """
+    words = [word.lower() for word in WORD.findall(text)]
+    shingles = {*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
+    signature = _no_words().copy()
+    signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])
+    packed: bytes = signature.hashvalues.astype(np.dtype("<u4")).tobytes()
+    return packed
+
+
+@functools.cache
+def _no_words() -> MinHash:
+    """The signature of nothing; drawing its permutations costs more than a text does.
+
+    The permutations spread what CRC-32 only has to tell apart: SHA-1, the default, made this a tenth of an
+    event's work beside its embedding.
+    """
+    return MinHash(num_perm=MINHASH_PERMUTATIONS, seed=1, hashfunc=zlib.crc32)

@@ -1,0 +1,165 @@
+"""Segmenting: a long text becomes pieces that fit the model, cut where its author paused.
+
+Order of preference: headings, code fences (kept whole when they fit), paragraphs, sentences,
+words. Pieces cover the text in order without overlap, so offsets lead back to the source.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from helix_ingest.extraction.draft import Piece
+from helix_shared.scripts import FULL_STOPS
+
+_FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ ]{0,3}(#{1,6})[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_BLANK: Final = re.compile(r"\n[ \t]*\n")
+_CLOSING: Final = r"\u300d\u300f\uff09\u3011\u300b\u201d\u2019"
+_SENTENCE: Final = re.compile(rf"(?<=[.!?])\s+|(?<=[{FULL_STOPS}])[{FULL_STOPS}{_CLOSING}]*\s*")
+_WORD: Final = re.compile(r"\s+")
+_LINE_END: Final = re.compile(r"\n")
+_LONGEST_WORD: Final = 400
+"""Characters of an unbroken run before it is cut by force."""
+_LONGEST_CLAUSE: Final = 100
+"""The same of a run that is not ASCII, where a character is about a token."""
+
+Span = tuple[int, int]
+CountTokens = Callable[[str], int]
+
+
+def segment(text: str, *, most_tokens: int, count_tokens: CountTokens, headings: bool = True) -> list[Piece]:
+    """Pieces of `text` of at most `most_tokens` tokens each; one piece when it fits as a whole.
+
+    With `headings` (Markdown, as agents write it) a heading starts a new piece; `Piece.heading` is the
+    path of headings above it, ` > ` between.
+    """
+    if count_tokens(text) <= most_tokens:
+        return [_piece(text, (0, len(text)), "")]
+    pieces = []
+    for section, heading in _sections(text) if headings else [((0, len(text)), "")]:
+        spans = _fitting(text, _blocks(text, section), most_tokens, count_tokens, _FINER)
+        for span in _packed(text, spans, most_tokens, count_tokens):
+            piece = _piece(text, span, heading)
+            if piece.text:
+                pieces.append(piece)
+    return pieces or [_piece(text, (0, len(text)), "")]
+
+
+def _piece(text: str, span: Span, heading: str) -> Piece:
+    raw = text[span[0] : span[1]]
+    start = span[0] + len(raw) - len(raw.lstrip())
+    return Piece(raw.strip(), start, start + len(raw.strip()), heading)
+
+
+def _sections(text: str) -> Iterator[tuple[Span, str]]:
+    """Spans between headings, each with its path of headings; headings inside fences do not count."""
+    marks = _outside(_HEADING.finditer(text), list(_fence_spans(text)))
+    path: list[tuple[int, str]] = []
+    start = 0
+    for mark in marks:
+        if mark.start() > start:
+            yield (start, mark.start()), " > ".join(name for _, name in path)
+        level = len(mark[1])
+        path = [*((n, name) for n, name in path if n < level), (level, mark[2].strip().rstrip("#").strip())]
+        start = mark.start()
+    yield (start, len(text)), " > ".join(name for _, name in path)
+
+
+def _outside(marks: Iterable[re.Match[str]], fences: Sequence[Span]) -> list[re.Match[str]]:
+    """The matches that begin in none of `fences`, which are in order and apart."""
+    starts = [start for start, _ in fences]
+    outside = []
+    for mark in marks:
+        fence = bisect_right(starts, mark.start()) - 1
+        if fence < 0 or mark.start() >= fences[fence][1]:
+            outside.append(mark)
+    return outside
+
+
+def _fence_spans(text: str) -> Iterator[Span]:
+    open_at = -1
+    for fence in _FENCE.finditer(text):
+        if open_at < 0:
+            open_at = fence.start()
+        else:
+            end = text.find("\n", fence.end())
+            yield open_at, len(text) if end < 0 else end + 1
+            open_at = -1
+    if open_at >= 0:
+        yield open_at, len(text)
+
+
+def _blocks(text: str, section: Span) -> list[Span]:
+    """Code fences and the paragraphs between them."""
+    start, end = section
+    blocks: list[Span] = []
+    at = start
+    for a, b in _fence_spans(text[start:end]):
+        blocks += _split(text, (at, start + a), _BLANK)
+        blocks.append((start + a, start + b))
+        at = start + b
+    return [*blocks, *_split(text, (at, end), _BLANK)]
+
+
+def _split(text: str, span: Span, separator: re.Pattern[str]) -> list[Span]:
+    """Cut a span behind every separator; the parts cover it without a gap."""
+    cuts = [m.end() for m in separator.finditer(text, span[0], span[1])]
+    edges = [span[0], *cuts, span[1]]
+    return [(a, b) for a, b in itertools.pairwise(edges) if b > a]
+
+
+def _lines(text: str, span: Span) -> list[Span]:
+    return _split(text, span, _LINE_END)
+
+
+def _sentences(text: str, span: Span) -> list[Span]:
+    return _split(text, span, _SENTENCE)
+
+
+def _words(text: str, span: Span) -> list[Span]:
+    cut = []
+    for start, end in _split(text, span, _WORD):
+        longest = _LONGEST_WORD if text[start:end].isascii() else _LONGEST_CLAUSE
+        cut += [(a, min(a + longest, end)) for a in range(start, end, longest)]
+    return cut
+
+
+_FINER: Final = (_lines, _sentences, _words)
+
+
+def _fitting(
+    text: str,
+    spans: list[Span],
+    most_tokens: int,
+    count_tokens: CountTokens,
+    finer: tuple[Callable[[str, Span], list[Span]], ...],
+) -> list[Span]:
+    """Cut every span that is too long with the next finer rule, until all fit."""
+    fitting: list[Span] = []
+    for span in spans:
+        if not finer or count_tokens(text[span[0] : span[1]]) <= most_tokens:
+            fitting.append(span)
+        else:
+            parts = finer[0](text, span)
+            cut = _fitting(text, parts, most_tokens, count_tokens, finer[1:])
+            fitting += _packed(text, cut, most_tokens, count_tokens)
+    return fitting
+
+
+def _packed(text: str, spans: list[Span], most_tokens: int, count_tokens: CountTokens) -> list[Span]:
+    """Join neighbouring spans greedily as long as they fit together."""
+    packed: list[Span] = []
+    used = 0
+    for start, end in spans:
+        tokens = count_tokens(text[start:end])
+        if packed and used + tokens <= most_tokens:
+            packed[-1] = (packed[-1][0], end)
+            used += tokens
+        else:
+            packed.append((start, end))
+            used = tokens
+    return packed

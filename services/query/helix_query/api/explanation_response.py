@@ -1,0 +1,161 @@
+"""An explanation as protobuf messages; `reply` puts it into the answer.
+
+Numbers are copied, never computed: what is sent is what was ranked by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helix_memory.arithmetic import ADD
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.diagnostics.explain import STAGES, Loss
+from helix_query.recall.candidates import DENSE, LEXICAL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.diagnostics.explain import Explanation
+    from helix_query.recall.candidates import FusionInput, Ranking
+    from helix_query.recall.stages.scoring import Scoring
+
+
+def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
+    """The whole pool, best first."""
+    return recall_pb2.Explanation(
+        candidates=[
+            candidate_message(explanation, position)
+            for position in explanation.order
+            if position in explanation.shown
+        ],
+        dense_share=_dense_share(explanation.trace.fused.given),
+        threshold=explanation.threshold,
+        threshold_on_relevance=explanation.threshold_on == "relevance",
+        withheld=len(explanation.trace.pool) - len(explanation.shown),
+        graph_form=explanation.trace.pool.walked or "",
+    )
+
+
+def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Candidate:
+    """Everything of the candidate at `position` of the pool."""
+    pool, scoring, loss = explanation.trace.pool, explanation.scoring, Loss(explanation.losses[position])
+    memory_id, excerpt = explanation.shown[position]
+    duplicate = explanation.duplicates.get(position) if loss is Loss.NEAR_DUPLICATE else None
+    rank = explanation.ranks.get(memory_id, 0)
+    return recall_pb2.Candidate(
+        memory_id=memory_id,
+        excerpt=excerpt,
+        hits=list(_hits(explanation, int(pool.ordinals[position]))),
+        fusion=_fusion(explanation, position),
+        cosine=pool.cosine[position],
+        graph_mass=pool.mass[position],
+        coverage=None if pool.coverage is None else pool.coverage[position],
+        signals=list(_signals(scoring, position)),
+        form=scoring.relevance.form,
+        fused_share=scoring.fused_share,
+        graph_share=scoring.relevance.graph_share,
+        strength=scoring.relevance.strength,
+        relevance=scoring.relevance.values[position],
+        boosts=[
+            recall_pb2.Factor(name=name, value=values[position]) for name, values in scoring.boosts.items()
+        ],
+        steps=[
+            recall_pb2.Step(name=step.name, value=step.values[position], adds=step.operation == ADD)
+            for step in scoring.steps
+        ],
+        score=scoring.scores[position],
+        place=explanation.places[position],
+        loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
+        dropped_by=STAGES[loss],
+        duplicate_of="" if duplicate is None else explanation.shown.get(duplicate.position, ("",))[0],
+        likeness=0.0 if duplicate is None else duplicate.likeness,
+        rank=rank,
+        packed=loss is Loss.NONE,
+    )
+
+
+def _hits(explanation: Explanation, ordinal: int) -> Iterator[recall_pb2.ChannelHit]:
+    for ranking in explanation.trace.retrieved.rankings:
+        row = _row(ranking.hits.ordinals, ordinal)
+        if row is not None:
+            yield recall_pb2.ChannelHit(
+                channel=ranking.channel,
+                query=ranking.query,
+                rank=row + 1,
+                score=ranking.hits.scores[row],
+            )
+
+
+def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
+    pool = explanation.trace.pool
+    ordinal = int(pool.ordinals[position])
+    terms = [
+        _term(given, row, k=explanation.k)
+        for given in explanation.trace.fused.given
+        if (row := _row(given.hits.ordinals, ordinal)) is not None
+    ]
+    return recall_pb2.Fusion(
+        form=explanation.form,
+        k=explanation.k,
+        terms=terms,
+        score=pool.fused[position],
+        assigned=not terms,
+    )
+
+
+def _term(given: FusionInput, row: int, *, k: int) -> recall_pb2.FusionTerm:
+    ranking: Ranking | None = given.ranking
+    return recall_pb2.FusionTerm(
+        channel="" if ranking is None else ranking.channel,
+        query="" if ranking is None else ranking.query,
+        rank=row + 1,
+        score=given.hits.scores[row],
+        weight=given.weight,
+        least=given.least,
+        span=given.span,
+        normalised=1.0 / (k + row + 1) if given.normal is None else given.normal[row],
+        bonus=0.0 if given.bonuses is None else given.bonuses[row],
+        contribution=given.scores[row],
+    )
+
+
+def _signals(scoring: Scoring, position: int) -> Iterator[recall_pb2.Signal]:
+    for name, signal in scoring.signals.items():
+        yield recall_pb2.Signal(
+            name=name,
+            raw=signal.raw[position],
+            least=signal.least,
+            span=signal.span,
+            normalised=signal.normal[position],
+            weight=_weight(scoring, name, position),
+        )
+
+
+def _weight(scoring: Scoring, name: str, position: int) -> float:
+    relevance = scoring.relevance
+    shares = {"fused": scoring.fused_share, "cosine": 1.0 - scoring.fused_share}
+    if relevance.form == "multiplicative":
+        shares |= {"sim": 1.0 - relevance.graph_share, "graph": relevance.graph_share}
+    elif relevance.form == "blend":
+        shares["sim"] = 1.0
+    if name in shares:
+        return shares[name]
+    return float(relevance.weights[name][position]) if name in relevance.weights else 0.0
+
+
+def _dense_share(given: Sequence[FusionInput]) -> float | None:
+    """What the dense list counts beside the lexical one, both for the question itself."""
+    weights = {
+        one.ranking.channel: one.weight for one in given if one.ranking is not None and not one.ranking.query
+    }
+    if not {DENSE, LEXICAL} <= weights.keys():
+        return None
+    return weights[DENSE] / (weights[DENSE] + weights[LEXICAL])
+
+
+def _row(ordinals: NDArray[np.int64], ordinal: int) -> int | None:
+    rows = np.flatnonzero(ordinals == ordinal)
+    return int(rows[0]) if len(rows) else None

@@ -1,0 +1,183 @@
+"""Requests checked and turned into values; every limit of `helix_memory.limits` is enforced here.
+
+What breaks one is refused with the field, the limit and, where it helps, what is known instead.
+`handlers` calls this first; behind it nothing checks again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from typing import Any, Final
+
+from helix_memory import limits
+from helix_memory.recall.v1 import recall_pb2
+from helix_memory.subjects import is_token
+from helix_query.api.time_zones import zone_of
+from helix_query.profile.profile import DEFAULT_PROFILE
+from helix_query.profile.sections.ranking import MEMORY_TYPES
+from helix_query.recall.candidates import ExpandContext
+from helix_query.recall.query import Query
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.errors import InvalidInputError
+from helix_shared.identity import MEMORY_ID_PATTERN
+
+MALFORMED: Final = object()
+"""Stands for a request that is no protobuf message, so that a handler can say so."""
+
+MODES: Final = {
+    recall_pb2.MODE_UNSPECIFIED: "hybrid",
+    recall_pb2.MODE_DENSE: "dense",
+    recall_pb2.MODE_HYBRID: "hybrid",
+    recall_pb2.MODE_AUTO: "auto",
+}
+
+EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
+    recall_pb2.EXPAND_CONTEXT_UNSPECIFIED: None,
+    recall_pb2.EXPAND_CONTEXT_NONE: "none",
+    recall_pb2.EXPAND_CONTEXT_NEIGHBOURS: "neighbours",
+    recall_pb2.EXPAND_CONTEXT_SESSION: "session",
+}
+
+_NAME = re.compile(limits.NAME_PATTERN)
+
+
+def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Query:
+    """The question of a recall request; `clock` is the server's moment.
+
+    It decides which memories are valid and not expired, and is the moment of a request without `now`.
+
+    Raises:
+        InvalidInputError: a field breaks its limit.
+    """
+    if not request.query.strip():
+        raise InvalidInputError("query", "must hold more than white space")
+    if len(request.query) > limits.QUERY_CHARACTERS:
+        raise InvalidInputError("query", f"must have at most {limits.QUERY_CHARACTERS} characters")
+    profile = request.ranking_profile or DEFAULT_PROFILE
+    if profile not in profiles:
+        raise InvalidInputError("ranking_profile", f"is unknown; known: {', '.join(sorted(profiles))}")
+    if request.mode not in MODES:
+        raise InvalidInputError("mode", "is unknown; known: 0 to 3")
+    if request.expand_context not in EXPAND_CONTEXTS:
+        raise InvalidInputError("expand_context", "is unknown; known: 0 to 3")
+    now = _moment(request, "now") or _moment(request, "as_of") or clock
+    zone = zone_of(request.time_zone)
+    if zone is not None and now.year in (MINYEAR, MAXYEAR):
+        raise InvalidInputError("now", "must be a time of the years 2 to 9998 beside a time_zone")
+    return Query(
+        query=request.query,
+        selection=_selection(request),
+        profile=profile,
+        mode=MODES[request.mode],
+        now=now,
+        clock=clock,
+        zone=zone,
+        top_k=_bounded(request, "top_k", limits.TOP_K),
+        token_budget=_bounded(request, "token_budget", limits.TOKEN_BUDGET),
+        project_id=_name("project_id", request.project_id),
+        never_skip=request.never_skip,
+        min_sequence=request.min_seq,
+        already_served=_memory_ids("already_served", request.already_served, most=limits.ALREADY_SERVED),
+        expand_context=EXPAND_CONTEXTS[request.expand_context],
+        explain=request.explain,
+    )
+
+
+def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selection:
+    """The selection of a caller without a filter, now or at a past moment.
+
+    Raises:
+        InvalidInputError: no tenant, or a part breaks its limit.
+    """
+    return Selection(
+        tenant_id=_tenant(scope.tenant_id),
+        user_id=_name("scope.user_id", scope.user_id),
+        principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
+        as_of=as_of,
+    )
+
+
+def moment_of(request: recall_pb2.GetMemoryRequest) -> datetime | None:
+    """The past moment that is asked for.
+
+    Raises:
+        InvalidInputError: it is no time of a calendar.
+    """
+    return _moment(request, "as_of")
+
+
+def memory_id_of(memory_id: str) -> str:
+    """The id if it can be one.
+
+    Raises:
+        InvalidInputError: it cannot.
+    """
+    return _memory_ids("memory_id", [memory_id], most=1)[0]
+
+
+def _selection(request: recall_pb2.RecallRequest) -> Selection:
+    scope, narrowed = request.scope, request.filter
+    unknown = [kind for kind in narrowed.types if kind not in MEMORY_TYPES]
+    if unknown:
+        raise InvalidInputError("filter.types", f"unknown type; known: {', '.join(MEMORY_TYPES)}")
+    return Selection(
+        tenant_id=_tenant(scope.tenant_id),
+        user_id=_name("scope.user_id", scope.user_id),
+        principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
+        types=_names("filter.types", narrowed.types),
+        project_ids=_names("filter.project_ids", narrowed.project_ids),
+        session_ids=_names("filter.session_ids", narrowed.session_ids),
+        event_after=_moment(narrowed, "event_after", prefix="filter."),
+        event_before=_moment(narrowed, "event_before", prefix="filter."),
+        as_of=_moment(request, "as_of"),
+    )
+
+
+def _tenant(tenant_id: str) -> str:
+    if not is_token(tenant_id):
+        raise InvalidInputError("scope.tenant_id", f"must match {limits.TOKEN_PATTERN}")
+    return tenant_id
+
+
+def _names(field: str, values: Sequence[str], *, most: int = limits.FILTER_VALUES) -> tuple[str, ...]:
+    if len(values) > most:
+        raise InvalidInputError(field, f"must have at most {most} entries")
+    return tuple(dict.fromkeys(_name(field, value) for value in values))
+
+
+def _memory_ids(field: str, values: Sequence[str], *, most: int) -> tuple[str, ...]:
+    if len(values) > most:
+        raise InvalidInputError(field, f"must have at most {most} entries")
+    if not all(MEMORY_ID_PATTERN.fullmatch(value) for value in values):
+        raise InvalidInputError(field, "must be 32 hexadecimal digits in lower case")
+    return tuple(dict.fromkeys(values))
+
+
+def _name(field: str, value: str) -> str:
+    if len(value) > limits.NAME_CHARACTERS:
+        raise InvalidInputError(field, f"must have at most {limits.NAME_CHARACTERS} characters")
+    if _NAME.fullmatch(value) is None:
+        raise InvalidInputError(field, "must not hold control characters")
+    return value
+
+
+def _bounded(request: recall_pb2.RecallRequest, field: str, most: int) -> int | None:
+    if not request.HasField(field):  # type: ignore[arg-type]  # the stub wants a literal
+        return None
+    value: int = getattr(request, field)
+    if not 1 <= value <= most:
+        raise InvalidInputError(field, f"must be 1 to {most}")
+    return value
+
+
+def _moment(message: Any, field: str, *, prefix: str = "") -> datetime | None:
+    if not message.HasField(field):
+        return None
+    timestamp: Any = getattr(message, field)
+    try:
+        moment: datetime = timestamp.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{prefix}{field}", "must be a time of the years 1 to 9999") from error
+    return moment

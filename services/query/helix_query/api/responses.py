@@ -1,0 +1,142 @@
+"""Answers as protobuf messages; the only place that fills `helix_memory.recall.v1`.
+
+`handlers` sends what comes out. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.explanation_response import explanation_message
+
+if TYPE_CHECKING:
+    from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.candidates import Route
+    from helix_query.recall.query import Query, RecalledRow, RecallResult
+
+MILLISECONDS: Final = 1000.0
+SECONDS_PER_DAY: Final = 86_400
+
+_SOURCE = (
+    "event_id", "event_kind", "stream_sequence", "document_id", "source_uri", "piece", "char_start",
+    "char_end", "speaker", "role",
+)  # fmt: skip
+_PLAIN = (
+    "memory_id", "tenant_id", "user_id", "project_id", "session_id", "type", "text", "title", "context",
+    "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
+    "superseded_by", "trust", "event_guessed",
+)  # fmt: skip
+_TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def recall_response(
+    answer: RecallResult, question: Query, served: Snapshot, *, total_seconds: float
+) -> recall_pb2.RecallResponse:
+    """The reply to a recall."""
+    packed, belief = set(answer.packed.memory_ids), answer.belief
+    relevance = _relevance(answer)
+    manifest = served.generation.manifest
+    return recall_pb2.RecallResponse(
+        memories=[
+            _recalled(found, rank, packed, likely)
+            for rank, (found, likely) in enumerate(zip(answer.rows, relevance, strict=True), start=1)
+        ],
+        context=recall_pb2.PackedContext(
+            text=answer.packed.text,
+            memory_ids=answer.packed.memory_ids,
+            tokens=answer.packed.tokens,
+            surrounding_ids=answer.packed.surrounding_ids,
+        ),
+        route=_route(answer.route),
+        stages=[
+            recall_pb2.StageTime(stage=stage, milliseconds=seconds * MILLISECONDS)
+            for stage, seconds in answer.seconds
+        ],
+        total_milliseconds=total_seconds * MILLISECONDS,
+        generation=manifest.generation,
+        applied_sequence=manifest.applied_sequence,
+        degraded=answer.degraded,
+        ranking_profile=question.profile,
+        stale=manifest.applied_sequence < question.min_sequence,
+        wanted_sequence=question.min_sequence,
+        already_served_count=answer.already_served,
+        explanation=None if answer.explanation is None else explanation_message(answer.explanation),
+        relevance=None if belief is None else belief.answer,
+        abstained=belief is not None and belief.abstained,
+        abstained_because="" if belief is None else belief.reason,
+    )
+
+
+def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
+    """One row of the vector table, as a caller sees it."""
+    fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
+    # A time that is None leaves its field unset.
+    times: dict[str, Any] = {name: _timestamp(row[name]) for name in _TIMES if row[name] is not None}
+    source: Any = {name: row[name] for name in _SOURCE}
+    return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
+
+
+def status_response(
+    served: Snapshot | None, *, uptime_seconds: float, instance: str
+) -> recall_pb2.GetStatusResponse:
+    """What the server serves; generation 0 while there is none."""
+    if served is None:
+        return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
+    manifest = served.generation.manifest
+    return recall_pb2.GetStatusResponse(
+        generation=manifest.generation,
+        applied_sequence=manifest.applied_sequence,
+        derived_sequence=manifest.derived_sequence,
+        published_at=manifest.published_at,
+        model=manifest.model.name,
+        model_checksum=manifest.model.checksum,
+        memories=manifest.counts.recallable,
+        entities=manifest.counts.entities,
+        edges=manifest.counts.edges,
+        uptime_seconds=uptime_seconds,
+        instance=instance,
+    )
+
+
+def _timestamp(moment: datetime) -> dict[str, int]:
+    """Fields of the timestamp of an aware time; protobuf's own conversion takes much longer."""
+    since = moment - _EPOCH
+    return {"seconds": since.days * SECONDS_PER_DAY + since.seconds, "nanos": since.microseconds * 1_000}
+
+
+def _relevance(answer: RecallResult) -> Sequence[float | None]:
+    """Probability of each row; None where there is none to tell."""
+    belief = answer.belief
+    if belief is None or belief.memories is None:
+        return [None] * len(answer.rows)
+    likely: list[float | None] = belief.memories.tolist()
+    return likely
+
+
+def _recalled(
+    found: RecalledRow, rank: int, packed: set[str], relevance: float | None
+) -> recall_pb2.RecalledMemory:
+    return recall_pb2.RecalledMemory(
+        memory=memory_message(found.row, found.entities),
+        rank=rank,
+        score=found.score,
+        cosine=found.cosine,
+        channels=found.channels,
+        packed=found.row["memory_id"] in packed,
+        relevance=relevance,
+    )
+
+
+def _route(route: Route) -> recall_pb2.Route:
+    window = route.window
+    return recall_pb2.Route(
+        skipped=route.skip,
+        intents=route.intents,
+        window_start=None if window is None else window.start,
+        window_end=None if window is None else window.end,
+        reason=route.reason,
+    )

@@ -1,0 +1,81 @@
+"""The gRPC server: RecallService, health and reflection on one port, bounded in every direction.
+
+Serves from the first moment; health is NOT_SERVING until a generation answers, and turns NOT_SERVING
+again before the server stops, so that a load balancer leaves in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
+from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs lack aio
+from grpc_reflection.v1alpha import reflection
+
+from helix_query.api.service import SERVICE_NAME
+from helix_shared.errors import TemporaryError
+
+if TYPE_CHECKING:
+    from helix_query.api.service import RecallHandlers
+    from helix_query.settings import QuerySettings
+
+REQUEST_BYTES: Final = 256 * 1024
+METADATA_BYTES: Final = 8 * 1024
+IDLE_MS: Final = 30 * 60 * 1000
+
+OPTIONS: Final = (
+    ("grpc.max_receive_message_length", REQUEST_BYTES),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_metadata_size", METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", METADATA_BYTES),
+    ("grpc.max_connection_idle_ms", IDLE_MS),
+    # Two servers on one port would each get half of the calls and nobody would notice.
+    ("grpc.so_reuseport", 0),
+)
+
+
+class RecallServer:
+    """One listening server; `set_serving` may be called from any thread."""
+
+    def __init__(self, handlers: RecallHandlers, settings: QuerySettings) -> None:
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._health = health.HealthServicer()
+        self._server = grpc.aio.server(options=OPTIONS)
+        self._server.add_generic_rpc_handlers((handlers.generic_handler(),))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+
+    async def start(self) -> int:
+        """Listen; the port, which the system chose if the setting says 0.
+
+        Raises:
+            TemporaryError: the address cannot be bound.
+        """
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        try:
+            port = self._server.add_insecure_port(self._settings.listen)
+        except RuntimeError as error:
+            raise TemporaryError(
+                f"cannot listen on {self._settings.listen}: is another server there?"
+            ) from error
+        await self._server.start()
+        return port
+
+    def set_serving(self) -> None:
+        """Tell the health service that a generation answers."""
+        serving = self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        asyncio.run_coroutine_threadsafe(serving, self._loop)
+
+    async def stop(self) -> None:
+        """Health first, then no new calls, then wait for the running ones."""
+        await self._health.enter_graceful_shutdown()
+        await self._server.stop(self._settings.grace_seconds)
+
+    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for name in ("", SERVICE_NAME):
+            await self._health.set(name, status)

@@ -1,0 +1,69 @@
+"""One WhyNot call in turns: the question is asked once in each, and other calls come in between."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.why_not_response import why_not_response
+from helix_query.diagnostics.replays import Replays
+from helix_query.diagnostics.why_not import Steps, why_not
+from helix_query.profile.profile import RankingProfile
+from helix_query.scheduling.fair_executor import MORE
+
+if TYPE_CHECKING:
+    from helix_query.generations.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class WhyNotSearch:
+    """Work of `turns`.
+
+    Changes are tried until `searching`, and `until` is the deadline, both moments of the monotonic clock.
+    """
+
+    request: recall_pb2.WhyNotRequest
+    profiles: Mapping[str, RankingProfile]
+    channel_deadline_seconds: float
+    clock: datetime
+    searching: float
+    until: float
+    _steps: Steps[recall_pb2.WhyNotResponse] | None = field(default=None, init=False)
+    _attempts: Replays | None = field(default=None, init=False)
+
+    def turn(self, served: Snapshot, channels: Mapping[str, Executor]) -> Any:
+        """The reply, or `MORE`; all turns are on one generation."""
+        if self._steps is None:
+            self._attempts = Replays(
+                served,
+                self.profiles,
+                channels,
+                self.channel_deadline_seconds,
+                clock=self.clock,
+                until=self.searching,
+                deadline=self.until,
+            )
+            self._steps = _steps(self.request, self._attempts, served)
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            return end.value
+        return MORE
+
+    def stop(self) -> None:
+        """Try nothing further."""
+        self.searching = -math.inf
+        if self._attempts is not None:
+            self._attempts.until = self.searching
+
+
+def _steps(
+    request: recall_pb2.WhyNotRequest, attempts: Replays, served: Snapshot
+) -> Steps[recall_pb2.WhyNotResponse]:
+    found = yield from why_not(request.recall, request.memory_id, attempts)
+    return why_not_response(found, served)

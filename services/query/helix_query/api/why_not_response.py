@@ -1,0 +1,196 @@
+"""What `why_not` found, in numbers and in a sentence or two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_memory import limits
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.explanation_response import candidate_message
+from helix_query.diagnostics.channel_rank import SEARCHED, depths
+from helix_query.diagnostics.explain import STAGES, Loss
+from helix_query.diagnostics.proposals import tokens_needed
+from helix_query.diagnostics.replays import excluded_by
+
+if TYPE_CHECKING:
+    from helix_query.diagnostics.replays import Replay
+    from helix_query.diagnostics.why_not import WhyNot
+    from helix_query.generations.snapshot import Snapshot
+
+Reply = recall_pb2.WhyNotResponse
+
+
+def why_not_response(found: WhyNot, served: Snapshot) -> Reply:
+    """The reply to a WhyNot."""
+    first = found.first
+    loss, position = first.loss, first.position
+    reply = Reply(
+        loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
+        stage=STAGES[loss],
+        candidate=None if position is None else candidate_message(first.explanation, position),
+        changes=found.changes,
+        replays=found.replays,
+        generation=served.number,
+    )
+    reply.verdict = _BY_LOSS[loss](reply, first, served)
+    reply.advice = _advice(found) if loss is not Loss.NONE else ""
+    return reply
+
+
+def _advice(found: WhyNot) -> str:
+    """The changes in a sentence."""
+    changes = found.changes
+    if not changes:
+        within = " in the time there was" if found.exhausted else ""
+        return f"No change of the request or of a constant that brings it in was found{within}."
+    asked = [_field(change) for change in changes if change.request_field]
+    constants = [f"{change.profile_key} = {change.value}" for change in changes if change.profile_key]
+    parts = [f"ask {_listed(asked)}"] if asked else []
+    parts += [f"set {_listed(constants)} in the ranking profile"] if constants else []
+    return f"To bring it in, {' and '.join(parts)}."
+
+
+def _field(change: recall_pb2.Change) -> str:
+    if change.value == "null":
+        return f"without {change.request_field}"
+    if change.request_field == "already_served":
+        return "without it in already_served"
+    return f"with {change.request_field} = {change.value}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def _in(reply: Reply, _first: Replay, _served: Snapshot) -> str:
+    return f"It is in the answer at rank {reply.candidate.rank}, and packed."
+
+
+def _skipped(_reply: Reply, first: Replay, _served: Snapshot) -> str:
+    return f"The router took the question for one that needs no memory ({first.answer.route.reason})."
+
+
+def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    fields = excluded_by(first.question.selection, first.row)
+    reply.filter_fields.extend(fields)
+    event_at = first.row["event_at"].astimezone(first.question.zone or UTC)
+    shown = {
+        "filter.types": f"type {first.row['type']}",
+        "filter.project_ids": f"project {first.row['project_id'] or 'none'}",
+        "filter.session_ids": f"session {first.row['session_id'] or 'none'}",
+        "filter.event_after": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
+        "filter.event_before": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
+    }
+    has = _listed(list(dict.fromkeys(shown[name] for name in fields)))
+    return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
+
+
+def _not_retrieved(reply: Reply, first: Replay, served: Snapshot) -> str:
+    found = depths(first, served)
+    reply.depths.extend(
+        recall_pb2.Depth(
+            channel=one.channel,
+            rank=one.rank,
+            score=one.score,
+            limit=one.limit,
+            searched=SEARCHED,
+            least_score=one.least_score,
+        )
+        for one in found
+    )
+    late = first.explanation.trace.retrieved.degraded
+    missing = f" {_listed(late)} failed or came too late." if late else ""
+    told = "; ".join(
+        f"{one.channel} {_standing(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"
+        for one in found
+    )
+    return f"No channel found it.{missing} In a deeper search: {told}."
+
+
+def _standing(rank: int, score: float, limit: int, least: float | None, *, asked: bool) -> str:
+    if not asked:
+        return f"was not asked, and has it at rank {rank}" if rank else "was not asked, and lacks it"
+    if not rank:
+        return f"lacks it in its first {SEARCHED:,} (score {score:.3f})"
+    missed = f", the last of which has {least:.3f}" if least is not None else ""
+    return f"has it at rank {rank} with {score:.3f}, {max(rank - limit, 0)} beyond its {limit}{missed}"
+
+
+def _threshold(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    explanation, candidate = first.explanation, reply.candidate
+    of_relevance = explanation.threshold_on == "relevance"
+    held = candidate.relevance if of_relevance else candidate.score
+    reply.needed_score = explanation.threshold
+    lacking = explanation.threshold - held
+    return (
+        f"Its {explanation.threshold_on} {held:.4f} is {lacking:.4f} below the threshold "
+        f"{explanation.threshold:g} of the ranking profile {first.profile.name}."
+    )
+
+
+def _not_among_best(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    return f"{_by_score(reply, first)} It is not even among the best that are looked at for duplicates."
+
+
+def _top_k(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    return _by_score(reply, first)
+
+
+def _by_score(reply: Reply, first: Replay) -> str:
+    candidate, chosen = reply.candidate, first.explanation.trace.chosen
+    place = f"place {candidate.place} by score ({candidate.score:.4f})"
+    told = f"It stands at {place}, and top_k is {first.top_k}."
+    if not len(chosen):
+        return told
+    reply.needed_score = float(chosen.scores.min())
+    lacking = reply.needed_score - candidate.score
+    if lacking <= 0:
+        return f"{told} Others were preferred for what they add, not for their score."
+    return f"{told} The least score that came back is {reply.needed_score:.4f}, {lacking:.4f} more."
+
+
+def _near_duplicate(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    candidate = reply.candidate
+    return (
+        f"It says nearly the same as the better memory {candidate.duplicate_of or 'withheld'}: likeness "
+        f"{candidate.likeness:.3f}, and from {first.profile.diversify.near_duplicate:g} on only one is kept."
+    )
+
+
+def _already_served(_reply: Reply, _first: Replay, _served: Snapshot) -> str:
+    return "The question says that the caller has it already (already_served)."
+
+
+def _abstained(reply: Reply, first: Replay, _served: Snapshot) -> str:
+    belief = first.answer.belief
+    reason = "" if belief is None else belief.reason
+    return f"It is in the answer at rank {reply.candidate.rank}, but nothing was packed: {reason}."
+
+
+def _token_budget(reply: Reply, first: Replay, served: Snapshot) -> str:
+    budget, needed = first.token_budget, tokens_needed(first, served)
+    told = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
+    widened: Any = next((one for one in reply.changes if one.request_field == "token_budget"), None)
+    reply.needed_tokens = max(needed, 0 if widened is None else json.loads(widened.value))
+    short = f"{reply.needed_tokens - budget} tokens short of {reply.needed_tokens}"
+    most = limits.TOKEN_BUDGET
+    beyond = f", more than a request may ask for ({most:,})" if needed > most else ""
+    return f"{told} the budget of {budget} is {short}{beyond}."
+
+
+_BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay, Snapshot], str]]] = {
+    Loss.NONE: _in,
+    Loss.SKIPPED: _skipped,
+    Loss.FILTER: _filter,
+    Loss.NOT_RETRIEVED: _not_retrieved,
+    Loss.THRESHOLD: _threshold,
+    Loss.NOT_AMONG_BEST: _not_among_best,
+    Loss.NEAR_DUPLICATE: _near_duplicate,
+    Loss.TOP_K: _top_k,
+    Loss.ALREADY_SERVED: _already_served,
+    Loss.ABSTAINED: _abstained,
+    Loss.TOKEN_BUDGET: _token_budget,
+}

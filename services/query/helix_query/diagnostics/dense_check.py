@@ -1,0 +1,84 @@
+"""How much of exact search the dense channel finds of a tenant, for `helix status --deep` and the benchmark.
+
+The channel as a recall asks it, on whatever way it takes; `dense_recall` of the artifacts looks at the vector
+index alone. Exact search reads the whole vectors of the table once, in batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.recall.channels.dense import dense
+from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.generation.dense_recall import DEPTH, QUERIES, exact_nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.artifacts.signals.reader import Signals
+
+SAMPLED: Final = 64
+"""Memories of a tenant among which one is looked for that is not erased, to tell its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRecall:
+    """What was measured and on what: `recall` is the mean share found of the exact `depth` nearest."""
+
+    tenant_id: str
+    recall: float
+    worst: float
+    """The least share of any query."""
+    depth: int
+    queries: int
+    memories: int
+    """Of the tenant in sight of nobody in particular."""
+
+
+def channel_recall(
+    generation: Generation,
+    tenant_id: str,
+    vectors: NDArray[np.float32] | None = None,
+    *,
+    depth: int = DEPTH,
+) -> ChannelRecall | None:
+    """Measure it for somebody who is nobody in particular; None where such a caller sees nothing.
+
+    `vectors` [n, dimensions] are the queries, unit; by default vectors of memories in sight, evenly spread.
+    """
+    signals = generation.signals
+    view = Visibility.of(generation, Selection(tenant_id), datetime.now(UTC))
+    seen = np.arange(len(signals))
+    seen = seen[view.sees(seen)]
+    if not len(seen):
+        return None
+    sought = signals.vectors(seen[:: -(-len(seen) // QUERIES)]) if vectors is None else vectors
+    exact = exact_nearest(generation.vectors, sought, depth, seen=view.sees)
+    shares = [
+        np.isin(wanted, dense(query, view, vectors=generation.vectors, limit=depth).ordinals).mean()
+        for query, wanted in zip(sought, exact, strict=True)
+    ]
+    return ChannelRecall(
+        tenant_id,
+        recall=float(np.mean(shares)),
+        worst=float(np.min(shares)),
+        depth=depth,
+        queries=len(shares),
+        memories=len(seen),
+    )
+
+
+def largest_tenant(signals: Signals) -> str | None:
+    """Whose memories are most; None where there are none."""
+    members = signals.members
+    for code in sorted(members.pieces, key=members.count, reverse=True):
+        lines = signals.lines(members.sample(code, SAMPLED))
+        if lines:
+            return str(lines[0]["tenant_id"])
+    return None

@@ -1,0 +1,145 @@
+"""One question asked again and again with changes, and where each time one memory was lost.
+
+`why_not` drives it. Every attempt is a whole recall on the same generation at the same moment, so what
+an attempt says is what the caller would get.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_memory.changes import changed
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import question_of
+from helix_query.diagnostics.explain import Explanation, Loss
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_query.recall.recall import recall
+from helix_query.recall.stages.embed import embed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.query import Query, RecallResult
+    from helix_shared.artifacts.filter.selection import Selection
+
+MOST_ATTEMPTS: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One recall, and the memory that is missed in it."""
+
+    request: recall_pb2.RecallRequest
+    question: Query
+    profile: RankingProfile
+    answer: RecallResult
+    row: Mapping[str, Any]
+
+    @property
+    def loss(self) -> Loss:
+        """Where the memory was lost first."""
+        if self.answer.route.skip:
+            return Loss.SKIPPED
+        if excluded_by(self.question.selection, self.row):
+            return Loss.FILTER
+        position = self.position
+        return Loss.NOT_RETRIEVED if position is None else Loss(self.explanation.losses[position])
+
+    @property
+    def position(self) -> int | None:
+        """Of the memory in the pool."""
+        explanation = self.answer.explanation
+        return None if explanation is None else explanation.position_of(self.row["memory_id"])
+
+    @property
+    def explanation(self) -> Explanation:
+        """Of an attempt that was not skipped."""
+        if self.answer.explanation is None:
+            raise AssertionError("a skipped question has no explanation")
+        return self.answer.explanation
+
+    @property
+    def top_k(self) -> int:
+        """Memories asked for."""
+        return self.question.top_k or self.profile.top_k
+
+    @property
+    def token_budget(self) -> int:
+        """Tokens of the packed context."""
+        return self.question.token_budget or self.profile.token_budget
+
+
+@dataclass(slots=True)
+class Replays:
+    """Asks; stops at a moment of the monotonic clock, or after so many attempts."""
+
+    served: Snapshot
+    profiles: Mapping[str, RankingProfile]
+    lanes: Mapping[str, Executor]
+    channel_deadline_seconds: float
+    clock: datetime
+    until: float
+    deadline: float = math.inf
+    """Of the call, of the same clock: no wait of an attempt goes past it."""
+    asked: int = field(default=0, init=False)
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False)
+    """By question: embedded once for all attempts, and forgotten with them."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is no time, or no attempt, left."""
+        return self.asked > MOST_ATTEMPTS or time.monotonic() > self.until
+
+    def ask(
+        self,
+        request: recall_pb2.RecallRequest,
+        row: Mapping[str, Any],
+        changes: Sequence[recall_pb2.Change] = (),
+    ) -> Replay:
+        """The question of `request` with `changes`.
+
+        Raises:
+            InvalidInputError: the request, or what the changes make of it, breaks a limit.
+            TemporaryError: no channel answered.
+        """
+        asking, constants = changed(request, changes)
+        asking.explain = True
+        question = question_of(asking, profiles=self.profiles, clock=self.clock)
+        profile = with_constants(self.profiles[question.profile], constants)
+        self.asked += 1
+        if question.query not in self._vectors:
+            self._vectors[question.query] = embed(question.query, encoder=self.served.encoder)
+        answer = recall(
+            question,
+            self.served,
+            vector=self._vectors[question.query],
+            profile=profile,
+            lanes=self.lanes,
+            channel_deadline_seconds=self.channel_deadline_seconds,
+            until=self.deadline,
+        )
+        return Replay(asking, question, profile, answer, row)
+
+
+def excluded_by(selection: Selection, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fields of the request's filter that exclude a memory the caller may see."""
+    after, before = selection.event_after, selection.event_before
+    excludes = {
+        "filter.types": bool(selection.types) and row["type"] not in selection.types,
+        "filter.project_ids": bool(selection.project_ids) and row["project_id"] not in selection.project_ids,
+        "filter.session_ids": bool(selection.session_ids) and row["session_id"] not in selection.session_ids,
+        "filter.event_after": after is not None and row["event_at"] < after,
+        "filter.event_before": before is not None and row["event_at"] >= before,
+    }
+    return tuple(name for name, excluded in excludes.items() if excluded)

@@ -1,0 +1,192 @@
+"""Why a memory is not in an answer, and a smallest change of the question that brings it in.
+
+Every asking is a step of its own: `why_not` is a generator that yields before each but the first, so that who
+drives it can let other calls have their turn in between.
+
+The question is asked; `remedies` names what may undo the loss; each is tried on the same generation and
+kept if the memory gets further, until it is packed. What is advised has therefore been seen to work.
+`why_not_reply` says it in words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import question_of
+from helix_query.diagnostics.explain import Loss
+from helix_query.diagnostics.proposals import remedies
+from helix_query.recall.packing.memory import get_memory
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from helix_query.diagnostics.replays import Replay, Replays
+
+Changes = tuple[recall_pb2.Change, ...]
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Yields before every further asking; returns the result."""
+
+WAY: Final[Mapping[Loss, int]] = {
+    loss: number
+    for number, loss in enumerate(
+        (
+            Loss.SKIPPED,
+            Loss.FILTER,
+            Loss.NOT_RETRIEVED,
+            Loss.THRESHOLD,
+            Loss.NOT_AMONG_BEST,
+            Loss.NEAR_DUPLICATE,
+            Loss.TOP_K,
+            Loss.ALREADY_SERVED,
+            Loss.ABSTAINED,
+            Loss.TOKEN_BUDGET,
+            Loss.NONE,
+        )
+    )
+}
+"""How far a memory got that was lost there."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The first attempt, and the changes with which the last one held the memory."""
+
+    first: Replay
+    changes: Changes
+    replays: int
+    exhausted: bool = False
+    """Whether the search for changes ended for want of time."""
+
+
+def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Replays) -> Steps[WhyNot]:
+    """Ask the question of `request`, and look for the change; each step asks once.
+
+    Raises:
+        NotFoundError: no such memory is visible to the caller at that moment; which, is not told.
+        InvalidInputError: the request breaks a limit.
+        TemporaryError: no channel answered.
+        OverdueError: the deadline of the call passed.
+    """
+    question = question_of(request, profiles=attempts.profiles, clock=attempts.clock)
+    row = _visible(memory_id, question.selection, attempts, now=question.clock)
+    first = attempts.ask(request, row)
+    found = yield from _search(request, first, (), attempts)
+    exhausted = found is None and attempts.exhausted
+    changes: Changes = ()
+    if found is not None:
+        changes = yield from _without_needless(request, row, found, attempts)
+    for change in changes:
+        changes = yield from _lowered(request, first, changes, change, attempts)
+    # With fewer memories another part may have become needless.
+    changes = yield from _without_needless(request, row, changes, attempts)
+    return WhyNot(first, changes, attempts.asked - 1, exhausted)
+
+
+def _visible(memory_id: str, selection: Selection, attempts: Replays, *, now: datetime) -> Mapping[str, Any]:
+    """The row, under the scope of the request without its filter."""
+    scope = Selection(selection.tenant_id, selection.user_id, selection.principals, as_of=selection.as_of)
+    row, _ = get_memory(memory_id, scope, attempts.served, now=now, until=attempts.deadline)
+    return row
+
+
+def _search(
+    request: recall_pb2.RecallRequest, attempt: Replay, changes: Changes, attempts: Replays
+) -> Steps[Changes | None]:
+    """Changes on top of `changes` that bring the memory in; depth first, so the smallest are tried first."""
+    if attempt.loss is Loss.NONE:
+        return changes
+    for remedy in remedies(attempt, attempts.served):
+        if attempts.exhausted:
+            return None
+        more = merged(changes, remedy)
+        better = yield from _asked(request, attempt.row, more, attempts)
+        if better is None or _reached(better) <= _reached(attempt):
+            continue
+        found = yield from _search(request, better, more, attempts)
+        if found is not None:
+            return found
+    return None
+
+
+def _asked(
+    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Replays
+) -> Steps[Replay | None]:
+    """The changed question; None where the changes break a limit."""
+    yield
+    try:
+        return attempts.ask(request, row, changes)
+    except InvalidInputError:
+        return None
+
+
+def _reached(attempt: Replay) -> tuple[int, int]:
+    """How far the memory got: the stage, then its place by score."""
+    loss, position = attempt.loss, attempt.position
+    if position is None:
+        return WAY[loss], 0
+    return WAY[loss], -int(attempt.explanation.places[position])
+
+
+def _without_needless(
+    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Replays
+) -> Steps[Changes]:
+    """What is left when every change goes without which the memory is in as well."""
+    for change in changes if len(changes) > 1 else ():
+        fewer = tuple(one for one in changes if one is not change)
+        if attempts.exhausted:
+            break
+        attempt = yield from _asked(request, row, fewer, attempts)
+        if attempt is not None and attempt.loss is Loss.NONE:
+            changes = fewer
+    return changes
+
+
+def _lowered(
+    request: recall_pb2.RecallRequest,
+    first: Replay,
+    changes: Changes,
+    change: recall_pb2.Change,
+    attempts: Replays,
+) -> Steps[Changes]:
+    """`changes` with the number of `change` as low as it may be; found by halving, where one less will do."""
+    high, step = json.loads(change.value), 1
+    low = {"top_k": first.top_k, "token_budget": first.token_budget}.get(
+        change.request_field, json.loads(change.was)
+    )
+    if type(high) is not int or type(low) is not int:
+        return changes
+    while high - low > 1 and not attempts.exhausted:
+        tried = high - step
+        lower = recall_pb2.Change()
+        lower.CopyFrom(change)
+        lower.value = json.dumps(tried)
+        fewer = merged(changes, (lower,))
+        attempt = yield from _asked(request, first.row, fewer, attempts)
+        if attempt is not None and attempt.loss is Loss.NONE:
+            changes, high = fewer, tried
+        elif step == 1:
+            break
+        else:
+            low = tried
+        step = max((high - low) // 2, 1)
+    return changes
+
+
+def merged(changes: Sequence[recall_pb2.Change], more: Sequence[recall_pb2.Change]) -> Changes:
+    """Both; of two for one field or constant the later value, with what it was at first."""
+    by_key = {(one.request_field, one.profile_key): one for one in changes}
+    for one in more:
+        key = (one.request_field, one.profile_key)
+        was = by_key[key].was if key in by_key else one.was
+        by_key[key] = recall_pb2.Change(
+            request_field=one.request_field, profile_key=one.profile_key, value=one.value, was=was
+        )
+    return tuple(by_key.values())

@@ -1,0 +1,253 @@
+"""Which generation answers: opened, verified, warmed, then swapped in between two requests.
+
+A request leases one generation from start to end; an old one closes when its last lease ends. A bad
+generation is refused and counted, and the last good one serves on; at the start older ones are
+tried. Neither number nor epoch ever goes back. `progress` wakes the recalls that wait for an event,
+`server` tells the health service.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_query.generations.verified_files import read_receipt, write_receipt
+from helix_query.generations.warmup import warm
+from helix_query.scheduling.progress import Progress
+from helix_shared.artifacts.generation import reader as generations
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import model_folders
+from helix_shared.errors import (
+    CorruptArtifactError,
+    NotFoundError,
+    PermanentError,
+    TemporaryError,
+)
+from helix_shared.telemetry import GENERATION, GENERATIONS_REJECTED, logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_query.profile.profile import RankingProfile
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+SERVICE: Final = "query"
+RETRY_SECONDS: Final = 30.0
+"""Wait before a generation that failed for want of memory, disk or time is tried again."""
+
+_log = logger(__name__)
+
+
+@dataclass(slots=True)
+class _Holder:
+    """A served generation and how many requests are on it; guarded by the lock of `CurrentGeneration`."""
+
+    served: Snapshot
+    users: int = 0
+    retired: bool = False
+
+
+class CurrentGeneration:
+    """The generation that answers. Its thread looks at CURRENT; any thread may lease."""
+
+    def __init__(
+        self,
+        root: Path,
+        models: Path,
+        *,
+        scratch: Path,
+        profile: RankingProfile,
+        encoder_threads: int = 1,
+        poll_seconds: float = 0.25,
+        receipt: Path | None = None,
+    ) -> None:
+        """Nothing serves yet; with `receipt`, files are not read again that it says were verified."""
+        self._root = root
+        self._models = models
+        self._scratch = scratch
+        self._profile = profile
+        self._encoder_threads = encoder_threads
+        self._poll_seconds = poll_seconds
+        self.progress = Progress()
+        self._on_serving: Callable[[], None] = lambda: None
+        self._lock = threading.Lock()
+        self._holder: _Holder | None = None
+        self._receipt = receipt
+        self._verified = set() if receipt is None else read_receipt(receipt)
+        self._refused: dict[int, float] = {}
+        self._waiting: tuple[int, str] | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
+
+    def start(self, on_serving: Callable[[], None]) -> None:
+        """Begin to look for generations; `on_serving` is called, from the thread, when the first serves."""
+        self._on_serving = on_serving
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop looking and let the generation go; leases that are out stay good."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._swap(None)
+
+    @contextmanager
+    def lease(self) -> Iterator[Snapshot]:
+        """The generation that answers, for one request.
+
+        Raises:
+            TemporaryError: there is none yet.
+        """
+        with self._lock:
+            holder = self._holder
+            if holder is None:
+                raise TemporaryError("no generation yet; publish events and try again")
+            holder.users += 1
+        try:
+            yield holder.served
+        finally:
+            with self._lock:
+                holder.users -= 1
+                last = holder.retired and holder.users == 0
+            if last:
+                holder.served.generation.close()
+
+    def refresh(self) -> bool:
+        """Look at CURRENT once; tell whether another generation serves now."""
+        newest = generations.current(self._root)
+        serving = 0 if self._holder is None else self._holder.served.number
+        if newest is None or newest <= serving:
+            return False
+        numbers = [newest] if serving else [*generations.published(self._root, up_to=newest)]
+        return any(self._adopt(number) for number in numbers)
+
+    def _poll(self) -> None:
+        failure = ""
+        while not self._stop.is_set():
+            try:
+                self.refresh()
+                failure = ""
+            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a folder holds
+                if failure != str(error):
+                    failure = str(error)
+                    _log.error("generation_poll_failed", error=type(error).__name__, reason=failure)
+            self._stop.wait(self._poll_seconds)
+
+    def _adopt(self, number: int) -> bool:
+        if time.monotonic() < self._refused.get(number, 0.0):
+            return False
+        try:
+            served = self._load(number)
+        except NotFoundError as error:
+            # A missing model may still be installed: said once, tried again.
+            self._refuse_once(number, str(error))
+        except (TemporaryError, OSError, MemoryError) as error:
+            # The machine may recover; a full load is too dear to repeat at every look.
+            self._refuse_for(number, error, seconds=RETRY_SECONDS)
+        except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
+            self._refuse_for(number, error, seconds=math.inf)
+        else:
+            self._swap(served)
+            return True
+        return False
+
+    def _load(self, number: int) -> Snapshot:
+        """Open, verify and warm a generation; nothing of it is served before all of that went well."""
+        manifest = self._verified_manifest(generations.folder_of(self._root, number))
+        previous = None if self._holder is None else self._holder.served
+        if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
+            raise CorruptArtifactError(
+                f"generation {number} has epoch {manifest.epoch}, before the one served"
+            )
+        encoder = self._encoder_for(manifest, previous)
+        generation = generations.Generation.open(
+            self._root,
+            number,
+            manifest=manifest,
+            previous=None if previous is None else previous.generation,
+            scratch=self._scratch,
+        )
+        try:
+            same = previous is not None and previous.encoder is encoder
+            centroids = previous.centroids if previous is not None and same else None
+            return warm(
+                generation,
+                encoder,
+                profile=self._profile,
+                now=datetime.now(UTC),
+                centroids=centroids,
+                known_order=None if previous is None else previous.reading_order,
+            )
+        except BaseException:
+            generation.close()
+            raise
+
+    def _verified_manifest(self, folder: Path) -> Manifest:
+        before = set(self._verified)
+        manifest = generations.verify(folder, known=self._verified, beside=self._holder is not None)
+        if (
+            self._receipt is not None
+            and self._verified != before
+            and not write_receipt(self._receipt, self._verified)
+        ):
+            # Said once: the folder will not become writable.
+            self._receipt = None
+        return manifest
+
+    def _encoder_for(self, manifest: Manifest, previous: Snapshot | None) -> Encoder:
+        """The installed model that made the generation's vectors, and no other."""
+        wanted = manifest.model
+        if previous is not None and previous.encoder.card.checksum == wanted.checksum:
+            return previous.encoder
+        for folder in model_folders(self._models):
+            try:
+                if read_card(folder).checksum == wanted.checksum:
+                    # callers share the encoder, so it keeps nothing that one of them asked
+                    return Encoder.load(
+                        folder, lanes=1, threads_per_lane=self._encoder_threads, remembers=False
+                    )
+            except PermanentError as error:
+                _log.warning("model_unreadable", folder=str(folder), error=str(error))
+        raise NotFoundError(
+            f"generation {manifest.generation} was made with model {wanted.name}, checksum "
+            f"{wanted.checksum}, not installed under {self._models}: "
+            "install it, or rebuild with an installed one"
+        )
+
+    def _swap(self, served: Snapshot | None) -> None:
+        with self._lock:
+            old, self._holder = self._holder, None if served is None else _Holder(served)
+            idle = old is not None and old.users == 0
+            if old is not None:
+                old.retired = True
+        if old is not None and idle:
+            old.served.generation.close()
+        if served is not None:
+            self._refused.clear()
+            GENERATION.labels(SERVICE).set(served.number)
+            recallable = served.generation.manifest.counts.recallable
+            _log.info("generation_served", generation=served.number, memories=recallable)
+            # After the swap: who is woken leases the new one.
+            self.progress.advance(served.generation.manifest.applied_sequence)
+            if old is None:
+                self._on_serving()
+
+    def _refuse_once(self, number: int, reason: str) -> None:
+        if self._waiting != (number, reason):
+            self._waiting = (number, reason)
+            GENERATIONS_REJECTED.inc()
+            _log.error("generation_refused", generation=number, reason=reason)
+
+    def _refuse_for(self, number: int, error: BaseException, *, seconds: float) -> None:
+        # A folder that was retired meanwhile is nobody's fault.
+        if generations.folder_of(self._root, number).is_dir():
+            self._refused[number] = time.monotonic() + seconds
+            self._refuse_once(number, f"{type(error).__name__}: {error}")

@@ -1,0 +1,143 @@
+"""One generation ready to answer: its artifacts, its encoder, and what the stages read of them.
+
+`serving` makes and swaps it; `recall` holds one from start to end. Immutable, but for what few
+questions need: that is made when the first of them comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.generations.as_of_index import AsOfIndex
+from helix_query.generations.session_order import SessionOrder
+from helix_query.recall.channels.dense import VisibilityEstimate
+from helix_query.scheduling.lazy import Lazy
+from helix_shared.artifacts.graph.builder import EDGE_KINDS
+from helix_shared.artifacts.lexicon.reader import SELECTIONS, FieldWeights
+from helix_shared.artifacts.signals.reader import MEMORY_TYPES
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections import search
+    from helix_query.profile.sections.graph import Edge
+    from helix_query.recall.graph.adjacency import Graph
+    from helix_query.recall.routing.centroids import Centroids
+    from helix_query.recall.visibility import Visibility
+    from helix_shared.artifacts.filter.selection import Selection
+    from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.encoders.encoder import Encoder
+
+_HOUR: Final = 3_600_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A generation, the encoder that made its vectors, and the router's centroids for that encoder."""
+
+    generation: Generation
+    encoder: Encoder
+    centroids: Centroids
+    chronology: Lazy[AsOfIndex] = field(init=False)
+    """What was known when; for `as_of`."""
+    past: Lazy[None] = field(init=False)
+    """Makes what recalls of a past moment need."""
+    known_order: InitVar[SessionOrder | None] = None
+    """The reading order of the generation before."""
+    reading_order: SessionOrder = field(init=False)
+    """What stands beside what; for packing surroundings."""
+    sights: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
+    """How callers stand to their tenants, for as many as were here lately."""
+
+    def __post_init__(self, known_order: SessionOrder | None) -> None:
+        signals = self.generation.signals
+        chronology, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
+        object.__setattr__(self, "chronology", chronology)
+        object.__setattr__(self, "past", Lazy(lambda: _read(chronology.value, vectors.versions)))
+        order = SessionOrder.of(signals, known=known_order)
+        object.__setattr__(self, "reading_order", order)
+
+    @property
+    def number(self) -> int:
+        """The generation's number, 1 and up."""
+        return self.generation.manifest.generation
+
+    @property
+    def memories(self) -> int:
+        """Ordinals given so far; nodes of the graph below are memories."""
+        return self.generation.graph.memories
+
+    @property
+    def adjacency(self) -> Graph:
+        """The graph as the walks read it."""
+        return self.generation.graph
+
+    @property
+    def type_names(self) -> Sequence[str]:
+        """Type of each type code."""
+        return MEMORY_TYPES
+
+    def sight_of(self, view: Visibility) -> VisibilityEstimate:
+        """How a view stands to its tenant's memories, sampled once for a selection and hour.
+
+        The hour is that of the view's moment, since what is valid and not expired changes with it.
+        """
+        key = view.selection, microseconds(view.moment) // _HOUR
+        sight = self.sights.get(key)
+        if sight is None:
+            if len(self.sights) >= SELECTIONS:
+                self.sights.clear()
+            sight = self.sights[key] = VisibilityEstimate.of(view)
+        return sight
+
+    def ready_for_past(self, until: float) -> None:
+        """Read what recalls of a past moment need, so that no channel's deadline pays for it.
+
+        Raises:
+            OverdueError: another thread reads it and is not ready by `until`, of the monotonic clock.
+        """
+        self.past.by(until)
+
+    def known_sequence(self, moment: datetime) -> int:
+        """The last event sequence of which a memory was known at `moment`, 0 if there was none."""
+        known = self.chronology.value.known_at(microseconds(moment))
+        sequences = self.generation.signals.stream_sequence
+        also = max((int(sequences[ordinal]) for ordinal in known.also), default=0)
+        return max(int(sequences[: known.below].max(initial=0)), also)
+
+    def ordinals_of(self, memory_ids: Sequence[str]) -> NDArray[np.int64]:
+        """Ordinals of those ids that exist, in any order."""
+        if not memory_ids:
+            return np.empty(0, np.int64)
+        found: NDArray[np.int64] = self.generation.vectors.find(memory_ids, ["ordinal"])["ordinal"].to_numpy()
+        return found
+
+    def field_weights(self, weights: search.FieldWeights) -> FieldWeights:
+        """The lexicon's field weights of a ranking profile."""
+        return FieldWeights(**weights.model_dump())
+
+    def kind_factors(self, factors: Mapping[Edge, float]) -> NDArray[np.float64]:
+        """Factor by edge kind code."""
+        return np.array([factors.get(kind, 1.0) for kind in EDGE_KINDS], np.float64)
+
+    def named_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
+        """Entities of the tenant among `names`, without those that only stand inside a longer one."""
+        nodes = self.generation.graph.entity_nodes(tenant_id, names)
+        if not len(nodes):
+            return nodes
+        spelt = self.generation.graph.entity_names(nodes)
+        whole = [f" {name} " for name in spelt]
+        outer = [not any(mine != other and mine in other for other in whole) for mine in whole]
+        return np.unique(nodes[np.array(outer, bool)])
+
+
+def _read(*_: object) -> None:
+    """What is passed was read."""

@@ -1,0 +1,89 @@
+"""Makes a generation ready: everything a first query would wait for happens here, before the swap.
+
+A canary recall on every channel is part of it: a generation that cannot answer is refused while the
+last good one still serves.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.generations.snapshot import Snapshot
+from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.query import Query
+from helix_query.recall.recall import recall
+from helix_query.recall.routing.centroids import Centroids, load_centroids
+from helix_query.scheduling.threads import Workers
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from helix_query.generations.session_order import SessionOrder
+    from helix_query.profile.profile import RankingProfile
+    from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.encoders.encoder import Encoder
+
+CANARY_SECONDS: Final = 30.0
+"""A cold page cache may be this slow; a channel that is slower is broken."""
+CANARY_QUERIES: Final = (
+    "what was decided about the release",
+    "who is on call this week",
+    "src/main.py error",
+)
+CANARY_TENANT: Final = "canary"
+
+
+def warm(
+    generation: Generation,
+    encoder: Encoder,
+    *,
+    profile: RankingProfile,
+    now: datetime,
+    centroids: Centroids | None = None,
+    known_order: SessionOrder | None = None,
+) -> Snapshot:
+    """The generation, warmed; `centroids` are those of the same encoder if there are some.
+
+    `known_order` is the reading order of the generation before.
+
+    Raises:
+        CorruptArtifactError: a channel does not answer.
+    """
+    centroids_there = centroids or load_centroids(encoder.embed_query)
+    served = Snapshot(generation, encoder, centroids_there, known_order)
+    # a swap must not take a core from those who ask
+    at_start = centroids is None
+    generation.vectors.warm(whole=at_start)
+    generation.lexicon.warm()
+    generation.signals.warm()
+    tenant = _some_tenant(generation)
+    with ExitStack() as held:
+        lanes = {channel: Workers(1, name=f"canary-{channel}") for channel in SEARCHED}
+        for lane in lanes.values():
+            # a channel that hangs must not keep the next generation waiting
+            held.callback(lane.shutdown, wait=False)
+        for query in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
+            question = Query(query, Selection(tenant), now, now, never_skip=True)
+            answer = recall(
+                question,
+                served,
+                profile=profile,
+                lanes=lanes,
+                channel_deadline_seconds=CANARY_SECONDS,
+            )
+            # a graph too dense for PageRank is no fault of the generation
+            missing = ", ".join(channel for channel in answer.degraded if channel in SEARCHED)
+            if missing:
+                raise CorruptArtifactError(f"generation {served.number}: no answer from channel {missing}")
+    return served
+
+
+def _some_tenant(generation: Generation) -> str:
+    """A tenant with memories, so that the canary touches real postings; any token when there is none."""
+    newest = np.arange(generation.manifest.counts.signals)[-1:]
+    lines = generation.signals.lines(newest)
+    return str(lines[0]["tenant_id"]) if lines else CANARY_TENANT

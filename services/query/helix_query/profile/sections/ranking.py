@@ -1,0 +1,80 @@
+"""Constants of stage 6: what makes a memory of its type good; `stages.rank` reads them."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from helix_query.profile.sections.recipe import Recipe
+from helix_query.profile.sections.section import Factor, Part, Share
+
+MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+
+
+class TypeWeights(Part):
+    """What makes a memory of one type good."""
+
+    sim: Share
+    recency: Share
+    salience: Share
+    confidence: Share
+    graph: Share
+
+
+class Boosts(Part):
+    """Stage 6: factors 1 + x on the score; 0 is off."""
+
+    window: Factor = Field(default=0.0, description="happened in the time the query speaks of")
+    pinned: Factor = Field(default=0.0, description="pinned by its author")
+    priority: Factor = Field(default=0.0, description="times (priority - 1)")
+    project: Factor = Field(default=0.0, description="belongs to the caller's project")
+
+
+class Rank(Part):
+    """Stage 6.
+
+    `additive`: sum of weight x normalised signal, weights by memory type.
+    `multiplicative`: relevance x (1 + strength x quality); relevance blends sim and graph, quality
+    blends recency, salience and confidence by the weights of the type.
+    `blend`: share of the fused score, the rest cosine; quality enters by the factors of the recipe.
+    """
+
+    form: Literal["additive", "multiplicative", "blend"] = "additive"
+    fused_share: Share = Field(
+        default=0.5, description="sim = share x fused + (1 - share) x cosine, normalised each"
+    )
+    recency_per_hour: float = Field(
+        default=0.995, gt=0, le=1, description="recency = this ** hours since last access"
+    )
+    weights: dict[MemoryType, TypeWeights]
+    strength: Factor = Field(default=0.1, description="multiplicative: how much quality may add")
+    graph_quiet: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
+    graph_lead: Share = Field(default=0.8, description="multiplicative: the same for multi-hop questions")
+    boosts: Boosts = Boosts()
+    recipe: Recipe = Recipe()
+    current_cover: Share = Field(
+        default=0.8, description="current_value: states the value asked for from this share of the best cover"
+    )
+    current_floor: Share = Field(
+        default=0.5, description="current_value: nobody states it whose text holds less of the words"
+    )
+    current_relevant: Share = Field(
+        default=0.0, description="current_value: states it only from this share of the best score"
+    )
+    later_than_asked: Share = Field(
+        default=1.0, description="factor on what happened after the moment of asking; 1: off"
+    )
+
+    @property
+    def uses_graph_quietly(self) -> bool:
+        """Whether graph mass counts for questions that do not need several hops."""
+        return self.form == "additive" or (self.form == "multiplicative" and self.graph_quiet > 0)
+
+    @model_validator(mode="after")
+    def _every_type(self) -> Self:
+        missing = set(MEMORY_TYPES) - set(self.weights)
+        if missing:
+            raise ValueError(f"weights lacks {', '.join(sorted(missing))}")
+        return self

@@ -1,0 +1,1 @@
+"""The rooms below say what they hold."""

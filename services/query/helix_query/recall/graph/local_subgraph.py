@@ -1,0 +1,126 @@
+"""The part of a graph that a walk has met: local numbers for its nodes, the edges read, the mass left.
+
+Only touched nodes are held, numbered in the order they are met, and a node's edges are read once, when
+it first passes something on; nothing the size of the graph is allocated. `pagerank` and `walk` are the
+two that walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.recall.graph.adjacency import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Mass:
+    """What a walk left at the touched nodes; `nodes` ascending, `shares` sum to 1 unless empty."""
+
+    nodes: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    def of(self, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Share of each of `nodes`, 0 for the untouched."""
+        if not len(self.nodes):
+            return np.zeros(len(nodes), np.float64)
+        positions = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
+        shares: NDArray[np.float64] = np.where(self.nodes[positions] == nodes, self.shares[positions], 0.0)
+        return shares
+
+
+class LocalSubgraph:
+    """A growing part of `graph` that begins as `seeds`, no node twice.
+
+    A node with more than `hub_cap` edges passes nothing on. `kind_factors[kind]` scales the weight of an
+    edge; all 1 when absent.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        seeds: NDArray[np.int64],
+        *,
+        hub_cap: int,
+        kind_factors: NDArray[np.float64] | None,
+    ) -> None:
+        self._graph = graph
+        self._hub_cap = hub_cap
+        self._kind_factors = kind_factors
+        self.nodes = seeds.astype(np.int64)
+        self.degrees = graph.degrees(self.nodes)
+        self._read = np.zeros(len(seeds), bool)
+        self._sources = np.empty(0, np.int64)
+        self._targets = np.empty(0, np.int64)
+        self._rates = np.empty(0, np.float64)
+
+    @property
+    def edges(self) -> int:
+        """Edges read so far."""
+        return len(self._sources)
+
+    def unread(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Edges that each of these nodes, by local number, would add to those read."""
+        degrees = self.degrees[numbers]
+        counts: NDArray[np.int64] = np.where(self._read[numbers] | (degrees > self._hub_cap), 0, degrees)
+        return counts
+
+    def read_edges(self, numbers: NDArray[np.int64]) -> None:
+        """Read the edges of these nodes that were not read before; their targets become nodes."""
+        fresh = numbers[self.unread(numbers) > 0]
+        self._read[numbers] = True
+        if not len(fresh):
+            return
+        found = self._graph.edges_of(self.nodes[fresh])
+        weights = found.weights.astype(np.float64)
+        if self._kind_factors is not None:
+            weights *= self._kind_factors[found.kinds]
+        sums = np.repeat(np.add.reduceat(weights, np.cumsum(found.counts) - found.counts), found.counts)
+        rates = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+        self._sources = np.append(self._sources, np.repeat(fresh, found.counts))
+        self._rates = np.append(self._rates, rates)
+        self._targets = np.append(self._targets, self._numbered(found.targets))
+
+    def passed(self, pushed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each node receives when every node passes on what is `pushed` from it."""
+        moved = pushed[self._sources] * self._rates
+        return np.bincount(self._targets, weights=moved, minlength=len(self.nodes)).astype(np.float64)
+
+    def grown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`values` by local number, with 0 for the nodes met since they were made."""
+        return np.append(values, np.zeros(len(self.nodes) - len(values)))
+
+    def mass(self, values: NDArray[np.float64]) -> Mass:
+        """Shares in proportion to `values`, by local number."""
+        # What was withheld at dead ends and hubs is spread like the rest: that is a return to the seeds.
+        whole = float(values.sum())
+        order = np.argsort(self.nodes)
+        return Mass(self.nodes[order], values[order] / whole if whole > 0 else values)
+
+    def _numbered(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Local numbers of `nodes`; those not met before are appended."""
+        distinct, inverse = np.unique(nodes, return_inverse=True)
+        order = np.argsort(self.nodes)
+        known = self.nodes[order]
+        places = np.minimum(np.searchsorted(known, distinct), len(known) - 1)
+        met = known[places] == distinct
+        numbers = np.where(met, order[places], 0)
+        numbers[~met] = len(self.nodes) + np.arange(int((~met).sum()))
+        fresh = distinct[~met]
+        self.nodes = np.append(self.nodes, fresh)
+        self.degrees = np.append(self.degrees, self._graph.degrees(fresh))
+        self._read = np.append(self._read, np.zeros(len(fresh), bool))
+        local: NDArray[np.int64] = numbers[inverse]
+        return local
+
+
+def shared_out(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`shares` scaled to sum to 1; zeros where there is nothing to share."""
+    total = float(shares.sum())
+    scaled: NDArray[np.float64] = shares.astype(np.float64) / total if total > 0 else np.zeros(len(shares))
+    return scaled

@@ -1,0 +1,94 @@
+"""Stage 8b: into what is left of the budget, what stands around the packed memories.
+
+What surrounds memory [n] stands right before it, marked [n-], and right after it, marked [n+], so that
+its citation stays the only one of that number. The best memory is surrounded first. No recalled memory
+gives way, none of them is doubled, and the tokens of the finished text never exceed the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from helix_query.recall.candidates import Packed
+from helix_query.recall.packing.pack import mark_of, text_of
+
+if TYPE_CHECKING:
+    from helix_query.recall.candidates import Around, Entry
+    from helix_query.recall.packing.pack import Block, TokenCounter
+
+BEFORE: Final = "-"
+AFTER: Final = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What was found room for around one memory."""
+
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+
+
+def surround(
+    entries: Sequence[Entry],
+    packed: Packed,
+    around: Sequence[Around],
+    *,
+    token_budget: int,
+    meter: TokenCounter,
+) -> Packed:
+    """`packed` with as much of `around` (best memory first) as fits; its memories are among `entries`."""
+    by_id = {entry.memory_id: entry for entry in entries}
+    numbers = {memory_id: number for number, memory_id in enumerate(packed.memory_ids, start=1)}
+    placed: dict[str, Placed] = {}
+    room = token_budget - packed.tokens
+    for one in around:
+        placed[one.memory_id], room = _place(one, numbers[one.memory_id], room=room, meter=meter)
+    while any(one.before or one.after for one in placed.values()):
+        blocks = _blocks([by_id[memory_id] for memory_id in packed.memory_ids], placed)
+        tokens = meter.whole(blocks)
+        if tokens <= token_budget:
+            around_ids = tuple(entry.memory_id for mark, entry in blocks if mark[-2] in (BEFORE, AFTER))
+            return Packed(text_of(blocks), packed.memory_ids, tokens, around_ids)
+        # Only where counts do not add up: the last one found room for goes first.
+        _take_back(placed)
+    return packed
+
+
+def _place(one: Around, number: int, *, room: int, meter: TokenCounter) -> tuple[Placed, int]:
+    """The whole session if there is room for all of it, else what stands beside; and the room left."""
+    whole = Placed(one.before, one.after)
+    needed = _tokens(whole, number, meter)
+    if needed and needed <= room:
+        return whole, room - needed
+    found = Placed()
+    if one.previous is not None and (needed := meter.block(mark_of(number, BEFORE), one.previous)) <= room:
+        found, room = replace(found, before=(one.previous,)), room - needed
+    if one.following is not None and (needed := meter.block(mark_of(number, AFTER), one.following)) <= room:
+        found, room = replace(found, after=(one.following,)), room - needed
+    return found, room
+
+
+def _tokens(placed: Placed, number: int, meter: TokenCounter) -> int:
+    sides = ((BEFORE, placed.before), (AFTER, placed.after))
+    return sum(meter.block(mark_of(number, sign), entry) for sign, side in sides for entry in side)
+
+
+def _blocks(memories: Sequence[Entry], placed: dict[str, Placed]) -> list[Block]:
+    blocks: list[Block] = []
+    for number, entry in enumerate(memories, start=1):
+        one = placed.get(entry.memory_id, Placed())
+        blocks += [(mark_of(number, BEFORE), other) for other in one.before]
+        blocks.append((mark_of(number), entry))
+        blocks += [(mark_of(number, AFTER), other) for other in one.after]
+    return blocks
+
+
+def _take_back(placed: dict[str, Placed]) -> None:
+    memory_id, last = next(
+        (memory_id, one) for memory_id, one in reversed(placed.items()) if one.before or one.after
+    )
+    placed[memory_id] = (
+        replace(last, after=last.after[:-1]) if last.after else replace(last, before=last.before[1:])
+    )

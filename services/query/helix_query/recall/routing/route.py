@@ -1,0 +1,116 @@
+"""Stage 2: what kind of question it is, what time it speaks of, and whether it needs memory at all.
+
+Rules read the words, centroids the meaning; both only add intents. Skipping is conservative: it is
+cheap to look and costly to miss. The time window is a preference of stage 6, never a filter.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+from helix_query.recall.candidates import Route, Window
+from helix_query.recall.routing.anchors import anchor_of, anchored_window
+from helix_query.recall.routing.rules import intents_by_rule, is_question, may_add
+from helix_query.recall.routing.skip import skip_reason
+from helix_shared.naming import find_names, title_candidates
+from helix_shared.timex import find_time_expressions, resolve_window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.recall.routing.anchors import Probe
+    from helix_query.recall.routing.centroids import Centroids
+
+    Bounds = tuple[datetime, datetime]
+
+TITLE_CHARACTERS: Final = 240
+"""Of a query: every stretch of words is a candidate."""
+
+
+def route(
+    query: str,
+    vector: NDArray[np.float32],
+    *,
+    now: datetime,
+    centroids: Centroids,
+    may_skip: bool = True,
+    centroid_margin: float = 0.1,
+    probe: Probe | None = None,
+    intents_of: Callable[[str], tuple[str, ...]] = intents_by_rule,
+    zone: tzinfo | None = None,
+) -> Route:
+    """Read the query; `now` is the moment it is asked, for "last week".
+
+    Its days begin at midnight of `zone`, or of UTC.
+
+    `probe` looks up an event the query dates itself by ("before the migration"); without one such words
+    make no window. `intents_of` gives the intents that rules find.
+    """
+    reason = _skip(query, now) if may_skip else ""
+    if reason:
+        return Route(skip=True, reason=reason)
+    by_rule = intents_of(query)
+    by_example = tuple(
+        intent
+        for intent in centroids.near(vector, margin=centroid_margin)
+        if intent not in by_rule and may_add(intent, query)
+    )
+    bounds, told = _window(query, now, zone, probe)
+    return Route(
+        intents=by_rule + by_example,
+        window=None if bounds is None else Window(*bounds, zone or UTC),
+        as_of_moment=_latest(bounds, now),
+        reason=_explained(by_rule, by_example, told),
+    )
+
+
+def names_in(query: str) -> tuple[str, ...]:
+    """Canonical names the query may speak of: those found, then stretches that may be titles.
+
+    Asked for when the graph is, since it is most of what reading a query costs. A single word counts only
+    when it is written as a name, unless the query has no capitals at all: titles such as "Director" or
+    "First" would otherwise draw half of every question to themselves.
+    """
+    found = [name.name for name in find_names(query)]
+    titles = title_candidates(query[:TITLE_CHARACTERS])
+    if query != query.lower():
+        titles = [title for title in titles if " " in title]
+    return tuple(dict.fromkeys([*found, *titles]))
+
+
+def _skip(query: str, now: datetime) -> str:
+    return skip_reason(
+        query,
+        has_names=lambda text: bool(find_names(text)),
+        has_time=lambda text: bool(find_time_expressions(text, now, limit=1)),
+    )
+
+
+def _window(query: str, now: datetime, zone: tzinfo | None, probe: Probe | None) -> tuple[Bounds | None, str]:
+    """The time the query speaks of, and how it is told: by the calendar, or by an event that is looked up."""
+    bounds = resolve_window(query, now, zone=zone)
+    if bounds is not None or probe is None:
+        return bounds, "" if bounds is None else "time window"
+    anchor = anchor_of(query) if is_question(query) else None
+    if anchor is None:
+        return None, ""
+    bounds = anchored_window(anchor, probe(anchor.phrase), now=now)
+    found = "time window" if bounds is not None else "no memory dates it"
+    return bounds, f"{found}: {anchor.relation} {anchor.phrase!r}"
+
+
+def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
+    """The end of a window that has begun, at most `now`."""
+    return None if bounds is None or bounds[0] > now else min(bounds[1], now)
+
+
+def _explained(by_rule: tuple[str, ...], by_example: tuple[str, ...], told: str) -> str:
+    parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
+    parts += [f"examples: {', '.join(by_example)}"] if by_example else []
+    parts += [told] if told else []
+    return "; ".join(parts) or "nothing special"

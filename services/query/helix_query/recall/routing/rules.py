@@ -1,0 +1,154 @@
+"""Intents a question shows in its words: a few phrases per intent, all intents that match apply.
+
+Rules see what is spelt out; `centroids` sees what is meant. Only the beginning of a query is read and
+every pattern is bounded, so hostile input costs no more than other input.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from helix_query.recall.routing.current_value import asks_for_value, says_now
+from helix_query.recall.routing.exact import looks_up_exactly
+from helix_query.recall.routing.multi_hop import ASKING, NEEDS_HOPS, log_odds
+
+DOUBTFUL_HOPS: Final = -2.0
+"""Log odds below which the words say that a question needs no second hop."""
+LOOKED_AT: Final = 600
+"""Characters; a question that is longer carries its kind in its beginning."""
+
+# Matched on the folded query, each as whole words.
+_PHRASES: Final = {
+    "why": (
+        r"why", r"how come", r"what (?:was|is|were|are) the (?:reasons?|rationale|cause)",
+        r"reasons? (?:for|behind)", r"for what reason", r"what (?:made|caused|led)",
+    ),
+    "when": (
+        r"when", r"(?:what|which) (?:day|date|time|year|month|week)", r"how long ago", r"since when",
+    ),
+    "who": (r"who(?:m|se)?", r"which (?:person|people|colleague|team ?mate|user)"),
+    "how": (
+        r"how (?:do|does|did|can|could|should|would|to|is|are|was|were)", r"steps? (?:to|for)", r"way to",
+    ),
+    "what": (r"what(?:'s)?", r"which"),
+    "temporal": (
+        r"before", r"after", r"since", r"until", r"during", r"ago", r"recently", r"lately", r"yesterday",
+        r"today", r"tomorrow", r"earlier", r"later", r"first", r"last time", r"most recent", r"how long",
+        r"(?:in )?(?:what|which) order", r"(?:the )?order in which", r"in (?:chronological )?order",
+        r"sequence of",
+        r"timeline", r"chronolog\w+", r"how (?:many|much) (?:days?|weeks?|months?|years?|hours?|time)",
+        r"passed between",
+        r"(?:last|next|this|past) (?:week|weekend|month|year|night|summer|winter|spring|autumn|fall|quarter)",
+        r"(?:in|on|of) (?:january|february|march|april|may|june|july|august|september|october|november)",
+        r"(?:in|on|of) december",
+    ),
+    "preference": (
+        r"prefer\w*", r"favou?rites?", r"(?<!you )recommend(?:ations?|s|ed)?",
+        r"(?<!you )suggest(?:ions?|s)?",
+        r"would you (?:suggest|recommend|advise)", r"do you (?:think|recommend|suggest|advise)",
+        r"(?:ideas?|tips|advice) (?:for|on|about)",
+        r"my taste", r"would (?:i|we|he|she|they|[a-z]+) (?:like|enjoy|want|prefer|love|be interested)",
+        r"(?:do|does|did) \w+ (?:like|love|enjoy|hate|dislike)", r"(?:should|shall) (?:i|we) (?!have|be)\w+",
+        r"(?:can|could|would) you (?:please )?help me", r"help me (?:plan|choose|pick|decide|find)",
+    ),
+    "aggregation": (
+        r"how (?:many|often)", r"how much (?:in total|altogether)", r"how much progress",
+        r"(?:list|name|show|give me|enumerate) (?:all|every|each|the (?:names|different))",
+        r"summari[sz]e\w*",
+        r"(?:complete|full|clear|brief|comprehensive|detailed|quick|short) (?:summary|overview|recap)",
+        r"(?:summary|overview|recap|history) of", r"in total", r"altogether",
+        r"total (?:number|amount|cost|hours|time|\w+)",
+        r"all (?:of )?(?:the|my|our|his|her|their)", r"every time", r"each of", r"overall", r"count of",
+        r"number of",
+        r"what (?:are|were) (?:all|some|the (?:names|different|various))",
+        r"across (?:all|my|our|the|both)", r"throughout (?:our|my|all|the)",
+        r"(?:what|which) different",
+        r"how (?:has|have|did) .{1,80}(?:develop|evolve|progress|change|grow)(?:ed|s)?", r"over time",
+        r"(?:what|which) (?:[a-z-]+ ){0,2}[a-z]+s (?:has|have) [a-z' ]{1,40}(?:ed|en|ne|ad|ght|de|ld|ung|en)",
+        r"in how many",
+    ),
+}  # fmt: skip
+_OF_ANY_TEXT: Final = frozenset(["how", "temporal"])
+"""Read off notes and statements too: "how to restart", "incidents since May"."""
+_PATTERNS: Final = {
+    intent: re.compile(rf"\b(?:{'|'.join(phrases)})\b") for intent, phrases in _PHRASES.items()
+}
+
+_RELATION = (
+    "father|mother|parent|son|daughter|child|brother|sister|sibling|spouse|wife|husband|grandfather|"
+    "grandmother|uncle|aunt|(?:father|mother)-in-law|step(?:mother|father)|director|author|writer|composer|"
+    "performer|singer|producer|founder|owner|creator|editor|actor|actress|star|birthplace|nationality|"
+    "capital|"
+    "headquarters|country|city|manager|boss|lead|maintainer|team|company|employer|band|album|film|movie|book|"
+    "song|university|school"
+)
+_OF_RELATIONS: Final = (
+    # a relation of a relation: "the mother of the director of X", "the director's wife"
+    re.compile(rf"(?i:\b(?:{_RELATION})s? of (?:the |a )?(?:[\w-]{{1,40}} )?(?:{_RELATION})s?\b)"),
+    re.compile(rf"(?i:\b(?:{_RELATION})'s (?:[\w-]{{1,40}} )?(?:{_RELATION})\b)"),
+    # a property that is a relation, of a relation: "which team does the author of X belong to"
+    re.compile(
+        rf"(?i:\b(?:which|what|whose) (?:{_RELATION})s?\b[^?]{{0,60}}?"
+        rf"\bthe (?:{_RELATION})s? (?:of|behind)\b)"
+    ),
+    # a property of a relation of a name: "where was the director of X born"
+    re.compile(
+        rf"^(?i:who|what|where|when|which|why)\b.{{0,80}}?\b(?:{_RELATION})s? of "
+        rf"(?:(?:the |a )?(?:film|movie|song|album|book|novel) )?[A-Z]"
+    ),
+)
+"""Relations of relations: several hops in any spelling, of public things as of teams and services."""
+
+
+REQUESTS: Final = (
+    "list|name|show|tell|give|recommend|suggest|summari[sz]e|plan|help|pick|find|count|describe|explain|"
+    "remind|compare|walk"
+)
+"""Verbs that begin a request."""
+_REQUEST: Final = re.compile(
+    rf"(?:(?:and|so|ok|hey|please|also|but),? )*(?:{ASKING.pattern}|"
+    rf"(?:{REQUESTS}|based on|according to|in (?:which|what))\b)",
+    re.IGNORECASE,
+)
+
+
+def is_question(text: str) -> bool:
+    """Whether a query asks or requests; a statement shows no intent by its mood."""
+    return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
+
+
+def may_add(intent: str, query: str) -> bool:
+    """Whether a query that resembles an intent's examples may have it: the words must not speak against it.
+
+    A statement has no intent, and talk about people the caller knows is no multi-hop question.
+    """
+    text = _read(query)
+    return is_question(text) and (intent != "multi_hop" or log_odds(text) > DOUBTFUL_HOPS)
+
+
+def intents_by_rule(query: str) -> tuple[str, ...]:
+    """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters.
+
+    Half a millisecond: a recall asks once. Nothing is remembered from one recall to the next.
+    """
+    text = _read(query)
+    folded, asks = text.lower(), is_question(text)
+    found = [
+        intent
+        for intent, pattern in _PATTERNS.items()
+        if (asks or intent in _OF_ANY_TEXT) and pattern.search(folded)
+    ]
+    hops = asks and (log_odds(text) > NEEDS_HOPS or any(form.search(text) for form in _OF_RELATIONS))
+    # A question through other things asks what is so in the world, not for the latest statement.
+    if asks_for_value(folded, is_question=asks) and (not hops or says_now(folded)):
+        found.append("current_value")
+    if hops:
+        found.append("multi_hop")
+    if looks_up_exactly(text):
+        found.append("exact_lookup")
+    return tuple(found)
+
+
+def _read(query: str) -> str:
+    return " ".join(query[:LOOKED_AT].replace("\u2019", "'").split())

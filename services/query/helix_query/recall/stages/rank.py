@@ -1,0 +1,248 @@
+"""Stage 6: the final score of every candidate, from what it says, what it is worth and where it stands.
+
+All signals are min-max normalised over the pool. Two forms, named by the ranking profile: the
+additive blend by memory type, and relevance x (1 + small x quality). Stage 7 diversifies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_memory.arithmetic import blend, lifted, product, weighted
+from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
+from helix_query.recall.recipes.factors import blended_signals, noise, passing, recipe_factors, scale
+from helix_query.recall.stages.latest_statement import STEP, latest_statement
+from helix_query.recall.stages.normalise import Signal, signal
+from helix_query.recall.stages.scoring import Relevance, ScoreBuilder, Scoring, boosted
+from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.calendar_days import touching
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.ranking import Boosts, Rank
+    from helix_query.profile.sections.recipe import Recipe
+
+MICROSECONDS_PER_HOUR: Final = 3_600_000_000
+
+WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
+"""Signals that have a weight by memory type."""
+QUALITY: Final = ("recency", "salience", "confidence")
+
+
+def rank(
+    pool: Candidates,
+    traits: CandidateSignals,
+    route: Route,
+    *,
+    now: datetime,
+    constants: Rank,
+    type_names: Sequence[str],
+    project_code: int | None = None,
+    seed: int = 0,
+) -> Ranked:
+    """The pool best first, without who misses the recipe's threshold; equal scores by ordinal.
+
+    `type_names[code]` is the type of a `CandidateSignals.type_code`; `project_code` is the caller's project;
+    `seed`
+    is that of the recipe's noise.
+    """
+    scored = scoring(
+        pool,
+        traits,
+        route,
+        now=now,
+        constants=constants,
+        type_names=type_names,
+        project_code=project_code,
+        seed=seed,
+    )
+    return best_first(pool, scored)
+
+
+def best_first(pool: Candidates, scored: Scoring) -> Ranked:
+    """The order of these scores; equal ones by ordinal, and nobody who misses the threshold."""
+    order = np.lexsort((pool.ordinals, -scored.scores))
+    order = order[scored.reached[order]]
+    return Ranked(order.astype(np.int64), scored.scores[order])
+
+
+def scoring(
+    pool: Candidates,
+    traits: CandidateSignals,
+    route: Route,
+    *,
+    now: datetime,
+    constants: Rank,
+    type_names: Sequence[str],
+    project_code: int | None = None,
+    seed: int = 0,
+) -> Scoring:
+    """The scores of the pool and what they are made of; arguments as of `rank`."""
+    signals = _signals(pool, traits, now=now, constants=constants)
+    relevance = _relevance(
+        signals, _weights(traits.type_code, constants, type_names), route, constants=constants
+    )
+    boosting = boost_factors(traits, constants.boosts, window=route.window, project_code=project_code)
+    running = boosted(relevance.values, boosting)
+    for name, factor in recipe_factors(
+        traits, constants=constants.recipe, now=now, type_names=type_names, project_code=project_code
+    ).items():
+        running.times(name, factor)
+    if constants.later_than_asked != 1.0:
+        later = traits.occurred_at > microseconds(now)
+        running.times("later_than_asked", np.where(later, constants.later_than_asked, 1.0))
+    if "current_value" in route.intents and pool.coverage is not None:
+        gains = latest_statement(
+            running.scores,
+            pool.coverage,
+            traits.occurred_at,
+            cover=constants.current_cover,
+            floor=constants.current_floor,
+            relevant=constants.current_relevant,
+        )
+        running.plus("latest_statement", gains)
+    _finish(running, pool, constants.recipe, seed)
+    reached = passing(relevance.values, running.scores, constants=constants.recipe)
+    if pool.quoted is not None:
+        # whoever says the very words stands before everybody else, who are as good as they were
+        running.plus("quoted", pool.quoted * (STEP * running.scores.max(initial=0.0)))
+        reached = reached | pool.quoted
+    return Scoring(
+        signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
+    )
+
+
+def _signals(
+    pool: Candidates, traits: CandidateSignals, *, now: datetime, constants: Rank
+) -> dict[str, Signal]:
+    if constants.form == "blend":
+        fused, cosine = blended_signals(pool, constants=constants.recipe)
+    else:
+        fused, cosine = signal(pool.fused, flat=1.0), signal(pool.cosine, flat=1.0)
+    sim = blend(fused.normal, cosine.normal, constants.fused_share)
+    return {
+        "fused": fused,
+        "cosine": cosine,
+        "sim": Signal(sim, sim),
+        "recency": signal(
+            recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour),
+            # what is less than an hour apart is equally recent: a bulk import has no order of its own
+            least_span=1.0 - constants.recency_per_hour,
+        ),
+        "salience": signal(traits.salience),
+        "confidence": signal(traits.confidence),
+        "graph": signal(pool.mass),
+    }
+
+
+def _relevance(
+    signals: Mapping[str, Signal],
+    weights: dict[str, NDArray[np.float64]],
+    route: Route,
+    *,
+    constants: Rank,
+) -> Relevance:
+    values = {name: signals[name].normal for name in WEIGHED}
+    if constants.form == "additive":
+        return Relevance("additive", additive(values, weights), weights)
+    if constants.form == "blend":
+        return Relevance("blend", values["sim"], {})
+    lead = constants.graph_lead if "multi_hop" in route.intents else constants.graph_quiet
+    # A graph that was not walked, or tells nobody apart, must not lead.
+    lead = lead if values["graph"].any() else 0.0
+    scores = multiplicative(values, weights, graph_share=lead, strength=constants.strength)
+    quality = {name: weights[name] for name in QUALITY}
+    return Relevance("multiplicative", scores, quality, graph_share=lead, strength=constants.strength)
+
+
+def _finish(running: ScoreBuilder, pool: Candidates, constants: Recipe, seed: int) -> None:
+    scaled = scale(running.scores, constants=constants)
+    if scaled != 1.0:
+        running.times("scale", np.full(len(pool), scaled))
+    if constants.noise:
+        drawn = noise(pool.ordinals, seed=seed, constants=constants)
+        # a score never falls below 0
+        running.plus("noise", np.maximum(drawn, -running.scores))
+
+
+def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
+    """`per_hour` ** hours since `touched_at` (microseconds); 1 for what lies in the future."""
+    hours = (microseconds(now) - touched_at.astype(np.float64)) / MICROSECONDS_PER_HOUR
+    faded: NDArray[np.float64] = per_hour ** np.maximum(hours, 0.0)
+    return faded
+
+
+def additive(
+    signals: dict[str, NDArray[np.float64]], weights: dict[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Sum of weight x signal; both by name, weights by candidate."""
+    total: NDArray[np.float64] = weighted((weights[name], values) for name, values in signals.items())
+    return total
+
+
+def multiplicative(
+    signals: dict[str, NDArray[np.float64]],
+    weights: dict[str, NDArray[np.float64]],
+    *,
+    graph_share: float,
+    strength: float,
+) -> NDArray[np.float64]:
+    """Relevance x (1 + strength x quality): quality reorders neighbours, it never lifts junk."""
+    relevance = blend(signals["graph"], signals["sim"], graph_share)
+    whole = weighted((1.0, weights[name]) for name in QUALITY)
+    # weights of 0 make a quality of 0
+    whole = np.where(whole > 0, whole, 1.0)
+    quality = weighted((weights[name], signals[name]) for name in QUALITY) / whole
+    scores: NDArray[np.float64] = lifted(relevance, quality, strength)
+    return scores
+
+
+def boosts(
+    traits: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
+) -> NDArray[np.float64]:
+    """Product of the profile's boosts, by candidate."""
+    every = boost_factors(traits, factors, window=window, project_code=project_code)
+    multiplied: NDArray[np.float64] = product(every.values()) * np.ones(len(traits.pinned))
+    return multiplied
+
+
+def boost_factors(
+    traits: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
+) -> dict[str, NDArray[np.float64]]:
+    """The profile's boosts that are on and apply, by name, in the order in which they are multiplied."""
+    found: dict[str, NDArray[np.float64]] = {}
+    if factors.pinned:
+        found["pinned"] = 1.0 + factors.pinned * traits.pinned.astype(np.float64)
+    if factors.priority:
+        found["priority"] = 1.0 + factors.priority * np.maximum(traits.priority - 1.0, 0.0)
+    if factors.window and window is not None:
+        found["window"] = 1.0 + factors.window * inside(traits, window).astype(np.float64)
+    if factors.project and project_code is not None:
+        own = (traits.project_code == project_code).astype(np.float64)
+        found["project"] = 1.0 + factors.project * own
+    return found
+
+
+def inside(traits: CandidateSignals, window: Window) -> NDArray[np.bool_]:
+    """Whether a memory happened in the window, or speaks of something that touches it."""
+    start, end = microseconds(window.start), microseconds(window.end)
+    occurred = (traits.occurred_at >= start) & (traits.occurred_at < end)
+    touches = touching(traits.event_start, traits.event_end, (window.start, window.end), window.zone)
+    found: NDArray[np.bool_] = occurred | ((traits.event_start != NO_TIME) & touches)
+    return found
+
+
+def _weights(
+    type_code: NDArray[np.uint8], constants: Rank, type_names: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    rows = [constants.weights[name] for name in type_names if name in constants.weights]
+    return {
+        signal: np.array([getattr(row, signal) for row in rows], np.float64)[type_code] for signal in WEIGHED
+    }

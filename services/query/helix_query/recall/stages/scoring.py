@@ -1,0 +1,88 @@
+"""The score of a pool as stage 6 computes it, with everything it is made of kept by name.
+
+`rank` makes it and orders by it; `explain` shows it. There is one computation: what is shown is what
+was ranked by, and `helix_memory.explanation` repeats it to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from helix_memory.arithmetic import ADD, MULTIPLY, product, stepped
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.recall.stages.normalise import Signal
+
+Factors = Mapping[str, "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of the score so far, by candidate."""
+
+    name: str
+    operation: str
+    """`MULTIPLY` or `ADD` of `helix_memory.arithmetic`."""
+    values: NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class ScoreBuilder:
+    """A score on its way: what comes next may look at what it is so far."""
+
+    scores: NDArray[np.float64]
+    steps: list[Step] = field(default_factory=list)
+
+    def times(self, name: str, factor: NDArray[np.float64]) -> None:
+        """Multiply."""
+        self._step(Step(name, MULTIPLY, factor))
+
+    def plus(self, name: str, gain: NDArray[np.float64]) -> None:
+        """Add."""
+        self._step(Step(name, ADD, gain))
+
+    def _step(self, step: Step) -> None:
+        self.scores = stepped(self.scores, step.operation, step.values)
+        self.steps.append(step)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What a memory is worth before all boosts and factors, in one of the forms of the ranking profile."""
+
+    form: str
+    values: NDArray[np.float64]
+    weights: Factors
+    """By signal; what a signal lacks here it does not count."""
+    graph_share: float = 0.0
+    """Form multiplicative: graph mass in relevance, the rest is sim."""
+    strength: float = 0.0
+    """Form multiplicative: what quality may add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Final scores of a pool, and how they came about.
+
+    scores = relevance x (product of the boosts), then every step in its order.
+    """
+
+    signals: Mapping[str, Signal]
+    fused_share: float
+    """Of sim: share of the normalised fused score, the rest is the normalised cosine."""
+    relevance: Relevance
+    boosts: Factors
+    steps: tuple[Step, ...]
+    scores: NDArray[np.float64]
+    reached: NDArray[np.bool_]
+    """Who reaches the threshold of the ranking profile."""
+
+
+def boosted(relevance: NDArray[np.float64], boosts: Factors) -> ScoreBuilder:
+    """Where the steps begin: relevance times the product of the boosts."""
+    return ScoreBuilder(relevance * product(boosts.values()))

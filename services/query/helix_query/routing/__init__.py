@@ -1,4 +1,0 @@
-"""How a query is read before anything is looked for: skip rules, intents by rule, intents by example.
-
-`helix_query.stages.route` puts them together.
-"""

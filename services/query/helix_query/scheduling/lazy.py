@@ -1,0 +1,49 @@
+"""A value that is made when it is first asked for, once, however many threads ask."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from helix_query.scheduling.deadline import PASSED, left
+from helix_shared.errors import OverdueError
+
+T = TypeVar("T")
+
+
+class Lazy(Generic[T]):
+    """Holds what `make` returns; when `make` raises, the next one who asks tries again."""
+
+    def __init__(self, make: Callable[[], T], *, until: float = math.inf) -> None:
+        """`until` is the deadline of `value`, a moment of the monotonic clock."""
+        self._make: Final = make
+        self._until: Final = until
+        self._lock: Final = threading.Lock()
+        self._made: tuple[T] | None = None
+
+    @property
+    def value(self) -> T:
+        """The value; the first to ask makes it, others wait.
+
+        Raises:
+            OverdueError: another thread was not ready in time.
+        """
+        return self._made[0] if self._made is not None else self.by(self._until)
+
+    def by(self, until: float) -> T:
+        """The value, waited for until a moment of the monotonic clock while another thread makes it.
+
+        Raises:
+            OverdueError: that thread was not ready by then.
+        """
+        if self._made is None:
+            if not self._lock.acquire(timeout=left(until, most=threading.TIMEOUT_MAX)):
+                raise OverdueError(PASSED)
+            try:
+                if self._made is None:
+                    self._made = (self._make(),)
+            finally:
+                self._lock.release()
+        return self._made[0]

@@ -1,0 +1,79 @@
+"""A folder whose files stay readable until this process lets go of them, whatever becomes of the folder.
+
+The writer's retention removes the folder of an old generation while a reader may still serve it. LanceDB
+and tantivy open files by their paths, some of them only when a search needs them. So a reader opens every
+file at once and gives the engines a folder of links to its own descriptors (`/proc/self/fd`): the kernel
+keeps an open file until it is closed. Nothing is written to the generation's folder, so this works on a
+read-only mount too, and the files of a reader that crashed are freed by the kernel.
+
+On a network file system the server may delete an open file; see ops/decisions/0030.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.artifacts.files.file_tree import plain_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTORS: Final = Path("/proc/self/fd")
+LOCK_SUFFIX: Final = ".lock"
+
+
+class HeldFolder:
+    """The files of `source`, open, and links to them at `path`, which is `root / source.name`.
+
+    Lock files of an engine are left out: they belong to the process that writes.
+    """
+
+    def __init__(self, source: Path, scratch: Path | None) -> None:
+        """Open every file; `scratch` is a local writable folder for the links, else a temporary one.
+
+        Raises:
+            CorruptArtifactError: `source` holds something that is no plain file.
+            OSError: a file cannot be opened, or a link not be made.
+        """
+        files, folders = plain_tree(source)
+        if not DESCRIPTORS.is_dir():
+            raise FileNotFoundError(f"{DESCRIPTORS} is missing: generations are read through it; mount /proc")
+        if scratch is not None:
+            scratch.mkdir(parents=True, exist_ok=True)
+        self.root = Path(tempfile.mkdtemp(prefix=f"{source.name}-", dir=scratch))
+        self.path = self.root / source.name
+        descriptors: list[int] = []
+        # also when nothing refers to the object any more, and at the end of the process
+        self._release = weakref.finalize(self, _release, self.root, descriptors)
+        try:
+            for folder in folders:
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            for name in files:
+                if not name.endswith(LOCK_SUFFIX):
+                    descriptors.append(os.open(f"{source}/{name}", os.O_RDONLY | os.O_CLOEXEC))
+                    link = f"{self.path}/{name}"
+                    os.symlink(f"{DESCRIPTORS}/{descriptors[-1]}", link)  # noqa: PTH211 - hundreds in a swap
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove the links and close the files; what an engine has open or mapped stays so."""
+        self._release()
+
+
+def _release(root: Path, descriptors: Sequence[int]) -> None:
+    # The links go out of reach first: the number of a closed descriptor may stand for another file at once.
+    # They are removed last, because that needs a descriptor itself.
+    gone = root.with_name(f"gone-{root.name}")
+    with contextlib.suppress(OSError):
+        root.rename(gone)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    shutil.rmtree(gone, ignore_errors=True)

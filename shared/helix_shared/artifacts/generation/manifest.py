@@ -1,0 +1,125 @@
+"""The manifest: everything that is true of one generation, and the checksum of its every file.
+
+Written last and once, so a folder with a manifest is whole. `generation` writes and verifies it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import reduce
+from operator import xor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from helix_memory.refusal import first_broken
+from helix_shared.errors import CorruptArtifactError
+from helix_shared.identity import id_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MANIFEST_NAME: Final = "manifest.json"
+FORMAT_VERSION: Final = 6
+SCHEMA_VERSION: Final = 1
+
+_SHA256: Final = r"^[0-9a-f]{64}$"
+_DIGEST: Final = r"^[0-9a-f]{16}$"
+
+
+def _inside(path: str) -> str:
+    parts = path.split("/")
+    # an absolute path and one with a slash too many have an empty part
+    if "\\" in path or "\0" in path or "" in parts or "." in parts:
+        raise ValueError("path must be plain and relative")
+    if ".." in parts or path == MANIFEST_NAME:
+        raise ValueError("path must name a file inside the generation")
+    return path
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StreamState(_Frozen):
+    """The event stream as it was when the generation was built; a stream that went back is noticed."""
+
+    name: str
+    created_at: datetime | None = None
+    first_sequence: int = Field(default=0, ge=0)
+    last_sequence: int = Field(default=0, ge=0)
+
+
+class Counts(_Frozen):
+    """Sizes of the four artifacts; `generation.publish` refuses sizes that do not fit together."""
+
+    memories: int = Field(default=0, ge=0, description="rows of the vector table, hidden ones included")
+    hidden: int = Field(default=0, ge=0, description="of these deleted or superseded; not in the lexicon")
+    lexicon: int = Field(default=0, ge=0, description="documents: memories less hidden")
+    signals: int = Field(
+        default=0, ge=0, description="ordinals given so far, those of erased memories included"
+    )
+    nodes: int = Field(default=0, ge=0, description="graph nodes: ordinals, then entities")
+    entities: int = Field(default=0, ge=0)
+    edges: int = Field(default=0, ge=0, description="directed edges; each link is stored in both directions")
+
+    @property
+    def recallable(self) -> int:
+        """Memories that are not hidden: what logs, GetStatus and `helix status` call memories."""
+        return self.memories - self.hidden
+
+
+class ModelIdentity(_Frozen):
+    """The encoder all vectors of the generation come from."""
+
+    name: str
+    checksum: str
+    dimensions: int = Field(gt=0)
+
+
+class FileEntry(_Frozen):
+    """One file of the generation; `path` is relative with forward slashes."""
+
+    path: Annotated[str, AfterValidator(_inside)]
+    size: int = Field(ge=0)
+    sha256: str = Field(pattern=_SHA256)
+
+
+class Manifest(_Frozen):
+    """What a reader must know before it maps a generation."""
+
+    format_version: int = FORMAT_VERSION
+    generation: int = Field(gt=0)
+    parent: int = Field(default=0, ge=0, description="generation this one was built on; 0: none")
+    epoch: int = Field(default=0, ge=0, description="fencing token of the writer's lease; never goes back")
+    published_at: AwareDatetime
+    stream: StreamState
+    applied_sequence: int = Field(default=0, ge=0, description="every event up to here is in")
+    derived_sequence: int = Field(default=0, ge=0, description="every derived message up to here is in")
+    counts: Counts
+    digest: str = Field(pattern=_DIGEST, description="`digest_of` all memory ids")
+    model: ModelIdentity
+    schema_version: int = SCHEMA_VERSION
+    files: tuple[FileEntry, ...] = ()
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read the manifest of a generation's folder.
+
+        Raises:
+            CorruptArtifactError: it is missing, damaged, or names a path outside the folder.
+        """
+        try:
+            return cls.model_validate_json((folder / MANIFEST_NAME).read_bytes())
+        except OSError as error:
+            raise CorruptArtifactError(f"generation has no readable manifest: {folder}") from error
+        except ValidationError as error:
+            path, reason = first_broken(error)
+            where = ".".join(path)
+            raise CorruptArtifactError(f"manifest of {folder} is damaged: {where}: {reason}") from error
+
+
+def digest_of(memory_ids: Iterable[str]) -> str:
+    """Order-free digest of a set of memory ids: 64-bit XOR as 16 hexadecimal digits."""
+    return f"{reduce(xor, map(id_digest, memory_ids), 0):016x}"

@@ -1,0 +1,186 @@
+"""Publishing: from the live stores to a generation that survives a power cut, in one step for readers.
+
+Link everything into a staging folder, check that the artifacts tell of the same memories, hash and
+sync what is new, write the manifest, rename, point CURRENT at it. A crash anywhere leaves the last
+generation in place. `generation` is the door to all of this.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from typing import TYPE_CHECKING, Final
+
+from helix_shared.artifacts.generation.integrity import sync
+from helix_shared.artifacts.generation.live_stores import GRAPH, LEXICON, SIGNALS, Live
+from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Counts, Manifest
+from helix_shared.artifacts.graph.builder import GraphSnapshot
+from helix_shared.artifacts.lexicon.files import documents_of_commit
+from helix_shared.artifacts.signals.segments import open_segments, ordinal_count
+from helix_shared.artifacts.vectors.table import rows_of_version
+from helix_shared.errors import CorruptArtifactError, PermanentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+GENERATIONS: Final = "generations"
+STAGING: Final = "staging"
+CURRENT: Final = "CURRENT"
+
+_OCCUPIED: Final = (errno.EEXIST, errno.ENOTEMPTY)
+
+
+def publish(
+    root: Path, live: Live, manifest: Manifest, *, extras: Mapping[str, Path | bytes] | None = None
+) -> Manifest:
+    """Publish the live stores as generation `manifest.generation`; returns the completed manifest.
+
+    The lexicon is committed. `manifest.counts` gives memories and hidden as the caller counts them;
+    the rest is counted here, and `files` is filled. `extras` are files of the writer itself, by relative
+    path: bytes to write, or a file that never changes, to link; a clone brings them back.
+
+    Raises:
+        CorruptArtifactError: the stores do not tell of the same memories; nothing was published.
+        PermanentError: the generation exists, or a newer one does; another writer has taken over.
+        TemporaryError: the lexicon was merging.
+    """
+    number = manifest.generation
+    _refuse_overtaken(root, manifest)
+    shutil.rmtree(root / STAGING, ignore_errors=True)
+    staging = staging_of(root, f"{number:012d}.{manifest.epoch}")
+    staging.mkdir(parents=True)
+    live.finish_fold()
+    live.checksums.know(live.signals.take_settled())
+    _link(root, live, staging, memories=live.signals.count)
+    for path, body in (extras or {}).items():
+        (staging / path).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(body, bytes):
+            (staging / path).write_bytes(body)
+        else:
+            (staging / path).hardlink_to(body)
+    graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
+    counts = _gate(staging, graph, manifest.counts, copies=live.lexicon.copies)
+    if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
+        live.checksums.learn(
+            folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
+        )
+    whole = manifest.model_copy(update={"counts": counts, "files": live.checksums.settle(staging)})
+    _write_synced(staging / MANIFEST_NAME, whole.model_dump_json(indent=1).encode())
+    sync(staging)
+    _set_current(root, staging, whole)
+    live.written_graph = (number, counts.signals, live.graph.revision)
+    live.fold_graph(written=graph)
+    return whole
+
+
+def current(root: Path) -> int | None:
+    """Number of the newest announced generation; None before the first.
+
+    Raises:
+        CorruptArtifactError: CURRENT holds no number.
+    """
+    try:
+        text = (root / CURRENT).read_text(encoding="ascii").strip()
+        return int(text)
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise CorruptArtifactError(f"CURRENT holds no number: {root / CURRENT}") from error
+
+
+def published(root: Path, *, up_to: int | None = None) -> list[int]:
+    """Numbers of all generations on the disk, newest first; those above CURRENT are not announced."""
+    folder = root / GENERATIONS
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    numbers = sorted((int(name) for name in names if name.isdigit()), reverse=True)
+    return [number for number in numbers if up_to is None or number <= up_to]
+
+
+def folder_of(root: Path, number: int) -> Path:
+    """Folder of a generation, whether it exists or not."""
+    return root / GENERATIONS / f"{number:012d}"
+
+
+def staging_of(root: Path, name: str) -> Path:
+    """A folder for work in progress, on the same file system; its parent exists afterwards."""
+    (root / STAGING).mkdir(parents=True, exist_ok=True)
+    return root / STAGING / name
+
+
+def _refuse_overtaken(root: Path, manifest: Manifest) -> None:
+    newest, number = current(root), manifest.generation
+    if newest is not None and newest >= number:
+        raise PermanentError(f"generation {number} cannot follow {newest}: another writer published; give up")
+    orphan = folder_of(root, number)
+    if not orphan.is_dir():
+        return
+    # Renamed but never announced: its writer died in between. Only a later writer may clear it.
+    if Manifest.read(orphan).epoch > manifest.epoch:
+        raise PermanentError(f"generation {number} belongs to a writer with a later epoch; give up")
+    shutil.rmtree(staging_of(root, f"orphan-{number}"), ignore_errors=True)
+    orphan.rename(staging_of(root, f"orphan-{number}"))
+
+
+def _link(root: Path, live: Live, staging: Path, *, memories: int) -> None:
+    live.vectors.link_into(staging)
+    live.lexicon.link_into(staging / LEXICON)
+    live.signals.link_into(staging / SIGNALS)
+    generation, *written = live.written_graph
+    unchanged = folder_of(root, generation) / GRAPH
+    if written == [memories, live.graph.revision] and unchanged.is_dir():
+        shutil.copytree(unchanged, staging / GRAPH, copy_function=os.link)
+    else:
+        live.graph.write(staging / GRAPH, memories=memories)
+
+
+def _gate(staging: Path, graph: GraphSnapshot, claimed: Counts, *, copies: int) -> Counts:
+    """Count what was linked, from the linked files, and refuse artifacts of different moments.
+
+    Nothing is scanned: the table's version knows its rows, the lexicon's commit its documents, which are
+    the memories that are not hidden and `copies` of those with an access list.
+    """
+    counts = Counts(
+        memories=rows_of_version(staging),
+        hidden=claimed.hidden,
+        lexicon=documents_of_commit(staging / LEXICON) - copies,
+        signals=ordinal_count(open_segments(staging / SIGNALS)),
+        nodes=graph.memories + graph.entities,
+        entities=graph.entities,
+        edges=graph.edge_count,
+    )
+    agreed = (
+        counts.memories == claimed.memories
+        and counts.lexicon == counts.memories - counts.hidden
+        and counts.signals == graph.memories
+        and counts.signals >= counts.memories
+    )
+    if not agreed:
+        raise CorruptArtifactError(
+            f"stores disagree, reconcile them: {counts!r}; the writer counts {claimed!r}"
+        )
+    return counts
+
+
+def _set_current(root: Path, staging: Path, manifest: Manifest) -> None:
+    target = folder_of(root, manifest.generation)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        staging.rename(target)
+    except OSError as error:
+        if error.errno in _OCCUPIED:
+            raise PermanentError(f"generation {manifest.generation} exists already; give up") from error
+        raise
+    sync(target.parent)
+    pointer = root / f"{CURRENT}.new"
+    _write_synced(pointer, f"{manifest.generation}\n".encode())
+    pointer.replace(root / CURRENT)
+    sync(root)
+
+
+def _write_synced(path: Path, body: bytes) -> None:
+    with path.open("wb") as target:
+        target.write(body)
+        target.flush()
+        os.fsync(target.fileno())

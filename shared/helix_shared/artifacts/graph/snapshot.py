@@ -1,0 +1,258 @@
+"""The graph of one generation: memories, the entities they mention, and typed edges, read as one.
+
+A base (`graph_base`) and what was stated since (`graph_delta`), put together edge by edge as they
+are asked for: opening costs what the delta holds, asking what is asked for. `graph` writes snapshots;
+the walks of the query service read them through `degrees` and `edges_of`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+
+from helix_shared.artifacts.graph.base import ENTITIES_FROM, GraphBase, flat
+from helix_shared.artifacts.graph.delta import GraphDelta
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+EDGE_KINDS: Final = ("MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY")
+"""Edge types; the index is the edge kind code. Add at the end only."""
+
+BASE: Final = "base"
+DELTA_FILE: Final = "delta.arrow"
+NO_TENANT: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A memory's edge to an entity; `name` is canonical (lower case), `surface` as written."""
+
+    edge: str
+    kind: str
+    name: str
+    surface: str
+    weight: float
+
+
+def entity_key(tenant_id: str, name: str) -> int:
+    """64-bit key of an entity; equal names of two tenants are two entities."""
+    joined = f"{tenant_id}\x1f{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRows:
+    """Edges of some nodes, node after node; `counts` says how many each has."""
+
+    counts: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    kinds: NDArray[np.uint8]
+    forward: NDArray[np.bool_]
+    """Whether the edge was stated in this direction; its mirror image was not."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphSnapshot:
+    """The graph of one generation; immutable, and read by any number of threads.
+
+    Nodes below `ENTITIES_FROM` are ordinals, from there on entities. Every edge stands at both ends.
+    """
+
+    base: GraphBase
+    delta: GraphDelta
+    places: NDArray[np.int32]
+    """By slot: 1 + the row of the delta, 0 without one. Slots are ordinals, then entities."""
+    changes: NDArray[np.int64]
+    """By that number: by how many edges the node has more than in the base."""
+    void: NDArray[np.bool_]
+    """By slot: whether the edges in the base count no more."""
+
+    @classmethod
+    def open(cls, folder: Path, *, known: GraphBase | None = None) -> GraphSnapshot:
+        """Map the snapshot in `folder`; if its base is the `known` one, that is not looked at again.
+
+        Raises:
+            CorruptArtifactError: a file is missing or they do not fit together.
+        """
+        base = GraphBase.open(folder / BASE, previous=known)
+        delta = GraphDelta.open(folder / DELTA_FILE)
+        if delta.base_edges != base.edges or delta.memories < base.memories:
+            raise CorruptArtifactError(f"graph has a delta of another base: {folder}")
+        try:
+            return cls.of(base, delta)
+        except IndexError as error:
+            raise CorruptArtifactError(f"graph names nodes it does not have: {folder}") from error
+
+    @classmethod
+    def of(cls, base: GraphBase, delta: GraphDelta) -> GraphSnapshot:
+        """A base with what was stated since."""
+        slots = delta.memories + len(base.entity_keys) + len(delta.entity_keys)
+        # Zeros cost nothing until they are touched, so this follows the delta and not the graph.
+        places, void = np.zeros(slots, np.int32), np.zeros(slots, bool)
+        places[_slots(delta.nodes, delta.memories)] = np.arange(1, len(delta.nodes) + 1)
+        void[delta.void] = True
+        changes = np.concatenate([[0], np.diff(delta.indptr) - delta.lost])
+        return cls(base, delta, places, changes, void)
+
+    @property
+    def memories(self) -> int:
+        """Ordinals given so far."""
+        return self.delta.memories
+
+    @property
+    def entities(self) -> int:
+        """Entities that something is linked to."""
+        return len(self.base.entity_keys) + len(self.delta.entity_keys) - self.delta.unlinked
+
+    @property
+    def edge_count(self) -> int:
+        """Stored edges: twice the edges stated."""
+        return self.base.edges + int(self.changes.sum())
+
+    def every_node(self) -> NDArray[np.int64]:
+        """All ordinals, then all entities that something is linked to."""
+        numbers = len(self.base.entity_keys) + len(self.delta.entity_keys)
+        entities = ENTITIES_FROM + np.arange(numbers)
+        return np.concatenate([np.arange(self.memories), entities[self.degrees(entities) > 0]])
+
+    def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Edges of each node, both directions: what tells a hub."""
+        _, counts = self.base.spans(nodes)
+        found: NDArray[np.int64] = counts + self.changes[self.places[_slots(nodes, self.memories)]]
+        return found
+
+    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
+        """All edges of each node: those of the base that still hold, then those stated since."""
+        slots = _slots(nodes, self.memories)
+        starts, counts = self.base.spans(nodes)
+        rows = self.places[slots].astype(np.int64) - 1
+        changed = rows >= 0
+        if not changed.any():
+            return self._rows(counts, flat(starts, counts), None)
+        counts = np.where(self.void[slots], 0, counts)
+        places = flat(starts, counts)
+        if (self.delta.lost[rows[changed]] > 0).any():
+            kept = ~self.void[_slots(self.base.indices[places].astype(np.int64), self.memories)]
+            owners = np.repeat(np.arange(len(nodes)), counts)
+            places, counts = places[kept], np.bincount(owners[kept], minlength=len(nodes))
+        added = np.where(changed, self.delta.indptr[rows + 1] - self.delta.indptr[rows], 0)
+        firsts = np.cumsum(counts + added) - counts - added
+        return self._rows(
+            counts + added,
+            places,
+            (flat(firsts, counts), flat(firsts + counts, added), flat(self.delta.indptr[rows], added)),
+        )
+
+    def _rows(
+        self,
+        counts: NDArray[np.int64],
+        places: NDArray[np.int64],
+        merged: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None,
+    ) -> EdgeRows:
+        """Read the edges; `merged`: where those of the base go, where the others go and come from."""
+        columns: list[Any] = []
+        for name in ("indices", "weights", "edge_kinds", "forward"):
+            values = getattr(self.base, name)[places]
+            if merged is not None:
+                old, new, source = merged
+                both = np.empty(len(old) + len(new), values.dtype)
+                both[old], both[new] = values, getattr(self.delta, name)[source]
+                values = both
+            columns.append(values)
+        return EdgeRows(counts, columns[0].astype(np.int64), *columns[1:])
+
+    def entity_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
+        """Nodes of the tenant's entities among the canonical `names`, in their order, none twice."""
+        keys = np.fromiter((entity_key(tenant_id, name) for name in dict.fromkeys(names)), np.uint64)
+        old, young = _found(self.base.entity_keys, keys), _found(self.delta.entity_keys, keys)
+        young = np.where(young < 0, -1, young + len(self.base.entity_keys))
+        numbers = np.maximum(old, young)
+        nodes = ENTITIES_FROM + numbers[numbers >= 0]
+        linked: NDArray[np.int64] = nodes[self.degrees(nodes) > 0]
+        return linked
+
+    def entity_names(self, nodes: Sequence[int] | NDArray[np.int64]) -> list[str]:
+        """Canonical names of entity nodes."""
+        return self._of_entities(np.asarray(nodes, np.int64), "name")
+
+    def entities_of(self, ordinals: NDArray[np.int64]) -> list[tuple[str, ...]]:
+        """Canonical names of the entities that each memory is linked to, none twice."""
+        edges = self.edges_of(ordinals)
+        linked = edges.targets >= ENTITIES_FROM
+        owners, nodes = np.repeat(np.arange(len(ordinals)), edges.counts)[linked], edges.targets[linked]
+        order = np.lexsort((nodes, owners))
+        owners, nodes = owners[order], nodes[order]
+        again = (owners[1:] == owners[:-1]) & (nodes[1:] == nodes[:-1])
+        once = np.concatenate([np.ones(min(len(nodes), 1), bool), ~again])
+        names = iter(self.entity_names(nodes[once]))
+        counts = np.bincount(owners[once], minlength=len(ordinals))
+        return [tuple(itertools.islice(names, count)) for count in counts.tolist()]
+
+    def memory_tenants(self) -> NDArray[np.int32]:
+        """Tenant code of every ordinal, `NO_TENANT` where the graph knows nothing of the memory."""
+        tenants = np.full(self.memories, NO_TENANT, np.int32)
+        tenants[: self.base.memories] = self.base.memory_tenants
+        tenants[self.delta.stated] = self.delta.stated_tenants
+        return tenants
+
+    def to_networkx(self, tenant_id: str | None = None) -> nx.MultiDiGraph[int]:
+        """The edges as stated, for inspection; only one tenant's nodes if it is given.
+
+        Nodes carry `kind` ("memory" or the entity's), `name` and `tenant`, edges `kind` and `weight`.
+        """
+        nodes = self.every_node()
+        entities = nodes[self.memories :]
+        tenants = np.concatenate(
+            [self.memory_tenants(), np.array(self._of_entities(entities, "tenant"), int)]
+        )
+        code = self.delta.tenants.index(tenant_id) if tenant_id in self.delta.tenants else NO_TENANT
+        kept = np.ones(len(nodes), bool) if tenant_id is None else (tenants == code) & (tenants != NO_TENANT)
+        kinds = ["memory"] * self.memories + self._of_entities(entities, "kind")
+        names = [str(ordinal) for ordinal in range(self.memories)] + self._of_entities(entities, "name")
+        graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+        for index in np.flatnonzero(kept).tolist():
+            tenant = self.delta.tenants[tenants[index]] if tenants[index] != NO_TENANT else ""
+            graph.add_node(int(nodes[index]), tenant=tenant, kind=kinds[index], name=names[index])
+        rows = self.edges_of(nodes[kept])
+        sources = np.repeat(nodes[kept], rows.counts)
+        stated = np.flatnonzero(rows.forward & np.isin(rows.targets, nodes[kept]))
+        for edge in stated.tolist():
+            kind, weight = EDGE_KINDS[rows.kinds[edge]], float(rows.weights[edge])
+            graph.add_edge(int(sources[edge]), int(rows.targets[edge]), kind=kind, weight=weight)
+        return graph
+
+    def _of_entities(self, nodes: NDArray[np.int64], column: str) -> list[Any]:
+        numbers, old = nodes - ENTITIES_FROM, len(self.base.entity_keys)
+        is_old = numbers < old
+        values = np.empty(len(nodes), object)
+        for table, chosen, first in ((self.base.entities, is_old, 0), (self.delta.entities, ~is_old, old)):
+            if chosen.any():
+                # one chunk: a take from a chunked column costs ten times as much
+                picked = table[column].chunk(0).take(pa.array(numbers[chosen] - first))
+                values[chosen] = picked.to_pylist()
+        return values.tolist()
+
+
+def _slots(nodes: NDArray[np.int64], memories: int) -> NDArray[np.int64]:
+    slots: NDArray[np.int64] = np.where(nodes < ENTITIES_FROM, nodes, nodes - (ENTITIES_FROM - memories))
+    return slots
+
+
+def _found(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Places of `keys`, -1 for one that is not there."""
+    if not len(sorted_keys):
+        return np.full(len(keys), -1)
+    places = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    return np.where(sorted_keys[places] == keys, places, -1)

@@ -1,0 +1,75 @@
+"""The analyser of the lexicon: words as both documents and queries see them.
+
+Letters and digits, lower case, without English function words, stemmed (Snowball English); `languages` has
+the rules for other scripts and for accents, and `exact` finds what must not be stemmed.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+from helix_shared.artifacts.lexicon.languages import MOST_TOKEN_BYTES, is_plain, terms
+
+ANALYSER: Final = "helix_scoped_words"
+"""Name under which the index knows how its terms were made; a change of the rules needs a new name."""
+
+# Function words, and what the tokenizer leaves of contractions. They fill chat and decide nothing.
+_FUNCTION_WORDS: Final = """
+a about after again all also am an and any are aren as at be because been before being between
+both but by can couldn could d did didn do does doesn doing don down during each few for from
+further had hadn has hasn have haven having he her here hers herself him himself his how i if in
+into is isn it its itself just ll m me might mightn more most must mustn my myself needn no nor
+not of off on once only or other our ours ourselves out over own re s same shan she should
+shouldn so some such t than that the their theirs them themselves then there these they this
+those through to too under until up us ve very was wasn we were weren what when where which
+while who whom whose why will with won would wouldn you your yours yourself yourselves
+"""
+STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split())
+
+
+def english() -> TextAnalyzer:
+    """Build the analyser."""
+    builder = TextAnalyzerBuilder(Tokenizer.simple())
+    for step in (
+        Filter.remove_long(MOST_TOKEN_BYTES),
+        Filter.lowercase(),
+        Filter.custom_stopword(sorted(STOP_WORDS)),
+        Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    return builder.build()
+
+
+def spaced() -> TextAnalyzer:
+    """What the index itself applies to words that are analysed already: it parts them at the spaces."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
+
+
+def stems(text: str) -> list[str]:
+    """The analysed words of a text, in order."""
+    text = storable(text)
+    if is_plain(text):
+        return list(_shared().analyze(text))
+    return list(terms(text, english=_shared(), stop_words=STOP_WORDS))
+
+
+@cache
+def _shared() -> TextAnalyzer:
+    return english()
+
+
+def rarity(found: int, count: int) -> float:
+    """Inverse document frequency of a word as in BM25 (Robertson, Zaragoza 2009).
+
+    `found` of `count` texts hold it; greatest for a word that none holds.
+    """
+    return math.log1p((count - found + 0.5) / (found + 0.5))
+
+
+def storable(text: str) -> str:
+    """`text` with lone surrogates replaced, which no store can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

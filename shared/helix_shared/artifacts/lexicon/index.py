@@ -1,0 +1,37 @@
+"""An index of the lexicon as its writer and its reader open it, and how many memories are in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tantivy import Index, Schema, Searcher
+
+from helix_shared.artifacts.lexicon.query import copies_query
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def open_index(folder: Path) -> Index:
+    """The index in `folder` at its last commit.
+
+    Raises:
+        CorruptArtifactError: there is none that can be read.
+    """
+    try:
+        return Index.open(str(folder))
+    except (ValueError, OSError) as error:
+        raise CorruptArtifactError(f"lexicon cannot be read: {folder}") from error
+
+
+def memories_of(searcher: Searcher, schema: Schema) -> int:
+    """Memories in it."""
+    return int(searcher.num_docs) - copies_of(searcher, schema)
+
+
+def copies_of(searcher: Searcher, schema: Schema) -> int:
+    """Documents beyond the first of each memory, whose access list has more names."""
+    # the engine's own types do not know the count it gives
+    found: Any = searcher.search(copies_query(schema), limit=1, count=True)
+    return int(found.count or 0)

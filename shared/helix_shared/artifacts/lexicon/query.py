@@ -1,0 +1,204 @@
+"""Words and selections as tantivy queries, built from terms; no query parser is ever involved.
+
+`lexicon` runs what this builds. The words score (BM25, summed over fields with their weights) in the scopes
+that are open to the caller (`lexicon_scopes`); what else a selection asks for only admits: it is held at a
+constant score of zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
+
+from helix_shared.artifacts.filter.term_scopes import SCOPE, OpenScopes
+from helix_shared.artifacts.lexicon.analysis import ANALYSER
+from helix_shared.artifacts.lexicon.scores import ScoredQuery
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from helix_shared.artifacts.filter.selection import Selection
+
+WORD_FIELDS: Final = ("text", "context", "section", "expansions")
+"""`context` are the turns around a turn, `section` is what surrounds a piece of a longer text."""
+EXACT: Final = "exact"
+MOST_HOLDING: Final = 20_000
+"""Documents that hold the rarest of some words, above which they are not looked through for all of them."""
+COPY: Final = "copy"
+"""Marks all documents of a memory but its first; its companions too."""
+FILTER_FIELDS: Final = ("type", "project", "session")
+
+_FIRST: Final = -(2**63)
+_LAST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWeights:
+    """Factor on the BM25 score of each field; a field of weight 0 is not searched."""
+
+    text: float = 1.0
+    context: float = 0.6
+    section: float = 0.6
+    expansions: float = 0.3
+    exact: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalSet:
+    """All ordinals below `below`, and those of `also`; the lexicon knows documents by nothing else."""
+
+    below: int
+    also: tuple[int, ...] = ()
+
+
+def lexicon_schema() -> Schema:
+    """Schema of the index. Nothing is stored: hits are ordinals."""
+    builder = SchemaBuilder()
+    for name in WORD_FIELDS:
+        builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
+    for name in (EXACT, SCOPE, COPY, *FILTER_FIELDS):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("ordinal", indexed=True, fast=True)
+    builder.add_integer_field("event_at", fast=True)
+    return builder.build()
+
+
+def filter_value(value: str) -> str:
+    """A value as a term of a filter field; marked, because an empty term could not be looked up."""
+    return f"={value}"
+
+
+def lexicon_query(
+    schema: Schema,
+    words: Sequence[str],
+    exact: Sequence[str],
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    weights: FieldWeights,
+    within: OrdinalSet | None = None,
+) -> ScoredQuery | None:
+    """Documents of the open scopes that hold any of the words or exact tokens; None: there are none.
+
+    `within` admits these ordinals alone.
+    """
+    by_field: Mapping[str, tuple[float, Sequence[str]]] = {
+        "text": (weights.text, words),
+        "context": (weights.context, words),
+        "section": (weights.section, words),
+        "expansions": (weights.expansions, words),
+        EXACT: (weights.exact, exact),
+    }
+    terms = [
+        term
+        for field, (weight, tokens) in by_field.items()
+        if weight > 0
+        for token in tokens
+        for term in scopes.terms(field, token, weight)
+    ]
+    if not terms:
+        return None
+    scored = [term.query(schema) for term in terms]
+    return ScoredQuery(schema, _admitted(schema, scored, selection, within), terms)
+
+
+def covering_query(
+    schema: Schema,
+    weights: Mapping[str, int],
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    within: OrdinalSet | None = None,
+) -> ScoredQuery:
+    """Documents of the open scopes, each scored with the sum of the `weights` of the words its text holds.
+
+    How often a word stands there and how long the text is make no difference. Sums below 2^24 are exact.
+    """
+    scored = [
+        Query.const_score_query(Query.term_query(schema, "text", term, "basic"), float(weight))
+        for word, weight in weights.items()
+        for _, term, *_ in scopes.terms("text", word)
+    ]
+    return ScoredQuery(schema, _admitted(schema, scored, selection, within))
+
+
+def holding_query(
+    schema: Schema,
+    words: Sequence[str],
+    scopes: OpenScopes,
+    selection: Selection,
+    *,
+    within: OrdinalSet | None = None,
+) -> ScoredQuery | None:
+    """Documents of the open scopes whose text holds every one of `words`, with their BM25 score.
+
+    None: there are none, or so many hold even the rarest that looking through them would take too long.
+    """
+    held = list(scopes.holding_all("text", words, most=MOST_HOLDING))
+    if not held:
+        return None
+    of_scopes = [Query.boolean_query([(Occur.Must, term.query(schema)) for term in terms]) for terms in held]
+    every = [term for terms in held for term in terms]
+    return ScoredQuery(schema, _admitted(schema, of_scopes, selection, within), every)
+
+
+def copies_query(schema: Schema) -> Query:
+    """All documents that are not their memory's first."""
+    return Query.term_query(schema, COPY, filter_value(COPY), "basic")
+
+
+def _admitted(
+    schema: Schema, scored: Sequence[Query], selection: Selection, within: OrdinalSet | None
+) -> Query:
+    held = Query.boolean_query([(Occur.Should, query) for query in scored])
+    admitting = [*_clauses(schema, selection)]
+    if within is not None:
+        admitting.append(_among(schema, within))
+    if not admitting:
+        return held
+    silent = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in admitting]
+    return Query.boolean_query([(Occur.Must, held), *silent])
+
+
+def _clauses(schema: Schema, selection: Selection) -> Iterable[Query]:
+    for field, values in (
+        ("type", selection.types),
+        ("project", selection.project_ids),
+        ("session", selection.session_ids),
+    ):
+        if values:
+            yield Query.term_set_query(schema, field, [filter_value(value) for value in values])
+    if selection.event_after is not None or selection.event_before is not None:
+        yield _between(schema, selection.event_after, selection.event_before)
+
+
+def _between(schema: Schema, after: datetime | None, before: datetime | None) -> Query:
+    return Query.range_query(
+        schema,
+        "event_at",
+        FieldType.Integer,
+        lower_bound=_FIRST if after is None else microseconds(after),
+        upper_bound=_LAST if before is None else microseconds(before),
+        include_lower=True,
+        include_upper=False,
+    )
+
+
+def _among(schema: Schema, within: OrdinalSet) -> Query:
+    below = Query.range_query(
+        schema,
+        "ordinal",
+        FieldType.Integer,
+        lower_bound=0,
+        upper_bound=within.below,
+        include_lower=True,
+        include_upper=False,
+    )
+    if not within.also:
+        return below
+    also = Query.term_set_query(schema, "ordinal", list(within.also))
+    return Query.boolean_query([(Occur.Should, below), (Occur.Should, also)])

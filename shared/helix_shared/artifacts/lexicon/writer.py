@@ -1,0 +1,179 @@
+"""The writer of the lexicon: memories as documents, one for each scope, in the live index.
+
+Documents are the visible memories; consolidation deletes one that is superseded or deleted. Speaker, title
+and text of a memory share the field `text`, because a question names a speaker or a title as readily as a
+word. `lexicon` reads what this writes. Companions beside them hold the mean length (`lexicon_lengths`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from tantivy import Document, Index
+
+from helix_shared.artifacts.filter.term_scopes import SCOPE, scopes_of
+from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable
+from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
+from helix_shared.artifacts.lexicon.files import link_commit
+from helix_shared.artifacts.lexicon.index import copies_of, memories_of, open_index
+from helix_shared.artifacts.lexicon.lengths import FILLER, TYPICAL, balanced
+from helix_shared.artifacts.lexicon.query import COPY, EXACT, filter_value, lexicon_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_HEAP_BYTES: Final = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconEntry:
+    """One document; `event_at` in microseconds since 1970 (UTC)."""
+
+    ordinal: int
+    tenant_id: str
+    owner: str
+    audience: tuple[str, ...]
+    type: str
+    project_id: str
+    session_id: str
+    event_at: int
+    text: str
+    title: str = ""
+    speaker: str = ""
+    role: str = ""
+    """Whose turn it is; empty where the text is no turn."""
+    context: str = ""
+    expansions: tuple[str, ...] = ()
+
+
+def entries_of(records: pa.Table) -> list[LexiconEntry]:
+    """The documents of the records (`record_schema`) that are not hidden."""
+    rows = records.set_column(
+        records.column_names.index("event_at"), "event_at", records["event_at"].cast("int64")
+    )
+    names = [name for name in LexiconEntry.__slots__ if name not in ("audience", "expansions")]
+    return [
+        LexiconEntry(
+            **{name: row[name] for name in names},
+            audience=tuple(row["audience"]),
+            expansions=tuple(row["expansions"]),
+        )
+        for row in rows.select([*LexiconEntry.__slots__, "hidden"]).to_pylist()
+        if not row["hidden"]
+    ]
+
+
+class LexiconWriter:
+    """Writes the live index; a second writer on the same folder is refused by tantivy."""
+
+    def __init__(self, folder: Path, index: Index) -> None:
+        self._folder = folder
+        self._index = index
+        self._index.register_tokenizer(ANALYSER, spaced())
+        self._writer = index.writer(_HEAP_BYTES, 1)
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Make an empty index in a new or empty folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder, Index(lexicon_schema(), path=str(folder), reuse=False))
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open the index in `folder` at its last commit.
+
+        Raises:
+            CorruptArtifactError: there is none that can be read.
+        """
+        return cls(folder, open_index(folder))
+
+    @property
+    def count(self) -> int:
+        """Memories of the last commit."""
+        self._index.reload()
+        return memories_of(self._index.searcher(), self._index.schema)
+
+    @property
+    def copies(self) -> int:
+        """Documents of the last commit beyond the first of each memory, companions among them."""
+        self._index.reload()
+        return copies_of(self._index.searcher(), self._index.schema)
+
+    def upsert(self, rows: Sequence[LexiconEntry]) -> None:
+        """Insert or replace documents by ordinal; visible after `commit`."""
+        self.delete([row.ordinal for row in rows])
+        for row in {row.ordinal: row for row in rows}.values():
+            for document in _documents(row):
+                self._writer.add_document(document)
+
+    def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
+        """Remove documents; gone after `commit`."""
+        for ordinal in ordinals:
+            self._writer.delete_documents_by_term("ordinal", int(ordinal))
+
+    def commit(self) -> None:
+        """Make all changes since the last commit durable at once."""
+        self._writer.commit()
+
+    def link_into(self, folder: Path) -> None:
+        """Hard-link the last commit into the new folder `folder`; call it right after `commit`."""
+        link_commit(self._folder, folder)
+
+    def close(self) -> None:
+        """Drop what is not committed, and release the lock."""
+        self._writer.rollback()
+        self._writer.wait_merging_threads()
+
+
+def _documents(row: LexiconEntry) -> Iterator[Document]:
+    """One document for each scope of a memory, and the companions of each (`lexicon_lengths`)."""
+    words = [
+        (field, [stem for text in texts if text for stem in stems(text)])
+        for field, texts in (
+            ("text", (row.speaker, row.title, row.text)),
+            ("context" if row.role or row.speaker else "section", (row.context,)),
+            ("expansions", row.expansions),
+        )
+    ]
+    exact = dict.fromkeys(token for text in (row.title, row.text) for token in exact_tokens(storable(text)))
+    lengths = {**{field: len(tokens) for field, tokens in words}, EXACT: len(exact)}
+    written, companions = balanced(tuple(lengths.get(field, 0) for field in TYPICAL))
+    padding = [length - lengths.get(field, 0) for field, length in zip(TYPICAL, written, strict=True)]
+    for number, key in enumerate(scopes_of(row.tenant_id, row.owner, row.audience)):
+        document = Document()
+        document.add_integer("ordinal", row.ordinal)
+        document.add_integer("event_at", row.event_at)
+        for field, tokens in words:
+            if tokens:
+                document.add_text(field, key + f" {key}".join(tokens))
+        for token in exact:
+            document.add_text(EXACT, key + token)
+        _fill(document, padding)
+        document.add_text(SCOPE, key)
+        if number:
+            document.add_text(COPY, filter_value(COPY))
+        for field, value in (("type", row.type), ("project", row.project_id), ("session", row.session_id)):
+            document.add_text(field, filter_value(value))
+        yield document
+        for companion in companions:
+            document = Document()
+            document.add_integer("ordinal", row.ordinal)
+            document.add_text(COPY, filter_value(COPY))
+            _fill(document, companion)
+            yield document
+
+
+def _fill(document: Document, counts: Sequence[int]) -> None:
+    """Put so many fillers into each field of `TYPICAL`."""
+    for field, count in zip(TYPICAL, counts, strict=True):
+        if field == EXACT:
+            for _ in range(count):
+                document.add_text(field, FILLER)
+        elif count:
+            document.add_text(field, f"{FILLER} " * count)

@@ -1,0 +1,145 @@
+"""The columns of the signals: their names and types, and how a record becomes a row and a line of them.
+
+`segments` stores them, `signals` serves them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_shared.artifacts.signals.record_file import lines_of
+from helix_shared.artifacts.signals.row_codes import codes_of_rows
+from helix_shared.artifacts.signals.sketches import sketches_of
+from helix_shared.audience import EVERYONE
+from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.identity import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import DTypeLike, NDArray
+
+MEMORY_TYPES: Final = ("episodic", "semantic", "procedural", "decision", "code")
+"""Memory types; the index is the type code. Add at the end only."""
+
+NO_TIME: Final = int(np.iinfo(np.int64).min)
+"""Stands for an unknown time."""
+
+TIMES: Final = (
+    "created_at",
+    "occurred_at",
+    "event_start",
+    "event_end",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+    "last_accessed_at",
+)
+CODES: Final = {
+    "session_code": "session_id",
+    "project_code": "project_id",
+    "tenant_code": "tenant_id",
+    "owner_code": "owner",
+}
+AUDIENCE: Final = "audience_code"
+LINE: Final = "line"
+"""Bytes of a memory's line: a row of signals has one beside its columns."""
+CODED: Final = 4_096
+"""Codes that are kept: a recall asks for those of its tenant and owners every time it judges candidates."""
+
+SCALARS: Final[Mapping[str, DTypeLike]] = {
+    "type_code": np.uint8,
+    "hidden": np.bool_,
+    **dict.fromkeys(TIMES, np.int64),
+    "salience": np.float32,
+    "confidence": np.float32,
+    "priority": np.float32,
+    "pinned": np.bool_,
+    "event_guessed": np.bool_,
+    "access_count": np.int32,
+    "token_count": np.int32,
+    **dict.fromkeys(CODES, np.int64),
+    # 0: everyone; else of the whole access list, which stands in the line
+    AUDIENCE: np.int64,
+    "stream_sequence": np.int64,
+}
+SKETCH: Final = "sketch"
+MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
+COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
+
+
+@lru_cache(CODED)
+def code(text: str) -> int:
+    """63-bit hash of a name, the value of the `*_code` columns; the empty name is 0. Names are remembered."""
+    return hashed(text)
+
+
+def hashed(text: str) -> int:
+    """63-bit hash of a text, 0 of the empty one; nothing is remembered of it."""
+    return _hashed(text.encode("utf-8", "surrogatepass")) if text else 0
+
+
+def audience_code(audience: Sequence[str]) -> int:
+    """Code of an access list; 0 where everyone of the tenant is on it."""
+    return 0 if EVERYONE in audience else _hashed(joined(*audience))
+
+
+def _hashed(encoded: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "little") >> 1
+
+
+def type_code(name: str) -> int:
+    """Code of a memory type; one that is not known counts as episodic."""
+    return MEMORY_TYPES.index(name) if name in MEMORY_TYPES else 0
+
+
+def blank(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What stands in a column where there is no row: hidden, no times, zero everywhere else."""
+    value = NO_TIME if name in TIMES else name == "hidden"
+    return np.full(shape, value, dtype=COLUMNS[name])
+
+
+def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[np.generic]]]:
+    """Ordinals and signal columns of records (`record_schema`), ready for `SignalsWriter.append`."""
+    columns: dict[str, NDArray[np.generic]] = {}
+    for name, dtype in SCALARS.items():
+        columns[name] = _scalar(records, name).astype(dtype, copy=False)
+    vectors = _matrix(records["vector"].combine_chunks().flatten(), records.num_rows)
+    columns["vector"], columns[SKETCH] = vectors, sketches_of(vectors)
+    bits = b"".join(records["minhash"].to_pylist())
+    signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
+    columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
+    columns[LINE] = lines_of(records)
+    return records["ordinal"].to_numpy(), columns
+
+
+def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
+    if name in TIMES:
+        times: NDArray[np.generic] = records[name].cast("int64").fill_null(NO_TIME).to_numpy()
+        return times
+    if name in CODES:
+        return _coded(records[CODES[name]])
+    if name == AUDIENCE:
+        lists = records["audience"]
+        return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
+    if name == "type_code":
+        return np.array([type_code(value) for value in records["type"].to_pylist()], dtype=np.uint8)
+    values: NDArray[np.generic] = records[name].to_numpy()
+    return values
+
+
+def _coded(texts: pa.ChunkedArray) -> NDArray[np.int64]:
+    encoded = texts.combine_chunks().dictionary_encode()
+    codes = np.array([code(text) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    picked: NDArray[np.int64] = codes[encoded.indices.to_numpy()] if len(texts) else codes
+    return picked
+
+
+def _matrix(flat: pa.Array, rows: int) -> NDArray[np.float32]:
+    values: NDArray[np.float32] = flat.to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
+    return values.reshape(rows, len(values) // max(rows, 1))

@@ -1,0 +1,214 @@
+"""One immutable segment of the signals: a folder of `.npy` files with one row per ordinal, ascending.
+
+`scalars` holds the ordinal and all scalar columns, because every file of a generation costs a sync;
+`vector` (in a form of `vector_storage`, which its dtype tells), `minhash` and the `lines` are files of
+their own, because they stay mapped. `signals` decides when segments are written and merged. A segment
+appears whole, by rename.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_shared.artifacts.files.mapped import mapped
+from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS
+from helix_shared.artifacts.signals.record_file import (
+    RecordFile,
+    open_lines,
+    write_gathered_lines,
+    write_lines,
+)
+from helix_shared.artifacts.vectors.storage import Storage, packed, storage_of, unpacked
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+PREFIX: Final = "seg-"
+_SCALARS: Final = "scalars"
+_FILES: Final = (_SCALARS, *MATRICES)
+_ROW: Final = np.dtype([("ordinal", np.int64), *SCALARS.items()])
+_CHUNK_ROWS: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A mapped segment; `identity` tells whether two folders hold the very same files."""
+
+    folder: Path
+    identity: tuple[str, int, int, int] | None
+    ordinals: NDArray[np.int64]
+    columns: Mapping[str, NDArray[np.generic]]
+    scalars: NDArray[Any]
+    lines: RecordFile
+    storage: Storage
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    @property
+    def number(self) -> int:
+        """Segments apply in ascending order of this."""
+        return int(self.folder.name.removeprefix(PREFIX))
+
+
+def open_segments(folder: Path, *, known: Sequence[Segment] = ()) -> list[Segment]:
+    """Map all segments of a folder, oldest first; those that are among `known` are mapped already.
+
+    Raises:
+        CorruptArtifactError: a segment is incomplete.
+    """
+    by_identity = {segment.identity: segment for segment in known}
+    found = sorted(path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
+    return [by_identity.get(_identity(path)) or open_segment(path) for path in found]
+
+
+def ordinal_count(segments: Sequence[Segment]) -> int:
+    """One more than the highest ordinal."""
+    return max((int(segment.ordinals[-1]) + 1 for segment in segments if len(segment)), default=0)
+
+
+def open_segment(folder: Path) -> Segment:
+    """Map one segment."""
+    try:
+        arrays: dict[str, NDArray[Any]] = {name: mapped(folder / f"{name}.npy") for name in _FILES}
+        identity = _identity(folder)
+        lines = open_lines(folder)
+    except (OSError, ValueError) as error:
+        raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
+    scalars = arrays.pop(_SCALARS)
+    if scalars.dtype != _ROW or {len(scalars)} != {len(lines), *map(len, arrays.values())}:
+        raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
+    columns = {name: scalars[name] for name in SCALARS} | arrays
+    storage = storage_of(arrays["vector"])
+    if storage is None:
+        raise CorruptArtifactError(f"signals segment has vectors in no known form: {folder}")
+    ordinals = np.ascontiguousarray(scalars["ordinal"])
+    return Segment(folder, identity, ordinals, columns, scalars, lines, storage)
+
+
+def _identity(folder: Path) -> tuple[str, int, int, int] | None:
+    """Tells a segment's files from all others: all of them appear at once; None where there are none."""
+    try:
+        status = (folder / f"{_SCALARS}.npy").stat()
+    except FileNotFoundError:
+        return None
+    return folder.name, status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+def write_segment(
+    folder: Path,
+    ordinals: NDArray[np.int64],
+    columns: Mapping[str, NDArray[np.generic]],
+    *,
+    storage: Storage,
+) -> Segment:
+    """Write a segment; of an ordinal given twice the last row counts."""
+    kept, rows = last_rows(ordinals)
+    scalars = np.empty(len(kept), dtype=_ROW)
+    scalars["ordinal"] = kept
+    for name in SCALARS:
+        scalars[name] = columns[name][rows]
+    with _appearing(folder) as staging:
+        np.save(staging / f"{_SCALARS}.npy", scalars)
+        for name, dtype in MATRICES.items():
+            matrix = np.asarray(columns[name][rows], dtype=dtype)
+            np.save(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
+        write_lines(staging, columns[LINE][rows].tolist())
+    return open_segment(folder)
+
+
+def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storage) -> Segment:
+    """Write the rows of `segments` as one; of an ordinal in several the last segment's row counts.
+
+    Vectors in another form than `storage` are turned into it.
+    """
+    _, rows = last_rows(np.concatenate([segment.ordinals for segment in segments]))
+    starts = np.cumsum([0, *(len(segment) for segment in segments)])
+    with _appearing(folder) as staging:
+        _write_gathered(staging / f"{_SCALARS}.npy", [segment.scalars for segment in segments], starts, rows)
+        for name in MATRICES:
+            sources = [segment.columns[name] for segment in segments]
+            converted = name == "vector" and any(segment.storage != storage for segment in segments)
+            _write_gathered(
+                staging / f"{name}.npy",
+                sources,
+                starts,
+                rows,
+                read=(lambda picked: packed(unpacked(picked), storage)) if converted else _as_stored,
+            )
+        write_gathered_lines(staging, [segment.lines for segment in segments], starts, rows)
+    return open_segment(folder)
+
+
+def _as_stored(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows
+
+
+def gather(
+    sources: Sequence[NDArray[np.generic]],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    *,
+    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
+) -> NDArray[Any]:
+    """What `read` makes of rows of the concatenation of `sources`, without building it.
+
+    `starts` are the offsets of the sources; `read` gives one row per row, of the same kind for all.
+    """
+    if len(sources) == 1:
+        return read(np.take(sources[0], rows, axis=0))
+    origin = np.searchsorted(starts, rows, side="right") - 1
+    picked: NDArray[Any] | None = None
+    for index, source in enumerate(sources):
+        here = np.flatnonzero(origin == index)
+        if len(here) or picked is None:
+            part = read(np.take(source, rows[here] - starts[index], axis=0))
+            picked = np.empty((len(rows), *part.shape[1:]), part.dtype) if picked is None else picked
+            picked[here] = part
+    return np.empty(0) if picked is None else picked
+
+
+def _write_gathered(
+    path: Path,
+    sources: Sequence[NDArray[Any]],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    *,
+    read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
+) -> None:
+    """Write the gathered rows piece by piece: a merged matrix can be larger than memory should be."""
+    first = read(sources[0][:0])
+    header = {
+        "descr": np.lib.format.dtype_to_descr(first.dtype),
+        "fortran_order": False,
+        "shape": (len(rows), *first.shape[1:]),
+    }
+    with path.open("wb") as target:
+        np.lib.format.write_array_header_2_0(target, header)
+        for start in range(0, len(rows), _CHUNK_ROWS):
+            piece = gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read)
+            target.write(piece.tobytes())
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    staging = folder.with_name(f".new-{folder.name}")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    yield staging
+    staging.rename(folder)
+
+
+def last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct ordinals, ascending, and where each stands last."""
+    unique, first_from_end = np.unique(ordinals[::-1], return_index=True)
+    return unique, len(ordinals) - 1 - first_from_end

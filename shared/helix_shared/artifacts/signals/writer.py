@@ -1,0 +1,180 @@
+"""The writer of the signals: appends segments, and merges them so that there are few.
+
+`signals` has the reader and says what signals are. One process and one thread write; large merges run beside.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from helix_shared.artifacts.files.background_task import BackgroundTask
+from helix_shared.artifacts.generation.integrity import settled
+from helix_shared.artifacts.signals.columns import COLUMNS, LINE, blank
+from helix_shared.artifacts.signals.record_file import ERASED
+from helix_shared.artifacts.signals.segments import (
+    PREFIX,
+    Segment,
+    merge_segments,
+    open_segments,
+    ordinal_count,
+    write_segment,
+)
+from helix_shared.artifacts.vectors.storage import (
+    Storage,
+    StorageChoice,
+    dimensions_of,
+    is_narrower,
+    storage_for,
+)
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+MERGE_RATIO: Final = 3
+"""Neighbouring segments are merged until each is this many times the next: log3(10^6) is about 12."""
+
+MERGED_AT_ONCE: Final = 20_000
+"""Merges of more rows run beside the writer: 2 KB a row are read, written, hashed and synced."""
+
+
+class SignalsWriter:
+    """Writes the live segments in a folder; exactly one process and one thread at a time."""
+
+    def __init__(self, folder: Path, segments: list[Segment], storage: StorageChoice) -> None:
+        self._folder = folder
+        self._segments = segments
+        self._storage = storage
+        self._last_number = segments[-1].number if segments else 0
+        self._merging: BackgroundTask[tuple[Segment, dict[str, str]]] = BackgroundTask()
+        self._merged_from = self._frozen = 0
+        """The segments from one to the other are being merged beside; those before stay."""
+        self._settled: dict[str, str] = {}
+
+    @classmethod
+    def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
+        """Open the segments in `folder`, which may be new; vectors are kept in the form `storage`.
+
+        Where a segment has more digits than that, all are rewritten at once.
+
+        Raises:
+            CorruptArtifactError: a segment is incomplete.
+            InvalidInputError: a segment keeps fewer digits than `storage` wants; they are lost.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        writer = cls(folder, open_segments(folder), storage)
+        writer._convert()
+        return writer
+
+    @property
+    def count(self) -> int:
+        """Ordinals given so far: one more than the highest."""
+        return ordinal_count(self._segments)
+
+    def append(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]) -> None:
+        """Add or replace rows; `columns` holds every column of `COLUMNS` and `LINE`, one row per ordinal.
+
+        Raises:
+            InvalidInputError: a column is missing or has another number of rows.
+        """
+        for name in (*COLUMNS, LINE):
+            if name not in columns or len(columns[name]) != len(ordinals):
+                raise InvalidInputError(name, f"must have {len(ordinals)} rows")
+        if len(ordinals):
+            self.finish_merge()
+            self._write(ordinals, columns)
+            self._merge(self._merge_start())
+
+    def erase(self, ordinals: NDArray[np.int64]) -> None:
+        """Overwrite rows with hidden zeros and rewrite all segments, so that no byte of them is left."""
+        if not len(ordinals) or not self._segments:
+            return
+        shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
+        shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
+        blanks = {name: blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
+        blanks[LINE] = np.full(len(ordinals), ERASED, object)
+        self.finish_merge(wait=True)
+        self._write(ordinals, blanks)
+        self._rewrite(0)
+
+    def finish_merge(self, *, wait: bool = False) -> None:
+        """Go on with a large segment that was merged beside, if it is done; with `wait` when it is done."""
+        done = self._merging.finished(wait=wait)
+        if done is not None:
+            merged, sums = done
+            self._settled |= sums
+            self._replace(self._merged_from, self._frozen, merged)
+            self._frozen = 0
+
+    def take_settled(self) -> dict[str, str]:
+        """Checksums of files that were hashed and synced when they were merged; each time the new ones."""
+        settled_files, self._settled = self._settled, {}
+        return settled_files
+
+    def link_into(self, folder: Path) -> None:
+        """Hard-link all segments into the new folder `folder`."""
+        folder.mkdir(parents=True)
+        for segment in self._segments:
+            shutil.copytree(segment.folder, folder / segment.folder.name, copy_function=os.link)
+
+    def _write(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+        storage = storage_for(self._storage, rows=len(ordinals))
+        self._segments.append(write_segment(self._next_folder(), ordinals, columns, storage=storage))
+
+    def _next_folder(self) -> Path:
+        self._last_number += 1
+        return self._folder / f"{PREFIX}{self._last_number:06d}"
+
+    def _merge_start(self) -> int:
+        # The earliest segment from which on everything is too small to stand beside its predecessor.
+        start, size = len(self._segments) - 1, len(self._segments[-1])
+        while start > self._frozen and len(self._segments[start - 1]) < MERGE_RATIO * size:
+            start -= 1
+            size += len(self._segments[start])
+        return start
+
+    def _merge(self, start: int) -> None:
+        merged = self._segments[start:]
+        if len(merged) < 2:  # noqa: PLR2004 - one is merged already
+            return
+        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._frozen:
+            self._rewrite(start)
+            return
+        # What is appended meanwhile has higher numbers, so it goes on applying later.
+        folder, storage = self._next_folder(), self._storage_of(merged)
+        self._merged_from, self._frozen = start, len(self._segments)
+        self._merging.start(lambda: (merge_segments(folder, merged, storage=storage), settled(folder)))
+
+    def _rewrite(self, start: int) -> None:
+        old = self._segments[start:]
+        merged = merge_segments(self._next_folder(), old, storage=self._storage_of(old))
+        self._replace(start, len(self._segments), merged)
+
+    def _storage_of(self, merged: Sequence[Segment]) -> Storage:
+        rows, sources = sum(map(len, merged)), (segment.storage for segment in merged)
+        return storage_for(self._storage, rows=rows, sources=sources)
+
+    def _replace(self, start: int, end: int, merged: Segment) -> None:
+        old, self._segments[start:end] = self._segments[start:end], [merged]
+        for segment in old:
+            shutil.rmtree(segment.folder)
+
+    def _convert(self) -> None:
+        wanted = [storage_for(self._storage, rows=len(segment)) for segment in self._segments]
+        pairs = [(segment.storage, storage) for segment, storage in zip(self._segments, wanted, strict=True)]
+        lost = next((pair for pair in pairs if is_narrower(*pair)), None)
+        if lost is not None and self._storage != "auto":
+            raise InvalidInputError(
+                "vector_storage",
+                f"is {lost[1]}, but the store holds {lost[0]}, from which it cannot be made: "
+                f"set it to {lost[0]} or auto, or build the store anew from the event stream",
+            )
+        if any(is_narrower(storage, held) for held, storage in pairs):
+            self._rewrite(0)

@@ -1,0 +1,299 @@
+"""The reader of the vector table: pinned to the version it opened, it works on a published generation.
+
+`vectors` has the table and its writer. Searches are approximate where there is an index; scores are those
+of the stored vectors. Safe to use from several threads.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Final, Protocol
+
+import lancedb
+import numpy as np
+
+from helix_shared.artifacts.files.held_folder import HeldFolder
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.filter.sql import filter_sql
+from helix_shared.artifacts.hits import Hits
+from helix_shared.artifacts.signals.versions import Versions
+from helix_shared.artifacts.vectors.files import TABLE_FOLDER
+from helix_shared.artifacts.vectors.index import VectorIndex, unindexed_rows, vector_index
+from helix_shared.artifacts.vectors.loop import answer_of
+from helix_shared.artifacts.vectors.scan import (
+    SCAN_COLUMN,
+    SHORT_CANDIDATES,
+    VECTOR_COLUMN,
+    scanned_column,
+    scanned_dimensions,
+    shortened,
+)
+from helix_shared.artifacts.vectors.table import (
+    RowMap,
+    demand_table,
+    open_for_search,
+    open_table,
+    rows_of_ids,
+)
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+INDEX_CACHE_BYTES: Final = 256 << 20
+"""What a reader keeps of indices: all of one over 10^6 memories is 76 MB."""
+METADATA_CACHE_BYTES: Final = 64 << 20
+MAX_LIMIT: Final = 10_000
+TAIL_MOST: Final = 30_000
+"""Rows outside the index that a caller is told of; more are for the engine to scan."""
+_BATCH_ROWS: Final = 8_192
+
+
+class Latest(Protocol):
+    """Ordinals of at least the rows written last: `Signals.latest`."""
+
+    def __call__(self, count: int, /) -> NDArray[np.int64]:
+        """Of `count` rows or more."""
+
+
+class Cosines(Protocol):
+    """Exact cosines of a unit query with the memories of `ordinals`: `Signals.cosines`."""
+
+    def __call__(self, query: NDArray[np.float32], ordinals: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """One cosine per ordinal."""
+
+
+class VectorReader:
+    """Reads the table of a published generation; safe to use from several threads.
+
+    With `cosines` the candidates of the vector index are rescored from memory-mapped vectors, which
+    is faster than LanceDB's own refinement; without an index LanceDB's distances are exact.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cosines: Cosines | None = None,
+        latest: Latest | None = None,
+        previous: VectorReader | None = None,
+        scratch: Path | None = None,
+    ) -> None:
+        """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
+
+        With `latest` it knows its `tail`. With `scratch`, a local writable folder, it holds the files of
+        the table open, so that `folder` may be removed while it is in use.
+
+        Raises:
+            CorruptArtifactError: there is no table that can be read.
+            OSError: the files cannot be held.
+        """
+        demand_table(folder)
+        self._held = None if scratch is None else HeldFolder(folder / TABLE_FOLDER, scratch)
+        self._cosines = cosines
+        self._row_map: RowMap | None = None
+        self._known_map = None if previous is None else previous.known_rows
+        self._lock = threading.Lock()
+        self._versions: Versions | None = None
+        self._versions_lock = threading.Lock()
+        try:
+            place = folder if self._held is None else self._held.root
+            session = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
+            self._table = open_table(place, session=session)
+            self._searched = answer_of(open_for_search(place, session=session))
+            self._schema: pa.Schema = self._table.schema
+            # Without the whole vectors at hand, short ones would be all there is to order by.
+            self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
+            scanned = self._column == scanned_column(self._schema)
+            self._index = vector_index(self._table) if scanned else None
+            self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
+            """Rows outside the index, for who compares them himself; None: the engine should scan them."""
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of a record's columns."""
+        return list(self._schema.names)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self._schema.field("vector").type.list_size)
+
+    @property
+    def count(self) -> int:
+        """Rows, hidden ones included."""
+        return int(self._table.count_rows())
+
+    @property
+    def hidden_count(self) -> int:
+        """Rows that no search returns."""
+        return int(self._table.count_rows("hidden = true"))
+
+    def search(
+        self,
+        vector: NDArray[np.float32],
+        selection: Selection | None,
+        *,
+        limit: int,
+        nprobes: int | None = None,
+        candidates: int | None = None,
+        indexed_only: bool = False,
+    ) -> Hits:
+        """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
+
+        Without a selection of all rows, hidden ones and those of all tenants included: the caller has to
+        judge them.
+
+        `nprobes` partitions are looked at and `candidates` neighbours ordered again by whole vectors; by
+        default as many as suit the index. Without an index all rows are looked at. `indexed_only` leaves out
+        the rows outside the index, which cost the engine several times the rest.
+
+        Raises:
+            InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
+        """
+        query = _unit(vector, self.dimensions)
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError("limit", f"must be 1 to {MAX_LIMIT}")
+        depth = max(limit, self.candidates(limit) if candidates is None else candidates)
+        refine = math.ceil(depth / limit) if self._cosines is None else None
+        asked = depth if refine is None else limit
+        found = answer_of(self._nearest(query, selection, asked, nprobes, refine, indexed_only=indexed_only))
+        ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
+        if self._cosines is None:
+            return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
+        return Hits.ranked(ordinals, self._cosines(query, ordinals), limit=limit)
+
+    async def _nearest(
+        self,
+        query: NDArray[np.float32],
+        selection: Selection | None,
+        limit: int,
+        nprobes: int | None,
+        refine: int | None,
+        *,
+        indexed_only: bool,
+    ) -> pa.Table:
+        """Row ids and distances, as the engine finds them."""
+        short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
+        search = self._searched.query().nearest_to(shortened(query, short)).column(self._column)
+        search = search.distance_type("cosine").select(["_distance"]).with_row_id().limit(limit)
+        if selection is not None:
+            # filters before it searches, unless told otherwise
+            search = search.where(filter_sql(selection))
+        if self._index is not None:
+            search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
+            search = search if refine is None else search.refine_factor(refine)
+            search = search.fast_search() if indexed_only else search
+        return await search.to_arrow()
+
+    def candidates(self, limit: int) -> int:
+        """How many neighbours are ordered again by whole vectors for the best `limit`."""
+        if self._index is not None:
+            return self._index.candidates(limit)
+        return SHORT_CANDIDATES * limit if self._column == SCAN_COLUMN else limit
+
+    def whole(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Ordinals and whole vectors of all rows, in batches; reads the table, so not for a recall."""
+        every = self._table.search().select(["ordinal", VECTOR_COLUMN]).limit(max(self.count, 1))
+        for batch in every.to_batches(_BATCH_ROWS):
+            flat = batch[VECTOR_COLUMN].flatten().to_numpy(zero_copy_only=False)
+            yield batch["ordinal"].to_numpy(), flat.reshape(batch.num_rows, self.dimensions)
+
+    def take(
+        self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Rows of `ordinals` in the order given, `ordinal` always among the columns.
+
+        Ordinals without a row are left out.
+        """
+        names = list(dict.fromkeys(["ordinal", *(self._schema.names if columns is None else columns)]))
+        wanted = np.asarray(ordinals, dtype=np.int64)
+        row_ids = self._rows.row_ids(wanted)
+        if not len(row_ids):
+            return self._schema.empty_table().select(names)
+        rows = self._table.take_row_ids(row_ids.tolist()).select(names).to_arrow()
+        # LanceDB answers in the order of its files, and once for an ordinal given twice
+        place = {ordinal: index for index, ordinal in enumerate(rows["ordinal"].to_pylist())}
+        return rows.take([place[ordinal] for ordinal in wanted.tolist() if ordinal in place])
+
+    def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """Rows with these ids, in any order; hidden and foreign ones too, so check the tenant."""
+        return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
+
+    @property
+    def known_rows(self) -> RowMap | None:
+        """The map of row ids, once a search or a take needed it."""
+        return self._row_map
+
+    @property
+    def versions(self) -> Versions:
+        """Since when what is hidden is superseded; read once, when first asked for."""
+        with self._versions_lock:
+            if self._versions is None:
+                self._versions = Versions.read(self._where)
+            return self._versions
+
+    @property
+    def index(self) -> VectorIndex | None:
+        """How its vectors are scanned; None: all of them, exactly."""
+        return self._index
+
+    @property
+    def unindexed_rows(self) -> int:
+        """Rows outside the index, which every search scans; all of them without one."""
+        return unindexed_rows(self._table, self._index)
+
+    @property
+    def scanned_dimensions(self) -> int:
+        """Numbers of a vector that are scanned."""
+        return scanned_dimensions(self._schema)
+
+    def warm(self, *, whole: bool = False) -> None:
+        """Load what the first search would wait for; with `whole` the vector index, too: .3 s at 10^6."""
+        if whole and self._index is not None:
+            self._table.prewarm_index(self._index.name)
+        probe = np.ones(self.dimensions, dtype=np.float32)
+        self.search(probe, Selection(tenant_id="warm"), limit=1)
+
+    def close(self) -> None:
+        """Let go of the files; it cannot search any more."""
+        if self._held is not None:
+            self._held.close()
+
+    def _where(self, condition: str, columns: Sequence[str]) -> pa.Table:
+        found = self._table.search().where(condition).select(list(columns)).limit(max(self.count, 1))
+        return found.to_arrow()
+
+    @property
+    def _rows(self) -> RowMap:
+        with self._lock:
+            if self._row_map is None:
+                known, self._known_map = self._known_map, None
+                goes_on = known is not None and known.fits(self._table)
+                self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
+            return self._row_map
+
+
+def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:
+    """The rows outside the index, with some that are inside; None where that would be too many."""
+    ordinals = latest(unindexed) if unindexed else np.empty(0, np.int64)
+    return ordinals if len(ordinals) <= TAIL_MOST else None
+
+
+def _unit(vector: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+    query = np.asarray(vector, dtype=np.float32)
+    if query.shape != (dimensions,):
+        raise InvalidInputError("vector", f"must have {dimensions} dimensions")
+    norm = float(np.linalg.norm(query.astype(np.float64)))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise InvalidInputError("vector", "must be finite and not zero")
+    return (query / norm).astype(np.float32)

@@ -1,0 +1,177 @@
+"""One memories message in, one message on the own edge out: what doc2query and kg have in common.
+
+Exactly one derived message follows from every memories message, also when nothing is derived
+from it or when deriving failed for good: consolidation counts on it. Rows that only complete the
+context of an earlier turn (`revision_sequence` above `stream_sequence`) are passed over, their
+text has not changed. A message of an older release is not read: `ingest` derives it again from its event, and
+the answer is to that. `worker` delivers, consolidation reads what is published here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from helix_memory import subjects
+from helix_shared import edges
+from helix_shared.broker import deadline
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.rederive import ask, asked_sequence
+from helix_shared.broker.worker.worker import (
+    Connected,
+    Durable,
+    Worker,
+    create_broker,
+    create_worker,
+    subscribe,
+)
+from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError, TemporaryError
+from helix_shared.telemetry import configure_logging, logger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from faststream.nats import NatsBroker
+    from nats.aio.msg import Msg
+
+    from helix_shared.settings import BrokerSettings
+
+MEMORIES = "memories"
+_SEQUENCES = ("stream_sequence", "revision_sequence")
+
+_log = logger(__name__)
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+DeriveRows = Callable[[Row], Sequence[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """What is derived: `derive` turns one memory row into rows of `schema` on `edge`.
+
+    `columns` are the only ones decoded (a vector costs more than all the rest). A new `version`
+    lets a changed worker publish again what an older one has published.
+    """
+
+    edge: str
+    version: str
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    derive: DeriveRows
+
+    async def handle(self, message: Msg, connected: Connected) -> None:
+        """Derive from every new row and publish the result.
+
+        Raises:
+            PermanentError: the body is no memories message of the subject's tenant.
+            IncompatibleError: a worker of another release made it, and ingest does not derive it again.
+            TemporaryError: the stream does not acknowledge.
+        """
+
+        async def answer(body: bytes) -> DerivedMessage:
+            return await connected.lanes.run(self.answer, message.subject, body)
+
+        await (await _of_current(message, connected, answer)).publish(connected.publisher)
+
+    def answer(self, subject: str, body: bytes) -> DerivedMessage:
+        """What follows from one memories message. Runs in a lane.
+
+        Raises:
+            PermanentError: the body is no memories message of the subject's tenant.
+        """
+        origin, rows = read_memories(subject, body, self.columns)
+        return self._message(origin, [derived for row in rows for derived in self.derive(row)])
+
+    async def asked(self, request: Msg, connected: Connected) -> bytes:
+        """Derive again from the memories message that a request holds; no rows where that fails for good."""
+        origin, _ = edges.decode(request.data)
+        try:
+            subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
+            return (await connected.lanes.run(self.answer, subject, request.data)).body
+        except PermanentError as error:
+            _log.warning("nothing derived again", edge=self.edge, reason=str(error))
+            return self._message(origin, []).body
+
+    async def bury(self, message: Msg, connected: Connected) -> None:
+        """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
+
+        async def origin_in(body: bytes) -> edges.Origin:
+            return read_memories(message.subject, body, ())[0]
+
+        try:
+            origin = await _of_current(message, connected, origin_in)
+        except PermanentError as error:
+            _log.warning("no origin, so no empty answer", edge=self.edge, reason=str(error))
+        else:
+            await self._message(origin, []).publish(connected.publisher)
+
+    def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
+        return DerivedMessage.of(replace(origin, edge=self.edge), rows, self.schema, version=self.version)
+
+
+async def _of_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:
+    """What `read` makes of a memories message; of one that ingest derives now where its release is older."""
+    try:
+        return await read(message.data)
+    except OutdatedError as outdated:
+        try:
+            # ingest derives for all who ask, one after another
+            with deadline.suspended():
+                body = await ask(connected.client, MEMORIES, sequence=asked_sequence(message))
+        except TemporaryError as error:
+            raise IncompatibleError(f"{outdated}; {error}") from error
+        return await read(body)
+
+
+def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *, service: str) -> Durable:
+    """Subscribe `derivation` to the memories edge; the durable has the service's name."""
+    return subscribe(
+        broker,
+        stream=subjects.DERIVED_STREAM,
+        durable=service,
+        subject=subjects.derived_edge(MEMORIES),
+        service=service,
+        handle=derivation.handle,
+        lanes=Lanes(1),
+        bury=derivation.bury,
+        edge=derivation.edge,
+        asked=derivation.asked,
+        deadline_seconds=settings.deadline_seconds,
+        ack_wait_seconds=settings.ack_wait_seconds,
+        publish_timeout_seconds=settings.publish_timeout_seconds,
+    )
+
+
+def create_deriving_worker(derivation: Derivation, settings: BrokerSettings, *, service: str) -> Worker:
+    """The application of a worker that does nothing but derive, wired but not connected."""
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=service)
+    broker = create_broker(settings, service=service)
+    durable = wire(broker, derivation, settings, service=service)
+    return create_worker(broker, [durable], settings, service=service)
+
+
+def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[edges.Origin, list[Row]]:
+    """The origin, and `columns` of the rows whose text is new with this message.
+
+    Raises:
+        IncompatibleError: a worker of another release made it.
+        PermanentError: no memories message, or of another tenant than its subject.
+    """
+    origin, batch = edges.decode(body)
+    if origin.edge != MEMORIES or subject != subjects.derived_subject(MEMORIES, origin.tenant_id):
+        raise PermanentError(f"message of {origin.tenant_id}/{origin.edge} came on {subject}; refuse it")
+    expected = edges.memories_schema(1)
+    try:
+        wanted = batch.select([*dict.fromkeys((*columns, *_SEQUENCES))])
+        if any(wanted.schema.field(name).type != expected.field(name).type for name in wanted.schema.names):
+            raise IncompatibleError("memories message has other column types; run one release everywhere")
+    except KeyError as error:
+        reason = f"memories message lacks a column ({error}); run one release everywhere"
+        raise IncompatibleError(reason) from error
+    try:
+        rows: list[Row] = wanted.to_pylist()
+    except ValueError as error:
+        raise PermanentError("memories message holds broken text") from error
+    return origin, [row for row in rows if row["revision_sequence"] == row["stream_sequence"]]

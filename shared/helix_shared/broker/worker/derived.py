@@ -1,0 +1,57 @@
+"""One message on HELIX_DERIVED: its body, and what follows from its origin.
+
+Every worker publishes through it; `edges` writes the body, consolidation reads the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from helix_memory import subjects
+from helix_shared import edges
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from helix_shared.broker.publisher import Publishes
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedMessage:
+    """What a worker answers one message with; `version` lets a changed worker answer once more."""
+
+    origin: edges.Origin
+    version: str
+    body: bytes
+
+    @classmethod
+    def of(
+        cls, origin: edges.Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema, *, version: str
+    ) -> Self:
+        """The message that holds `rows`."""
+        return cls(origin, version, edges.encode(origin, rows, schema))
+
+    @property
+    def subject(self) -> str:
+        """Where it is published."""
+        return subjects.derived_subject(self.origin.edge, self.origin.tenant_id)
+
+    @property
+    def message_id(self) -> str:
+        """The same for a repeat, so that the stream drops it."""
+        return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, self.version)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The sequence of the event, readable without the body."""
+        return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
+
+    async def publish(self, publisher: Publishes) -> None:
+        """Publish it.
+
+        Raises:
+            TemporaryError: the stream does not acknowledge.
+        """
+        await publisher.publish(self.subject, self.body, message_id=self.message_id, headers=self.headers)

@@ -1,0 +1,211 @@
+"""Rules for times pointed at from the reference: "yesterday", "last Tuesday", "this summer", "on Friday".
+
+Times counted from it ("two weeks ago") stand in `counted`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from helix_shared.timex.cues import DETERMINERS, NO_SINGLE_DAY, ROLLING_CUES, VERBS, WEEKDAY_CUES
+from helix_shared.timex.reading import (
+    Passage,
+    Reading,
+    Rule,
+    begins_name,
+    is_title_case,
+    is_work,
+    word_before,
+    words_before,
+)
+from helix_shared.timex.rules.dates import month_of, season_of
+from helix_shared.timex.tense import implied, tells_after
+from helix_shared.timex.windows import (
+    Frame,
+    Which,
+    Window,
+    away,
+    begin,
+    hours,
+    move,
+    one_day,
+    rolling,
+    weekday,
+    weekend,
+)
+from helix_shared.timex.words import (
+    COUNT,
+    DAY_PARTS,
+    MONTH,
+    SEASON,
+    UNIT,
+    WEEKDAY,
+    S,
+    measure,
+    weekday_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from helix_shared.timex.expression import Grain
+
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_WHICH: dict[str, Which] = {
+    "last": "last", "past": "last", "previous": "last", "this": "this", "current": "this",
+    "next": "next", "coming": "next", "upcoming": "next",
+}  # fmt: skip
+_AND = frozenset(["and", "or"])
+_STEP: dict[Which, int] = {"last": -1, "this": 0, "next": 1}
+
+
+def _read_day(passage: Passage, match: re.Match[str]) -> Reading | None:
+    if is_work(passage, match.span("day")):
+        return None
+    day = passage.frame.today + timedelta(days=_DAYS[match["day"]])
+    return Reading(one_day(passage.frame, day), match.span(), "day")
+
+
+def _read_tonight(passage: Passage, match: re.Match[str]) -> Reading:
+    return Reading(hours(passage.frame, passage.frame.today, *DAY_PARTS["night"]), match.span(), "range")
+
+
+def _read_now(passage: Passage, match: re.Match[str]) -> Reading:
+    now = passage.frame.now
+    return Reading((now, now + timedelta(seconds=1)), match.span(), "second", weak=True)
+
+
+def unit_window(frame: Frame, name: str, step: int) -> Window:
+    """Return the week, month, quarter, year or weekend `step` of them away from the reference's."""
+    if name == "weekend":
+        return weekend(frame, move(frame.today, "week", step))
+    unit, _, _ = measure("one", name)
+    return away(frame, frame.now, unit, step, step)
+
+
+def _read_pointed(passage: Passage, match: re.Match[str]) -> Reading | None:
+    """Read "last / this / next ..." by what stands behind it."""
+    return _POINTED_READERS[match.lastgroup or ""](passage, match, _WHICH[_pointer(match)])
+
+
+def _pointer(match: re.Match[str]) -> str:
+    """Return the pointing word: "coming" of "this coming"."""
+    return match["pointer"].split()[-1]
+
+
+def _read_pointed_unit(passage: Passage, match: re.Match[str], which: Which) -> Reading:
+    """Read "last month" as the calendar month, "the past month" and "in the last month" as rolling ones."""
+    name = match["unit"]
+    words = words_before(passage, match.start())[-2:]
+    within = len(words) > 1 and words[-1] == "the" and words[0] in ROLLING_CUES
+    if name != "weekend" and which != "this" and (_pointer(match) == "past" or within):
+        unit, _, _ = measure("one", name)
+        return Reading(rolling(passage.frame, unit, _STEP[which]), match.span(), "range")
+    grain: Grain = "range" if name == "weekend" else measure("one", name)[0]
+    return Reading(unit_window(passage.frame, name, _STEP[which]), match.span(), grain)
+
+
+def _read_rolling(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
+    """Read "the last two weeks", "the next 3 days"."""
+    if which == "this":
+        return None
+    unit, _, high = measure(match["count"], match["units"])
+    return Reading(rolling(passage.frame, unit, high * _STEP[which]), match.span(), "range")
+
+
+def _read_pointed_weekday(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
+    """Read "last Tuesday"; an abbreviation must be written as a name ("last Fri", not "the last sun")."""
+    if not match["weekday"].endswith("day") and not is_title_case(passage, match.span("weekday")):
+        return None
+    day = weekday(passage.frame.today, weekday_number(match["weekday"]), which)
+    return Reading(one_day(passage.frame, day), match.span(), "day")
+
+
+def _read_pointed_month(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
+    """Read "last March"."""
+    if not _names_month(passage, match):
+        return None
+    return Reading(month_of(passage, match["month"], which), match.span(), "month")
+
+
+def _read_pointed_season(passage: Passage, match: re.Match[str], which: Which) -> Reading:
+    """Read "last summer"."""
+    return Reading(season_of(passage, match["season"], which), match.span(), "season")
+
+
+def _read_pointed_part(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
+    """Read "this morning" and "last night"; "the next morning" hangs on another day, so it is no time."""
+    if which == "next" or (which == "last" and match["part"] not in ("night", "evening")):
+        return None
+    day = passage.frame.today + timedelta(days=_STEP[which])
+    return Reading(hours(passage.frame, day, *DAY_PARTS[match["part"]]), match.span(), "range")
+
+
+_POINTED_READERS: dict[str, Callable[[Passage, re.Match[str], Which], Reading | None]] = {
+    "unit": _read_pointed_unit,
+    "units": _read_rolling,
+    "weekday": _read_pointed_weekday,
+    "month": _read_pointed_month,
+    "season": _read_pointed_season,
+    "part": _read_pointed_part,
+}
+
+
+def _names_month(passage: Passage, match: re.Match[str]) -> bool:
+    """Tell a month from a verb: "this may", "what comes next may", "the last march" name none."""
+    if is_title_case(passage, match.span("month")) or match["month"] not in VERBS:
+        return True
+    words = words_before(passage, match.start())
+    after_noun_word = bool(words) and words[-1] in DETERMINERS
+    return match["month"] == "march" and match["pointer"] in ("last", "next") and not after_noun_word
+
+
+def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
+    name, span = match["weekday"], match.span()
+    cue = word_before(passage, match.start())
+    if cue in NO_SINGLE_DAY:
+        return None
+    if not name.endswith("day") and (
+        cue not in WEEKDAY_CUES or not is_title_case(passage, match.span("weekday"))
+    ):
+        return None
+    if cue not in WEEKDAY_CUES and (is_work(passage, match.span("weekday")) or begins_name(passage, span)):
+        return None
+    number = weekday_number(name)
+    if match["week"]:
+        some_day = move(passage.frame.today, "week", _STEP[_WHICH[match["week"]]])
+        day = begin(some_day, "week") + timedelta(days=number)
+        return Reading(one_day(passage.frame, day), span, "day")
+    which, certainty = implied(passage, span)
+    day = weekday(passage.frame.today, number, which)
+    # "tea and Monday": a list goes on only behind another day, or a verb follows
+    weak = cue in _AND and not tells_after(passage, span)
+    return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
+
+
+_NAMED_UNIT = r"(?P<unit>weekend|week|month|quarter|year)\b"
+_POINTER = (
+    rf"(?P<pointer>this{S}(?:past|last|coming|next)|last|this|next|past|previous|coming|upcoming|current){S}"
+)
+_POINTED = Rule(
+    re.compile(
+        rf"{_POINTER}(?:{_NAMED_UNIT}(?!{S}of{S}(?:the\b|[0-9]|{MONTH}))|(?P<count>{COUNT}){S}(?P<units>{UNIT})"
+        rf"|(?P<weekday>{WEEKDAY})(?!{S}(?:of|in){S}(?:the{S})?(?:month\b|{MONTH}))|(?P<month>{MONTH})(?!{S}[0-9])|(?P<season>{SEASON})"
+        r"|(?P<part>morning|afternoon|evening|night)\b)(?![-(=]\w?)"
+    ),
+    _read_pointed,
+)
+_WEEKDAY = Rule(
+    re.compile(rf"(?P<weekday>{WEEKDAY})(?:\.?{S}(?:of{S})?(?P<week>last|this|next){S}week\b)?"),
+    _read_weekday,
+)
+
+DAY_RULES = (
+    Rule(re.compile(r"(?P<day>today|yesterday|tomorrow)\b(?!\()"), _read_day),
+    Rule(re.compile(r"tonight\b"), _read_tonight),
+    Rule(re.compile(r"now\b(?!\()"), _read_now),
+)
+POINTER_RULES = (_POINTED,)
+WEEKDAY_RULES = (_WEEKDAY,)
