@@ -36,9 +36,9 @@ def weighted(pairs: Iterable[tuple[Value, Value]]) -> Value:
     return total
 
 
-def lifted(relevance: Value, quality: Value, strength: float) -> Value:
-    """Relevance x (1 + strength x quality)."""
-    return relevance * (1.0 + strength * quality)
+def lifted(relevance: Value, quality: Value, quality_weight: float) -> Value:
+    """Relevance x (1 + quality_weight x quality)."""
+    return relevance * (1.0 + quality_weight * quality)
 
 
 def product(factors: Iterable[Value]) -> Value:

@@ -42,14 +42,16 @@ def relevance(candidate: recall_pb2.Candidate) -> float:
     """What it is worth before boosts and steps."""
     values = signals(candidate)
     weights = {signal.name: signal.weight for signal in candidate.signals}
-    if candidate.form == "additive":
+    if candidate.method == "additive":
         return float(weighted((weights[name], values[name]) for name in ADDITIVE))
-    if candidate.form == "blend":
+    if candidate.method == "blend":
         return values["sim"]
     whole = float(weighted((1.0, weights[name]) for name in QUALITY))
     quality = weighted((weights[name], values[name]) for name in QUALITY) / (whole or 1.0)
     return float(
-        lifted(blend(values["graph"], values["sim"], candidate.graph_share), quality, candidate.strength)
+        lifted(
+            blend(values["graph"], values["sim"], candidate.graph_weight), quality, candidate.quality_weight
+        )
     )
 
 
@@ -72,13 +74,13 @@ def fused(fusion: recall_pb2.Fusion) -> float:
         return fusion.score
     total = 0.0
     for term in fusion.terms:
-        total += contribution(term, form=fusion.form, k=fusion.k)
+        total += contribution(term, method=fusion.method, k=fusion.k)
     rounded: float = struct.unpack("f", struct.pack("f", total))[0]
     return rounded
 
 
-def contribution(term: recall_pb2.FusionTerm, *, form: str, k: int) -> float:
+def contribution(term: recall_pb2.FusionTerm, *, method: str, k: int) -> float:
     """What one list gives."""
-    if form == "rrf":
+    if method == "rrf":
         return float(reciprocal(term.weight, k, float(term.rank), term.bonus))
     return term.weight * (float(normalised(term.score, term.least, term.span)) if term.span else 1.0)

@@ -130,7 +130,7 @@ def test_the_memory_with_the_very_words_comes_first(served: Snapshot) -> None:
     row = asked(served, WORDS).rows[0]
     assert row.row["text"] == SAID
     assert "lexical" in row.channels
-    without = [found.row["text"] for found in asked(served, WORDS, quoted_limit=0).rows]
+    without = [found.row["text"] for found in asked(served, WORDS, phrase_match_limit=0).rows]
     assert without[0] == OTHER_ORDER
 
 

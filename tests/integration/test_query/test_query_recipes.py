@@ -16,7 +16,7 @@ k = 60
 [expand]
 enabled = false
 [rank]
-form = "blend"
+method = "blend"
 fused_share = 1.0
 [rank.weights]
 episodic   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
@@ -130,7 +130,7 @@ def test_a_graph_too_dense_for_pagerank_is_walked_and_said_so(start: Any, corpus
     service.wait_for(lambda one: one.health() == "SERVING")
     reply = service.recall("whom did Jan Nowak meet", explain=True)
     assert list(reply.degraded) == ["pagerank"]
-    assert reply.explanation.graph_form == "walk"
+    assert reply.explanation.graph_method == "walk"
     assert len(reply.memories) == 10
     plain = service.recall("whom did Jan Nowak meet", explain=True, ranking_profile="helix-reference")
-    assert (list(plain.degraded), plain.explanation.graph_form) == ([], "pagerank")
+    assert (list(plain.degraded), plain.explanation.graph_method) == ([], "pagerank")

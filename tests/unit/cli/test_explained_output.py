@@ -72,7 +72,7 @@ def explanation_of(count: int) -> recall_pb2.Explanation:
         candidate = explanation.candidates.add(
             memory_id=f"{number:032x}",
             excerpt=f"[red]memory {number}[/red]\x1b[2J",
-            form="multiplicative",
+            method="multiplicative",
             fused_share=1.0,
             place=number + 1,
             score=0.5,
@@ -80,7 +80,7 @@ def explanation_of(count: int) -> recall_pb2.Explanation:
             packed=not number,
             loss=recall_pb2.LOSS_TOP_K if number else recall_pb2.LOSS_NONE,
         )
-        candidate.fusion.form = "minmax"
+        candidate.fusion.method = "minmax"
         candidate.fusion.score = 0.625
         candidate.hits.add(channel="dense", rank=3, score=0.612)
         candidate.hits.add(channel="lexical", query="other words", rank=1, score=12.0)

@@ -32,8 +32,8 @@ HELIX = with_constants(
     PROFILES["helix"],
     {
         "expand.restart": 0.3,
-        "rank.strength": 0.03,
-        "rank.graph_quiet": 0.05,
+        "rank.quality_weight": 0.03,
+        "rank.graph_weight": 0.05,
         "retrieve.fields.section": 0.6,
     },
 )
@@ -100,17 +100,17 @@ def test_a_part_that_is_off_changes_nothing() -> None:
 def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:
     """And the other way round; a profile without the stage has no such switch."""
     walking = off(HELIX, "expand pagerank (instead: walk)")
-    assert walking.expand.form == "walk"
+    assert walking.expand.method == "walk"
     assert off(walking, "expand walk (instead: pagerank)") == HELIX
     assert not any(switch.name.startswith("expand ") for switch in switches_of(PROFILES["cems"]))
 
 
 def test_the_switch_of_graph_mass_fits_the_form_of_ranking() -> None:
     """Multiplicative reads shares, additive reads weights by type."""
-    assert constant(off(HELIX, "graph mass"), "rank.graph_lead") == 0.0
+    assert constant(off(HELIX, "graph mass"), "rank.graph_weight_multi_hop") == 0.0
     assert off(HELIX, "graph mass").rank.weights == HELIX.rank.weights
     weights = off(REFERENCE, "graph mass").rank.weights
-    assert REFERENCE.rank.form == "additive"
+    assert REFERENCE.rank.method == "additive"
     assert {of_type.graph for of_type in weights.values()} == {0.0}
 
 

@@ -26,8 +26,8 @@ from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
-HELIX = with_constants(load_profiles()["helix"], {"rank.strength": 0.03})
-STRENGTH = chosen_space("rank.strength,expand.restart")
+HELIX = with_constants(load_profiles()["helix"], {"rank.quality_weight": 0.03})
+QUALITY_WEIGHT = chosen_space("rank.quality_weight,expand.restart")
 MRR = Objective("MRR@10")
 
 
@@ -41,12 +41,12 @@ def made(name: str = "s", *, questions: int = 24, tenants: int = 1) -> Evaluatio
 
 
 def steep(profile: RankingProfile, part: EvaluationSet) -> Run:
-    """An engine that finds the document at rank 1 if rank.strength is above .2, else at rank 2."""
+    """An engine that finds the document at rank 1 if rank.quality_weight is above .2, else at rank 2."""
     last = part.documents[-1].id
 
     def ranking(question: Question) -> tuple[str, ...]:
         (document,) = part.relevant[question.id]
-        return (document, last) if profile.rank.strength > 0.2 else (last, document)
+        return (document, last) if profile.rank.quality_weight > 0.2 else (last, document)
 
     answers = tuple(Answer(question.id, ranking(question), 1.0) for question in part.questions)
     return Run(part.name, profile.name, answers)
@@ -61,8 +61,8 @@ def own_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def plan(**changes: Any) -> Plan:
-    """A small search for rank.strength and a constant nobody feels."""
-    return replace(Plan(STRENGTH, MRR, trials=12, inner=2, seed=1), **changes)
+    """A small search for rank.quality_weight and a constant nobody feels."""
+    return replace(Plan(QUALITY_WEIGHT, MRR, trials=12, inner=2, seed=1), **changes)
 
 
 def ids(parts: Sequence[EvaluationSet]) -> set[str]:
@@ -160,10 +160,10 @@ def test_held_out_questions_are_asked_only_after_the_search() -> None:
 
 
 def test_the_search_finds_what_helps_and_leaves_the_rest() -> None:
-    """rank.strength must pass .2; expand.restart does nothing here, so it goes back to the start."""
+    """rank.quality_weight must pass .2; expand.restart does nothing here, so it goes back to the start."""
     found = search([made()], steep, HELIX, plan())
-    assert found.constants.keys() == {"rank.strength"}
-    assert found.profile.rank.strength > 0.2
+    assert found.constants.keys() == {"rank.quality_weight"}
+    assert found.profile.rank.quality_weight > 0.2
     assert found.profile == with_constants(HELIX, found.constants)
     assert (found.start_value, found.value) == (0.5, 1.0)
 
@@ -177,7 +177,7 @@ def test_the_same_seed_finds_the_same_constants() -> None:
 
 def test_where_nothing_helps_the_start_stays() -> None:
     """The start is among the candidates."""
-    best = with_constants(HELIX, {"rank.strength": 0.4})
+    best = with_constants(HELIX, {"rank.quality_weight": 0.4})
     found = search([made()], steep, best, plan())
     assert (found.profile, found.constants) == (best, {})
 
@@ -227,14 +227,14 @@ def test_both_ends_of_every_knob_are_valid(knob: Knob) -> None:
 
 def test_an_unknown_constant_is_refused() -> None:
     """The known ones are named."""
-    with pytest.raises(InvalidInputError, match=r"space: unknown: fuse\.kk; known: fuse\.form, fuse\.k,"):
+    with pytest.raises(InvalidInputError, match=r"space: unknown: fuse\.kk; known: fuse\.method, fuse\.k,"):
         chosen_space("fuse.k, fuse.kk")
 
 
 def test_the_usual_space_leaves_retrieval_alone() -> None:
     """A change of it costs a retrieval for every question."""
     usual = {knob.key for knob in chosen_space("")}
-    assert {"fuse.form", "rank.graph_lead", "diversify.mmr_lambda"} <= usual
+    assert {"fuse.method", "rank.graph_weight_multi_hop", "diversify.mmr_lambda"} <= usual
     assert not [key for key in usual if key.startswith("retrieve.")]
 
 
@@ -248,10 +248,10 @@ def test_of_two_weights_the_ratio_is_searched() -> None:
 
 def test_a_constant_nobody_reads_is_not_proposed() -> None:
     """fuse.k is for reciprocal ranks alone; floats have three digits."""
-    space = chosen_space("fuse.k,fuse.form,expand.restart")
-    rrf = {"fuse.form": "rrf", "fuse.k": 10, "expand.restart": 0.123456}
+    space = chosen_space("fuse.k,fuse.method,expand.restart")
+    rrf = {"fuse.method": "rrf", "fuse.k": 10, "expand.restart": 0.123456}
     assert proposed(optuna.trial.FixedTrial(rrf), space, HELIX) == rrf | {"expand.restart": 0.123}
-    minmax = {"fuse.form": "minmax", "expand.restart": 0.5}
+    minmax = {"fuse.method": "minmax", "expand.restart": 0.5}
     assert proposed(optuna.trial.FixedTrial(minmax), space, HELIX) == minmax
 
 
@@ -270,11 +270,11 @@ def test_the_report_says_what_was_held_out_and_what_changed() -> None:
     report = tuning_report(outcome, sets, HELIX, plan(), name="mine")
     row = report["held_out"]["sets"]["a"]
     assert (row["start"], row["tuned"], row["gain"], row["queries"]) == (50.0, 100.0, 50.0, 24)
-    assert report["before"] == {"rank.strength": 0.03}
+    assert report["before"] == {"rank.quality_weight": 0.03}
     assert [fold["held_out"]["gain"] for fold in report["folds"]] == [50.0, 50.0]
     page = tuning_markdown(report)
     assert "Held out, the search gains +50.00 points [+50.00, +50.00] over helix." in page
-    assert "| `rank.strength` | 0.03 |" in page
+    assert "| `rank.quality_weight` | 0.03 |" in page
     assert profile_heading(report)[1] == "Sets: a (MRR@10, 24 questions)."
 
 
@@ -284,7 +284,7 @@ def test_the_command_tunes_a_built_corpus(tmp_path: Path) -> None:
     written(tmp_path / "sets" / "notes")
     app = typer.Typer()
     app.command()(tune_command)
-    options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.strength"
+    options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.quality_weight"
     places = ["--data", str(tmp_path / "sets"), "--out", str(tmp_path / "own")]
     done = CliRunner().invoke(app, [*places, *options.split()], catch_exceptions=False)
     assert done.exit_code == 0

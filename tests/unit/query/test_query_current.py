@@ -75,7 +75,7 @@ def test_who_covers_the_words_joins_the_pool_without_a_vote_in_the_fusion() -> N
     pool = fuse(
         retrieved,
         cosines=lambda ordinals: np.array([cosines[n] for n in ordinals.tolist()], np.float32),
-        form="minmax",
+        method="minmax",
         weights={"dense": 0.5, "lexical": 0.5},
     )
     at = {ordinal: place for place, ordinal in enumerate(pool.ordinals.tolist())}
@@ -99,7 +99,7 @@ def test_who_holds_the_very_words_joins_the_pool_beside_who_covers_them() -> Non
     pool = fuse(
         retrieved,
         cosines=lambda ordinals: (ordinals / 10).astype(np.float32),
-        form="minmax",
+        method="minmax",
         weights={"dense": 0.5, "lexical": 0.5},
     )
     at = {ordinal: place for place, ordinal in enumerate(pool.ordinals.tolist())}

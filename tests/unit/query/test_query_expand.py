@@ -85,7 +85,7 @@ def test_newcomers_are_capped_to_those_with_the_most_mass() -> None:
         memories=MEMORIES,
         cosines=cosines,
         visible=everyone,
-        newcomers=1,
+        graph_candidates=1,
     )
     assert grown.ordinals.tolist() == [0, 1]
 
@@ -167,7 +167,7 @@ def test_a_profile_may_ask_for_the_bounded_walk() -> None:
         memories=MEMORIES,
         cosines=cosines,
         visible=everyone,
-        form="walk",
+        method="walk",
         mass_cap=1.0,
     )
     assert grown.ordinals.tolist() == [0, 1]
@@ -181,7 +181,7 @@ def test_the_bounded_walk_stands_in_where_pagerank_would_pass_too_many_edges() -
         "graph": GRAPH_OF_SIX, "memories": MEMORIES, "cosines": cosines, "visible": everyone,
     }  # fmt: skip
     dense = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, **common)
-    walked = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, form="walk", **common)
+    walked = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, method="walk", **common)
     assert (dense.walked, dense.degraded) == ("walk", ("pagerank",))
     assert dense.mass.tolist() == walked.mass.tolist()
     affordable = expand(pool_of([0], [1.0]), NOBODY, **common)
@@ -190,13 +190,13 @@ def test_the_bounded_walk_stands_in_where_pagerank_would_pass_too_many_edges() -
 
 @given(
     fused=some.lists(some.floats(0, 1), min_size=1, max_size=MEMORIES),
-    form=some.sampled_from(["pagerank", "walk"]),
+    method=some.sampled_from(["pagerank", "walk"]),
     cap=some.floats(0.05, 1),
 )
 def test_mass_is_a_share_of_the_pool_and_never_above_the_cap(
-    fused: list[float], form: Literal["pagerank", "walk"], cap: float
+    fused: list[float], method: Literal["pagerank", "walk"], cap: float
 ) -> None:
-    """Whichever form walks: shares sum to 1 before they are capped."""
+    """Whichever method walks: shares sum to 1 before they are capped."""
     grown = expand(
         pool_of(list(range(len(fused))), fused),
         NOBODY,
@@ -204,7 +204,7 @@ def test_mass_is_a_share_of_the_pool_and_never_above_the_cap(
         memories=MEMORIES,
         cosines=cosines,
         visible=everyone,
-        form=form,
+        method=method,
         mass_cap=cap,
     )
     whole = float(grown.mass.sum())

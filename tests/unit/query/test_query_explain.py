@@ -97,17 +97,17 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
     values = PROFILES[random.choice(sorted(PROFILES))].model_dump()
     if random.random() < 0.6:
         values["rank"] |= {
-            "form": str(random.choice(["additive", "multiplicative", "blend"])),
+            "method": str(random.choice(["additive", "multiplicative", "blend"])),
             "fused_share": random.random(),
-            "graph_lead": random.random(),
-            "strength": random.random(),
-            "later_than_asked": random.random(),
+            "graph_weight_multi_hop": random.random(),
+            "quality_weight": random.random(),
+            "future_penalty": random.random(),
         }
         values["rank"]["boosts"] = {
             name: random.random() for name in ("window", "pinned", "priority", "project")
         }
         values["rank"]["recipe"] |= {"noise": bool(random.random() < 0.5), "access_gain": random.random()}
-        values["fuse"] |= {"form": str(random.choice(["rrf", "minmax"])), "rank_bonuses": (0.05, 0.02)}
+        values["fuse"] |= {"method": str(random.choice(["rrf", "minmax"])), "rank_bonuses": (0.05, 0.02)}
     return RankingProfile.model_validate(values)
 
 
@@ -119,7 +119,7 @@ def explained(random: np.random.Generator) -> Explanation:
     first = fuse(
         retrieved,
         cosines=lambda ordinals: cosines[ordinals],
-        form=fusion.form,
+        method=fusion.method,
         weights=fusion.weights.model_dump(),
         k=fusion.k,
         rank_bonuses=fusion.rank_bonuses,
@@ -154,7 +154,7 @@ def explained(random: np.random.Generator) -> Explanation:
         threshold=profile.rank.recipe.threshold,
         threshold_on=profile.rank.recipe.threshold_on,
         k=fusion.k,
-        form=fusion.form,
+        method=fusion.method,
     )
 
 
@@ -172,7 +172,7 @@ def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None
         values = signals(candidate)
         assert all(values[signal.name] == signal.normalised for signal in candidate.signals)
         for term in candidate.fusion.terms:
-            assert contribution(term, form=explanation.form, k=explanation.k) == term.contribution
+            assert contribution(term, method=explanation.method, k=explanation.k) == term.contribution
 
 
 @settings(max_examples=50, deadline=None)
@@ -197,7 +197,7 @@ def by_hand() -> Explanation:
     first = fuse(
         retrieved,
         cosines=lambda ordinals: cosines[ordinals],
-        form="rrf",
+        method="rrf",
         weights={"dense": 2.0, "lexical": 1.0},
         rank_bonuses=(0.05,),
     )
@@ -217,7 +217,7 @@ def by_hand() -> Explanation:
         threshold=0.3,
         threshold_on="relevance",
         k=60,
-        form="rrf",
+        method="rrf",
     )
 
 
@@ -255,7 +255,7 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
         threshold=0.0,
         threshold_on="score",
         k=60,
-        form="rrf",
+        method="rrf",
     )
     message = explanation_message(hidden)
     assert (len(message.candidates), message.withheld) == (1, 1)

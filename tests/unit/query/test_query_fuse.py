@@ -67,7 +67,7 @@ def test_a_lexical_list_that_holds_every_match_scales_from_zero() -> None:
     pool = fuse(
         retrieved,
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
-        form="minmax",
+        method="minmax",
         weights={DENSE: 0.3, LEXICAL: 0.7},
         lexical_limit=3,
     )
@@ -94,7 +94,7 @@ def test_lexical_only_candidates_enter_score_fusion_with_their_true_cosine() -> 
     pool = fuse(
         retrieved,
         cosines=lambda ordinals: np.array([exact[ordinal] for ordinal in ordinals.tolist()], np.float32),
-        form="minmax",
+        method="minmax",
         weights={DENSE: 0.3, LEXICAL: 0.7},
         lexical_limit=2,
     )
@@ -110,7 +110,7 @@ def test_nothing_found_is_an_empty_pool() -> None:
     pool = fuse(
         Retrieved((Ranking(DENSE, Hits.none()),)),
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
-        form="minmax",
+        method="minmax",
         weights={DENSE: 1.0, LEXICAL: 0.0},
     )
     assert len(pool) == 0
@@ -128,7 +128,7 @@ def test_lists_in_other_words_weigh_their_own_in_score_fusion() -> None:
             )
         ),
         cosines=lambda ordinals: np.array([exact[ordinal] for ordinal in ordinals.tolist()], np.float32),
-        form="minmax",
+        method="minmax",
         weights={DENSE: 2.0, LEXICAL: 2.0},
         lexical_limit=1,
         rephrased_weight=1.0,

@@ -34,11 +34,11 @@ def test_four_profiles_come_with_the_service() -> None:
 def test_reference_constants_are_pinned() -> None:
     """RRF k=60 with equal weights and no bonuses, top 100 a channel, MMR .5, 2,000 tokens."""
     reference = load_profiles()["helix-reference"]
-    assert (reference.fuse.form, reference.fuse.k, reference.fuse.rank_bonuses) == ("rrf", 60, ())
+    assert (reference.fuse.method, reference.fuse.k, reference.fuse.rank_bonuses) == ("rrf", 60, ())
     assert reference.fuse.weights_for(()) == CHANNELS_ALIKE
     assert (reference.retrieve.dense_limit, reference.retrieve.lexical_limit) == (100, 100)
     assert (reference.diversify.mmr_lambda, reference.diversify.near_duplicate) == (0.5, 0.8)
-    assert (reference.rank.form, reference.rank.recency_per_hour) == ("additive", 0.995)
+    assert (reference.rank.method, reference.rank.recency_per_hour) == ("additive", 0.995)
     assert (reference.expand.restart, reference.expand.epsilon, reference.expand.hub_cap) == (0.3, 1e-5, 100)
     assert reference.token_budget == 2000
     assert (reference.retrieve.auto_top, reference.retrieve.auto_lead) == (0.8, 0.3)
@@ -86,7 +86,7 @@ def test_a_profile_of_the_operator_is_loaded_beside_the_built_in_ones(tmp_path: 
         (mine("top_q = 3"), "top_q"),
         (mine("top_k = 0"), "top_k"),
         (mine("[fuse]\nk = 0"), "fuse.k"),
-        (mine('[expand]\nform = "stroll"'), "expand.form: must be 'pagerank' or 'walk'"),
+        (mine('[expand]\nmethod = "stroll"'), "expand.method: must be 'pagerank' or 'walk'"),
         (mine("[expand]\nhops = 3"), "expand.hops: must be at most 2"),
         (mine("[expand]\nedge_budget = 99"), "expand.edge_budget: must be at least 100"),
         (mine("[fuse]\nweights = { dense = 0.0, lexical = 0.0 }"), "both be 0"),

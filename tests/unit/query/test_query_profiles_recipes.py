@@ -104,10 +104,14 @@ def recipe(profile: RankingProfile, **constants: Any) -> RankingProfile:
 
 def test_cems_has_every_published_constant() -> None:
     """Section 6: weights 2 and 1, bonuses, blend, threshold, factors, budget, limit, MMR."""
-    fusion = (CEMS.fuse.form, CEMS.fuse.k, CEMS.fuse.weights.dense, CEMS.fuse.weights.lexical)
+    fusion = (CEMS.fuse.method, CEMS.fuse.k, CEMS.fuse.weights.dense, CEMS.fuse.weights.lexical)
     assert fusion == ("rrf", 60, 2.0, 2.0)
     assert (CEMS.fuse.rephrased_weight, CEMS.fuse.rank_bonuses) == (1.0, (0.05, 0.02, 0.02))
-    assert (CEMS.rank.form, CEMS.rank.fused_share, CEMS.rank.recipe.fused_normal) == ("blend", 0.5, "minmax")
+    assert (CEMS.rank.method, CEMS.rank.fused_share, CEMS.rank.recipe.fused_normal) == (
+        "blend",
+        0.5,
+        "minmax",
+    )
     assert (CEMS.rank.recipe.threshold, CEMS.rank.recipe.threshold_on) == (0.3, "relevance")
     assert (CEMS.rank.recipe.access_days, CEMS.rank.boosts.pinned, CEMS.rank.boosts.priority) == (
         60.0,
@@ -119,7 +123,7 @@ def test_cems_has_every_published_constant() -> None:
     assert (CEMS.token_budget, CEMS.top_k) == (2000, 5)
     assert (CEMS.diversify.coverage_lambda, CEMS.diversify.session_floor) == (0.6, 0.0)
     assert CEMS.retrieve.rephrase.intents == ("temporal", "preference")
-    assert CEMS.rerank.form == "none"
+    assert CEMS.rerank.method == "none"
 
 
 def test_engram_has_every_published_constant() -> None:
@@ -132,7 +136,7 @@ def test_engram_has_every_published_constant() -> None:
     assert (constants.importance_least, constants.importance_gain, constants.access_gain) == (0.8, 0.4, 0.1)
     assert (constants.noise, constants.noise_sigma) == (False, 0.02)
     assert (constants.threshold, constants.threshold_on) == (0.6, "score")
-    assert (ENGRAM.top_k, ENGRAM.rerank.form, ENGRAM.rerank.candidates) == (10, "none", 20)
+    assert (ENGRAM.top_k, ENGRAM.rerank.method, ENGRAM.rerank.candidates) == (10, "none", 20)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_cems_fusion_by_hand() -> None:
     pool = fuse(
         Retrieved((Ranking(DENSE, first), Ranking(LEXICAL, other_words, "I use"))),
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
-        form=CEMS.fuse.form,
+        method=CEMS.fuse.method,
         weights=CEMS.fuse.weights_for(()),
         k=CEMS.fuse.k,
         rank_bonuses=CEMS.fuse.rank_bonuses,
@@ -281,9 +285,9 @@ def test_helix_scores_are_untouched_by_recipes() -> None:
 
 
 def test_without_a_reranker_the_order_stays() -> None:
-    """`none` is the only form there is yet."""
+    """`none` is the only method there is yet."""
     ranked = Ranked(np.array([4, 2, 9]), np.array([0.9, 0.5, 0.5]))
-    same = rerank(ranked, form="none", candidates=2)
+    same = rerank(ranked, method="none", candidates=2)
     assert (same.positions.tolist(), same.scores.tolist()) == ([4, 2, 9], [0.9, 0.5, 0.5])
 
 
@@ -296,7 +300,7 @@ WEIGHTS = "\n".join(
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ('[rerank]\nform = "cross_encoder"', "rerank.form: no reranker 'cross_encoder' here"),
+        ('[rerank]\nmethod = "cross_encoder"', "rerank.method: no reranker 'cross_encoder' here"),
         ("[rerank]\ncandidates = 31", "rerank.candidates"),
         ('[retrieve]\nchannels = ["dense", "graph"]', "retrieve.channels"),
         ("[retrieve]\nper_top_k = { entities = 3.0 }", "retrieve.per_top_k"),

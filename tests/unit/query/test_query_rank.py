@@ -130,7 +130,7 @@ def test_additive_rank_by_hand() -> None:
 
 
 def test_quality_multiplies_relevance_by_little() -> None:
-    """Relevance .9 x .8 + .1 x .5 = .77; quality (.3 x 1 + .1 x .5) / .55 = .636364; strength .1."""
+    """Relevance .9 x .8 + .1 x .5 = .77; quality (.3 x 1 + .1 x .5) / .55 = .636364; quality_weight .1."""
     signals = {
         "sim": np.array([0.8]),
         "graph": np.array([0.5]),
@@ -141,7 +141,7 @@ def test_quality_multiplies_relevance_by_little() -> None:
     weights = {
         name: np.array([value]) for name, value in (("recency", 0.3), ("salience", 0.15), ("confidence", 0.1))
     }
-    scores = multiplicative(signals, weights, graph_share=0.1, strength=0.1)
+    scores = multiplicative(signals, weights, graph_weight=0.1, quality_weight=0.1)
     assert scores.tolist() == pytest.approx([0.77 * (1 + 0.1 * 0.35 / 0.55)])
 
 
@@ -236,8 +236,8 @@ def test_equal_scores_go_by_ordinal() -> None:
 
 def test_an_unknown_form_is_refused() -> None:
     """Forms are named in the profile model."""
-    with pytest.raises(ValueError, match="form"):
-        Rank(form="geometric", weights=PROFILES["helix"].rank.weights)  # type: ignore[arg-type] # that is the test
+    with pytest.raises(ValueError, match="method"):
+        Rank(method="geometric", weights=PROFILES["helix"].rank.weights)  # type: ignore[arg-type] # that is the test
 
 
 def test_memories_of_one_hour_are_equally_recent() -> None:

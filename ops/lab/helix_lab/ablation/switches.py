@@ -25,17 +25,17 @@ Kind = Literal["stage", "channel", "signal"]
 ADDITIVE: Final = "additive"
 QUALITY: Final = ("recency", "salience", "confidence")
 ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
-    "rank.form": "multiplicative",
+    "rank.method": "multiplicative",
     "rank.fused_share": 1.0,
-    "rank.strength": 0.0,
-    "rank.graph_quiet": 0.0,
-    "rank.graph_lead": 0.0,
+    "rank.quality_weight": 0.0,
+    "rank.graph_weight": 0.0,
+    "rank.graph_weight_multi_hop": 0.0,
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
-    "rank.later_than_asked": 1.0,
+    "rank.future_penalty": 1.0,
     # the latest statement, and who says the very words, lead only where the words were looked up
-    "retrieve.covering_limit": 0,
-    "retrieve.quoted_limit": 0,
+    "retrieve.term_coverage_limit": 0,
+    "retrieve.phrase_match_limit": 0,
 }
 """Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
 
@@ -60,23 +60,23 @@ def switches_of(profile: RankingProfile) -> tuple[Switch, ...]:
 
 def _stages(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("route", "stage", {"route.enabled": False})
-    yield from _other_forms("fuse", Fuse, profile.fuse.form)
+    yield from _other_methods("fuse", Fuse, profile.fuse.method)
     yield Switch("fuse weights by intent", "stage", {"fuse.by_intent": {}})
     yield Switch("fuse weights by query", "stage", {"fuse.adaptive": None})
     yield Switch("route anchors", "stage", {"route.anchors": False})
     yield Switch("fuse rank bonuses", "stage", {"fuse.rank_bonuses": ()})
     yield Switch("expand", "stage", {"expand.enabled": False})
     if profile.expand.enabled:
-        yield from _other_forms("expand", Expand, profile.expand.form)
+        yield from _other_methods("expand", Expand, profile.expand.method)
     yield Switch("rank", "stage", ORDER_OF_FUSION)
     nothing_alike = {"diversify.near_duplicate": 1.01, "diversify.mmr_lambda": 1.0}
     yield Switch("diversify", "stage", {**nothing_alike, "diversify.session_floor": 1.01})
 
 
-def _other_forms(stage: str, part: type[BaseModel], used: str) -> Iterator[Switch]:
-    for form in get_args(part.model_fields["form"].annotation):
-        if form != used:
-            yield Switch(f"{stage} {used} (instead: {form})", "stage", {f"{stage}.form": form})
+def _other_methods(stage: str, part: type[BaseModel], used: str) -> Iterator[Switch]:
+    for method in get_args(part.model_fields["method"].annotation):
+        if method != used:
+            yield Switch(f"{stage} {used} (instead: {method})", "stage", {f"{stage}.method": method})
 
 
 def _channels(profile: RankingProfile) -> Iterator[Switch]:
@@ -90,10 +90,10 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
         if name != "text":
             yield Switch(f"lexicon {name}", "channel", {f"retrieve.fields.{name}": 0.0})
     yield Switch("lexicon fields by intent", "channel", {"retrieve.fields_by_intent": {}})
-    yield Switch("covering", "channel", {"retrieve.covering_limit": 0})
-    yield Switch("quoted", "channel", {"retrieve.quoted_limit": 0})
+    yield Switch("covering", "channel", {"retrieve.term_coverage_limit": 0})
+    yield Switch("quoted", "channel", {"retrieve.phrase_match_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
-    none_new = {"expand.newcomers": 0, "expand.newcomers_quiet": 0}
+    none_new = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}
     yield Switch("graph newcomers", "channel", none_new)
 
 
@@ -102,10 +102,10 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
     for signal in QUALITY:
         yield Switch(signal, "signal", {f"rank.weights.*.{signal}": 0.0})
     yield Switch(" + ".join(QUALITY), "signal", {f"rank.weights.*.{signal}": 0.0 for signal in QUALITY})
-    blended = {"rank.graph_quiet": 0.0, "rank.graph_lead": 0.0}
+    blended = {"rank.graph_weight": 0.0, "rank.graph_weight_multi_hop": 0.0}
     summed = {"rank.weights.*.graph": 0.0}
-    yield Switch("graph mass", "signal", summed if profile.rank.form == ADDITIVE else blended)
-    yield Switch("graph named entities", "signal", {"expand.named_share": 0.0})
+    yield Switch("graph mass", "signal", summed if profile.rank.method == ADDITIVE else blended)
+    yield Switch("graph named entities", "signal", {"expand.entity_restart_share": 0.0})
     for edge in get_args(Edge):
         yield Switch(f"graph {edge}", "signal", {f"expand.edges.{edge}": 0.0})
     for boost in Boosts.model_fields:

@@ -1015,12 +1015,12 @@ class Fusion(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    FORM_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
     K_FIELD_NUMBER: _builtins.int
     TERMS_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
     ASSIGNED_FIELD_NUMBER: _builtins.int
-    form: _builtins.str
+    method: _builtins.str
     """rrf or minmax."""
     k: _builtins.int
     """rrf: k."""
@@ -1037,7 +1037,7 @@ class Fusion(_message.Message):
     def __init__(
         self,
         *,
-        form: _builtins.str = ...,
+        method: _builtins.str = ...,
         k: _builtins.int = ...,
         terms: _abc.Iterable[Global___FusionTerm] | None = ...,
         score: _builtins.float = ...,
@@ -1045,7 +1045,7 @@ class Fusion(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned", b"assigned", "form", b"form", "k", b"k", "score", b"score", "terms", b"terms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned", b"assigned", "k", b"k", "method", b"method", "score", b"score", "terms", b"terms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1074,8 +1074,8 @@ class Signal(_message.Message):
     normalised: _builtins.float
     """0 to 1."""
     weight: _builtins.float
-    """fused and cosine: their share in sim. The others: their weight for the memory's type, 0 where the form
-    does not weigh them; form multiplicative: sim and graph by their share in relevance.
+    """fused and cosine: their share in sim. The others: their weight for the memory's type, 0 where the method
+    does not weigh them; method multiplicative: sim and graph by their share in relevance.
     """
     def __init__(
         self,
@@ -1124,7 +1124,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score, in its order: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), later_than_asked, latest_statement, scale, noise, quoted.
+    episodic_decay, accesses), future_penalty, latest_statement, scale, noise, quoted.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1157,9 +1157,9 @@ Global___Step: _TypeAlias = Step  # noqa: Y015
 class Candidate(_message.Message):
     """Everything that made the score of one memory; `helix_memory.explanation.recompute` repeats it to the last bit.
 
-    sim = fused_share x fused + (1 - fused_share) x cosine, normalised each. Relevance is by form, blend: sim;
+    sim = fused_share x fused + (1 - fused_share) x cosine, normalised each. Relevance is by method, blend: sim;
     additive: sum of weight x normalised of sim, recency, salience, confidence, graph; multiplicative:
-    (graph_share x graph + (1 - graph_share) x sim) x (1 + strength x quality), quality the mean of recency,
+    (graph_weight x graph + (1 - graph_weight) x sim) x (1 + quality_weight x quality), quality the mean of recency,
     salience and confidence by weight. Score: relevance x (product of the boosts), then the steps in order.
     """
 
@@ -1173,10 +1173,10 @@ class Candidate(_message.Message):
     GRAPH_MASS_FIELD_NUMBER: _builtins.int
     COVERAGE_FIELD_NUMBER: _builtins.int
     SIGNALS_FIELD_NUMBER: _builtins.int
-    FORM_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
     FUSED_SHARE_FIELD_NUMBER: _builtins.int
-    GRAPH_SHARE_FIELD_NUMBER: _builtins.int
-    STRENGTH_FIELD_NUMBER: _builtins.int
+    GRAPH_WEIGHT_FIELD_NUMBER: _builtins.int
+    QUALITY_WEIGHT_FIELD_NUMBER: _builtins.int
     RELEVANCE_FIELD_NUMBER: _builtins.int
     BOOSTS_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
@@ -1198,14 +1198,14 @@ class Candidate(_message.Message):
     """Its share of the mass that the walk of the graph left, 0 to 1."""
     coverage: _builtins.float
     """Share of the question's words by rarity that the text holds, where that was looked at."""
-    form: _builtins.str
+    method: _builtins.str
     """additive, multiplicative or blend."""
     fused_share: _builtins.float
     """Share of the fused score in sim, 0 to 1."""
-    graph_share: _builtins.float
-    """Form multiplicative: share of the graph in relevance, 0 to 1."""
-    strength: _builtins.float
-    """Form multiplicative: what quality may add, 0 and up."""
+    graph_weight: _builtins.float
+    """Method multiplicative: share of the graph in relevance, 0 to 1."""
+    quality_weight: _builtins.float
+    """Method multiplicative: what quality may add, 0 and up."""
     relevance: _builtins.float
     """Before boosts and steps."""
     score: _builtins.float
@@ -1255,10 +1255,10 @@ class Candidate(_message.Message):
         graph_mass: _builtins.float = ...,
         coverage: _builtins.float | None = ...,
         signals: _abc.Iterable[Global___Signal] | None = ...,
-        form: _builtins.str = ...,
+        method: _builtins.str = ...,
         fused_share: _builtins.float = ...,
-        graph_share: _builtins.float = ...,
-        strength: _builtins.float = ...,
+        graph_weight: _builtins.float = ...,
+        quality_weight: _builtins.float = ...,
         relevance: _builtins.float = ...,
         boosts: _abc.Iterable[Global___Factor] | None = ...,
         steps: _abc.Iterable[Global___Step] | None = ...,
@@ -1273,7 +1273,7 @@ class Candidate(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "coverage", b"coverage", "fusion", b"fusion"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "form", b"form", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_share", b"graph_share", "hits", b"hits", "likeness", b"likeness", "loss", b"loss", "memory_id", b"memory_id", "packed", b"packed", "place", b"place", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "steps", b"steps", "strength", b"strength"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "likeness", b"likeness", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__coverage: _TypeAlias = _typing.Literal["coverage"]  # noqa: Y015
     _WhichOneofArgType__coverage: _TypeAlias = _typing.Literal["_coverage", b"_coverage"]  # noqa: Y015
@@ -1292,7 +1292,7 @@ class Explanation(_message.Message):
     THRESHOLD_FIELD_NUMBER: _builtins.int
     THRESHOLD_ON_RELEVANCE_FIELD_NUMBER: _builtins.int
     WITHHELD_FIELD_NUMBER: _builtins.int
-    GRAPH_FORM_FIELD_NUMBER: _builtins.int
+    GRAPH_METHOD_FIELD_NUMBER: _builtins.int
     dense_share: _builtins.float
     """What the dense list counts among dense and lexical for this question, 0 to 1; absent: one is missing."""
     threshold: _builtins.float
@@ -1303,7 +1303,7 @@ class Explanation(_message.Message):
     """Candidates that the last check against the caller's scope withheld; nothing is told of them. Above 0
     only where a store is damaged.
     """
-    graph_form: _builtins.str
+    graph_method: _builtins.str
     """How the graph was walked: pagerank, or walk (two hops at most); empty: it was not. Where the ranking
     profile says pagerank and this says walk, the graph was too dense.
     """
@@ -1319,11 +1319,11 @@ class Explanation(_message.Message):
         threshold: _builtins.float = ...,
         threshold_on_relevance: _builtins.bool = ...,
         withheld: _builtins.int = ...,
-        graph_form: _builtins.str = ...,
+        graph_method: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "dense_share", b"dense_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_form", b"graph_form", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share", "candidates", b"candidates", "dense_share", b"dense_share", "graph_method", b"graph_method", "threshold", b"threshold", "threshold_on_relevance", b"threshold_on_relevance", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dense_share: _TypeAlias = _typing.Literal["dense_share"]  # noqa: Y015
     _WhichOneofArgType__dense_share: _TypeAlias = _typing.Literal["_dense_share", b"_dense_share"]  # noqa: Y015

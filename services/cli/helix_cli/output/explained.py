@@ -69,18 +69,18 @@ def print_waterfall(console: Console, reply: recall_pb2.RecallResponse) -> None:
 def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
     """How scores are made here, in a line."""
     first = next(iter(explanation.candidates), recall_pb2.Candidate())
-    fusion = f"rrf, k = {first.fusion.k}" if first.fusion.form == "rrf" else first.fusion.form
+    fusion = f"rrf, k = {first.fusion.k}" if first.fusion.method == "rrf" else first.fusion.method
     parts = [f"fusion {fusion}"]
     if explanation.HasField("dense_share"):
         parts.append(f"dense {explanation.dense_share:.2f}, lexical {1 - explanation.dense_share:.2f}")
     relevance = (
-        f"relevance {first.form}, sim = {first.fused_share:g} fused + {1 - first.fused_share:g} cosine"
+        f"relevance {first.method}, sim = {first.fused_share:g} fused + {1 - first.fused_share:g} cosine"
     )
-    if first.form == "multiplicative":
-        relevance += f", graph {first.graph_share:g}, strength {first.strength:g}"
+    if first.method == "multiplicative":
+        relevance += f", graph {first.graph_weight:g}, quality weight {first.quality_weight:g}"
     parts.append(relevance)
-    if explanation.graph_form:
-        parts.append(f"graph by {explanation.graph_form}")
+    if explanation.graph_method:
+        parts.append(f"graph by {explanation.graph_method}")
     if explanation.threshold:
         held = "relevance" if explanation.threshold_on_relevance else "score"
         parts.append(f"threshold {explanation.threshold:g} on {held}")

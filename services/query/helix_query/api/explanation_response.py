@@ -35,7 +35,7 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
         withheld=len(explanation.trace.pool) - len(explanation.shown),
-        graph_form=explanation.trace.pool.walked or "",
+        graph_method=explanation.trace.pool.walked or "",
     )
 
 
@@ -54,10 +54,10 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         graph_mass=pool.mass[position],
         coverage=None if pool.coverage is None else pool.coverage[position],
         signals=list(_signals(scoring, position)),
-        form=scoring.relevance.form,
+        method=scoring.relevance.method,
         fused_share=scoring.fused_share,
-        graph_share=scoring.relevance.graph_share,
-        strength=scoring.relevance.strength,
+        graph_weight=scoring.relevance.graph_weight,
+        quality_weight=scoring.relevance.quality_weight,
         relevance=scoring.relevance.values[position],
         boosts=[
             recall_pb2.Factor(name=name, value=values[position]) for name, values in scoring.boosts.items()
@@ -98,7 +98,7 @@ def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
         if (row := _row(given.hits.ordinals, ordinal)) is not None
     ]
     return recall_pb2.Fusion(
-        form=explanation.form,
+        method=explanation.method,
         k=explanation.k,
         terms=terms,
         score=pool.fused[position],
@@ -137,9 +137,9 @@ def _signals(scoring: Scoring, position: int) -> Iterator[recall_pb2.Signal]:
 def _weight(scoring: Scoring, name: str, position: int) -> float:
     relevance = scoring.relevance
     shares = {"fused": scoring.fused_share, "cosine": 1.0 - scoring.fused_share}
-    if relevance.form == "multiplicative":
-        shares |= {"sim": 1.0 - relevance.graph_share, "graph": relevance.graph_share}
-    elif relevance.form == "blend":
+    if relevance.method == "multiplicative":
+        shares |= {"sim": 1.0 - relevance.graph_weight, "graph": relevance.graph_weight}
+    elif relevance.method == "blend":
         shares["sim"] = 1.0
     if name in shares:
         return shares[name]

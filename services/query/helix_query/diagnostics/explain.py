@@ -103,7 +103,7 @@ class Explanation:
     threshold: float
     threshold_on: str
     k: int
-    form: str
+    method: str
     """Of the fusion."""
 
     @property
@@ -139,7 +139,7 @@ def explained(trace: Trace, stages: Binding, rows: Sequence[RecalledRow], packed
         threshold=profile.rank.recipe.threshold,
         threshold_on=profile.rank.recipe.threshold_on,
         k=profile.fuse.k,
-        form=profile.fuse.form,
+        method=profile.fuse.method,
     )
 
 

@@ -59,7 +59,7 @@ class Binding(Finding):
     def rerank(self, ranked: Ranked) -> Ranked:
         """Stage 6b, off in every profile that comes with the service."""
         constants = self.profile.rerank
-        return rerank(ranked, form=constants.form, candidates=constants.candidates)
+        return rerank(ranked, method=constants.method, candidates=constants.candidates)
 
     def diversify(self, ranked: Ranked, pool: Candidates, way: Route) -> Ranked:
         """Stage 7, over the best candidates; what the caller has comes on top and goes in `delta`."""

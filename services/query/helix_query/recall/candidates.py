@@ -32,7 +32,7 @@ SEARCHED: Final = (DENSE, LEXICAL, ENTITY, ASSOCIATIVE)
 """Channels of stage 3; each has a lane of its own."""
 
 
-GraphForm = Literal["pagerank", "walk"]
+GraphMethod = Literal["pagerank", "walk"]
 """How the graph around the pool is walked."""
 PAGERANK: Final = "pagerank"
 WALK: Final = "walk"
@@ -131,7 +131,7 @@ class Candidates:
     """Who holds the question word for word; None: nobody does, or nobody asked."""
     given: tuple[FusionInput, ...] = ()
     """What each list gave to `fused`; known right after stage 4, for an explanation."""
-    walked: GraphForm | None = None
+    walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
     """`PAGERANK` where the graph was too dense for it and the bounded walk stood in."""

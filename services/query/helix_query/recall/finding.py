@@ -163,7 +163,7 @@ class Finding:
         return fuse(
             retrieved,
             cosines=partial(self.served.generation.signals.cosines, vector),
-            form=constants.form,
+            method=constants.method,
             weights=partial(self._weights, retrieved, way),
             k=constants.k,
             rank_bonuses=constants.rank_bonuses,
@@ -197,7 +197,7 @@ class Finding:
     def expand(self, pool: Candidates, vector: NDArray[np.float32], way: Route) -> Candidates:
         """Stage 5; only for the questions that the profile walks the graph for."""
         constants, generation = self.profile.expand, self.served.generation
-        quiet = not (constants.newcomers_quiet or self.profile.rank.uses_graph_quietly)
+        quiet = not (constants.graph_candidates_single_hop or self.profile.rank.weighs_graph_single_hop)
         if not constants.enabled or self.question.mode == "dense":
             return pool
         if quiet and "multi_hop" not in way.intents:
@@ -211,9 +211,11 @@ class Finding:
             cosines=partial(generation.signals.cosines, vector),
             visible=self.view.sees,
             kind_factors=self.served.kind_factors(constants.edges),
-            newcomers=constants.newcomers if "multi_hop" in way.intents else constants.newcomers_quiet,
+            graph_candidates=constants.candidates_for(multi_hop="multi_hop" in way.intents),
             bridge=partial(self._bridge, named) if "multi_hop" in way.intents else None,
-            **constants.model_dump(exclude={"enabled", "edges", "newcomers", "newcomers_quiet"}),
+            **constants.model_dump(
+                exclude={"enabled", "edges", "graph_candidates", "graph_candidates_single_hop"}
+            ),
         )
         for missing in grown.degraded:
             RECALL_DEGRADED.labels(missing).inc()

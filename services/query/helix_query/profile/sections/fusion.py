@@ -45,7 +45,7 @@ class Adaptive(Part):
 class Fuse(Part):
     """Stage 4."""
 
-    form: Literal["rrf", "minmax"] = Field(default="rrf", description="reciprocal ranks, or min-max scores")
+    method: Literal["rrf", "minmax"] = Field(default="rrf", description="reciprocal ranks, or min-max scores")
     k: int = Field(default=60, ge=1, le=1000, description="rrf: weight / (k + rank), rank from 1")
     rank_bonuses: tuple[Share, ...] = Field(
         default=(), description="rrf: added per list at rank 1, 2, 3, ..."

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from helix_query.profile.sections.section import Factor, Part, Share
-from helix_query.recall.candidates import PAGERANK, GraphForm
+from helix_query.recall.candidates import PAGERANK, GraphMethod
 
 Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
 
@@ -19,7 +19,7 @@ class Expand(Part):
     """Stage 5: Personalized PageRank by forward push (Andersen, Chung, Lang 2006), or the bounded walk."""
 
     enabled: bool = True
-    form: GraphForm = Field(
+    method: GraphMethod = Field(
         default=PAGERANK, description="walk: one or two hops only, what arrives counts 1 / (1 + hops)"
     )
     restart: float = Field(default=0.3, gt=0, lt=1, description="pagerank: chance to jump back to the seeds")
@@ -38,12 +38,16 @@ class Expand(Part):
     edges: dict[Edge, Factor] = Field(
         default_factory=dict, description="factor on links of a kind; absent: 1"
     )
-    sharpness: float = Field(default=4.0, ge=0.1, le=16, description="seeds are fused scores to this power")
-    named_share: Share = Field(default=0.5, description="share of the restart on entities the query names")
-    newcomers: int = Field(
+    seed_exponent: float = Field(
+        default=4.0, ge=0.1, le=16, description="seeds are fused scores to this power"
+    )
+    entity_restart_share: Share = Field(
+        default=0.5, description="share of the restart on entities the query names"
+    )
+    graph_candidates: int = Field(
         default=30, ge=0, le=200, description="most memories the graph alone may add to the pool"
     )
-    newcomers_quiet: int = Field(
+    graph_candidates_single_hop: int = Field(
         default=30, ge=0, le=200, description="the same unless the question needs several hops; 0 is fastest"
     )
     mass_cap: float = Field(
@@ -53,3 +57,7 @@ class Expand(Part):
         default=0.0, description="multi_hop: restart share of what the first evidence points to"
     )
     bridge_from: int = Field(default=3, ge=1, le=20, description="multi_hop: memories read as first evidence")
+
+    def candidates_for(self, *, multi_hop: bool) -> int:
+        """Most memories that the graph alone may add for a question of this kind."""
+        return self.graph_candidates if multi_hop else self.graph_candidates_single_hop

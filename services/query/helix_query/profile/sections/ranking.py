@@ -36,12 +36,12 @@ class Rank(Part):
     """Stage 6.
 
     `additive`: sum of weight x normalised signal, weights by memory type.
-    `multiplicative`: relevance x (1 + strength x quality); relevance blends sim and graph, quality
+    `multiplicative`: relevance x (1 + quality_weight x quality); relevance blends sim and graph, quality
     blends recency, salience and confidence by the weights of the type.
     `blend`: share of the fused score, the rest cosine; quality enters by the factors of the recipe.
     """
 
-    form: Literal["additive", "multiplicative", "blend"] = "additive"
+    method: Literal["additive", "multiplicative", "blend"] = "additive"
     fused_share: Share = Field(
         default=0.5, description="sim = share x fused + (1 - share) x cosine, normalised each"
     )
@@ -49,28 +49,30 @@ class Rank(Part):
         default=0.995, gt=0, le=1, description="recency = this ** hours since last access"
     )
     weights: dict[MemoryType, TypeWeights]
-    strength: Factor = Field(default=0.1, description="multiplicative: how much quality may add")
-    graph_quiet: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
-    graph_lead: Share = Field(default=0.8, description="multiplicative: the same for multi-hop questions")
+    quality_weight: Factor = Field(default=0.1, description="multiplicative: how much quality may add")
+    graph_weight: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
+    graph_weight_multi_hop: Share = Field(
+        default=0.8, description="multiplicative: the same for multi-hop questions"
+    )
     boosts: Boosts = Boosts()
     recipe: Recipe = Recipe()
-    current_cover: Share = Field(
+    current_min_coverage: Share = Field(
         default=0.8, description="current_value: states the value asked for from this share of the best cover"
     )
-    current_floor: Share = Field(
+    current_min_text_coverage: Share = Field(
         default=0.5, description="current_value: nobody states it whose text holds less of the words"
     )
-    current_relevant: Share = Field(
+    current_min_score: Share = Field(
         default=0.0, description="current_value: states it only from this share of the best score"
     )
-    later_than_asked: Share = Field(
+    future_penalty: Share = Field(
         default=1.0, description="factor on what happened after the moment of asking; 1: off"
     )
 
     @property
-    def uses_graph_quietly(self) -> bool:
+    def weighs_graph_single_hop(self) -> bool:
         """Whether graph mass counts for questions that do not need several hops."""
-        return self.form == "additive" or (self.form == "multiplicative" and self.graph_quiet > 0)
+        return self.method == "additive" or (self.method == "multiplicative" and self.graph_weight > 0)
 
     @model_validator(mode="after")
     def _every_type(self) -> Self:

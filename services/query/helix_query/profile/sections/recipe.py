@@ -12,7 +12,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from helix_query.profile.sections.section import Multiplier, Part
-from helix_query.recall.stages.rerank import FORMS, MOST_CANDIDATES
+from helix_query.recall.stages.rerank import METHODS, MOST_CANDIDATES
 
 
 class Rephrase(Part):
@@ -34,7 +34,7 @@ class Rephrase(Part):
 
 
 class Recipe(Part):
-    """Stage 6: relevance of the form `blend`, and factors by their own formula."""
+    """Stage 6: relevance of the method `blend`, and factors by their own formula."""
 
     fused_normal: Literal["minmax", "best"] = Field(
         default="minmax", description="blend: fused scores min-max normalised, or divided by the best"
@@ -76,18 +76,19 @@ class Recipe(Part):
 
 
 class Rerank(Part):
-    """Stage 6b: off until an optional tier brings a form."""
+    """Stage 6b: off until an optional tier brings a method."""
 
-    form: str = Field(default="none", description="reranker that reads the best candidates again")
+    method: str = Field(default="none", description="reranker that reads the best candidates again")
     candidates: int = Field(
         default=20, ge=1, le=MOST_CANDIDATES, description="best candidates that are read again"
     )
 
-    @field_validator("form")
+    @field_validator("method")
     @classmethod
-    def _installed(cls, form: str) -> str:
-        if form not in FORMS:
+    def _installed(cls, method: str) -> str:
+        if method not in METHODS:
             raise ValueError(
-                f"no reranker {form!r} here; available: {', '.join(FORMS)}; others come with optional tiers"
+                f"no reranker {method!r} here; available: {', '.join(METHODS)}; "
+                "others come with optional tiers"
             )
-        return form
+        return method

@@ -68,10 +68,10 @@ class Retrieve(Part):
     fields_by_intent: dict[Intent, FieldWeights] = Field(
         default_factory=dict, description="weights instead; the first of the query's intents that has some"
     )
-    covering_limit: int = Field(
+    term_coverage_limit: int = Field(
         default=0, ge=0, le=1000, description="current_value: memories that hold most of the words; 0: off"
     )
-    quoted_limit: int = Field(
+    phrase_match_limit: int = Field(
         default=0,
         ge=0,
         le=200,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.recall.candidates import CHANNELS, GRAPH, PAGERANK, WALK, Candidates, GraphForm
+from helix_query.recall.candidates import CHANNELS, GRAPH, PAGERANK, WALK, Candidates, GraphMethod
 from helix_query.recall.graph.bounded_walk import bounded_walk
 from helix_query.recall.graph.local_subgraph import Mass
 from helix_query.recall.graph.pagerank import personalized_pagerank
@@ -30,7 +30,7 @@ Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
 CHECKS = 3
-"""How many times `newcomers` candidates are checked at most: reading scopes costs a store access."""
+"""How many times `graph_candidates` candidates are checked at most: reading scopes costs a store access."""
 
 
 def expand(
@@ -41,7 +41,7 @@ def expand(
     memories: int,
     cosines: Cosines,
     visible: Visible,
-    form: GraphForm = PAGERANK,
+    method: GraphMethod = PAGERANK,
     kind_factors: NDArray[np.float64] | None = None,
     restart: float = 0.3,
     epsilon: float = 1e-5,
@@ -49,25 +49,27 @@ def expand(
     hops: int = 2,
     hub_cap: int = 100,
     edge_budget: int = 2_000_000,
-    sharpness: float = 4.0,
-    named_share: float = 0.5,
-    newcomers: int = 30,
+    seed_exponent: float = 4.0,
+    entity_restart_share: float = 0.5,
+    graph_candidates: int = 30,
     mass_cap: float = 0.5,
     bridge: Bridge | None = None,
     bridge_share: float = 0.0,
     bridge_from: int = 3,
 ) -> Candidates:
-    """The pool with the mass of a walk, and up to `newcomers` visible memories that it reached.
+    """The pool with the mass of a walk, and up to `graph_candidates` visible memories that it reached.
 
     `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
     is a memory's share of the mass of the pool with its newcomers, at most `mass_cap`. A newcomer gets the
-    least fused score of the pool and its true cosine. The pool says which form walked, and that PageRank
+    least fused score of the pool and its true cosine. The pool says which method walked, and that PageRank
     is missing where it would have passed more than `edge_budget` edges.
 
     `bridge` makes it a walk of two: it tells from the `bridge_from` memories with the most mass which nodes
     they point to and how strongly, and `bridge_share` of the second walk's restart is theirs.
     """
-    seeds, shares = _seeds(pool, named, sharpness=sharpness, named_share=named_share)
+    seeds, shares = _seeds(
+        pool, named, seed_exponent=seed_exponent, entity_restart_share=entity_restart_share
+    )
     if not len(seeds):
         return pool
 
@@ -90,14 +92,14 @@ def expand(
         kind_factors=kind_factors,
     )
 
-    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64], form: GraphForm) -> Candidates:
-        mass = pagerank(seeds, shares) if form == PAGERANK else None
-        used: GraphForm = WALK if mass is None else PAGERANK
+    def walked(seeds: NDArray[np.int64], shares: NDArray[np.float64], method: GraphMethod) -> Candidates:
+        mass = pagerank(seeds, shares) if method == PAGERANK else None
+        used: GraphMethod = WALK if mass is None else PAGERANK
         mass = _of_memories(walk(seeds, shares) if mass is None else mass, memories=memories)
-        found = _newcomers(pool, mass, visible=visible, count=newcomers)
+        found = _newcomers(pool, mass, visible=visible, count=graph_candidates)
         return replace(_joined(pool, found, mass, cosines=cosines, cap=mass_cap), walked=used)
 
-    first = walked(seeds, shares, form)
+    first = walked(seeds, shares, method)
     last = first
     if bridge is not None and bridge_share:
         # only what the caller may see is read on: the pool and its newcomers
@@ -106,19 +108,19 @@ def expand(
         if len(nodes):
             # a graph that was too dense once is not tried again
             last = walked(
-                *_with_bridges(seeds, shares, nodes, weights, share=bridge_share), first.walked or form
+                *_with_bridges(seeds, shares, nodes, weights, share=bridge_share), first.walked or method
             )
-    return last if last.walked == form else replace(last, degraded=(*last.degraded, PAGERANK))
+    return last if last.walked == method else replace(last, degraded=(*last.degraded, PAGERANK))
 
 
 def _seeds(
-    pool: Candidates, named: NDArray[np.int64], *, sharpness: float, named_share: float
+    pool: Candidates, named: NDArray[np.int64], *, seed_exponent: float, entity_restart_share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     most = float(pool.fused.max()) if len(pool) else 0.0
-    sharp = (pool.fused / most) ** sharpness if most > 0 else np.ones(len(pool))
+    sharp = (pool.fused / most) ** seed_exponent if most > 0 else np.ones(len(pool))
     if len(pool):
-        sharp = sharp / sharp.sum() * ((1.0 - named_share) if len(named) else 1.0)
-    entities = np.full(len(named), (named_share if len(pool) else 1.0) / max(len(named), 1))
+        sharp = sharp / sharp.sum() * ((1.0 - entity_restart_share) if len(named) else 1.0)
+    entities = np.full(len(named), (entity_restart_share if len(pool) else 1.0) / max(len(named), 1))
     return np.concatenate([pool.ordinals, named]), np.concatenate([sharp, entities])
 
 

@@ -39,7 +39,7 @@ def fuse(
     retrieved: Retrieved,
     *,
     cosines: Cosines,
-    form: Literal["rrf", "minmax"],
+    method: Literal["rrf", "minmax"],
     weights: Mapping[str, float] | Weigh,
     k: int = 60,
     rank_bonuses: Sequence[float] = (),
@@ -58,7 +58,7 @@ def fuse(
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
         weights = weights(union, exact)
-    if form == "rrf":
+    if method == "rrf":
         rankings = retrieved.rankings
         lists, shares = _split(rankings, weights, rephrased_weight)
         given = _reciprocal(lists, shares, k=k, bonuses=rank_bonuses)

@@ -1,6 +1,6 @@
 """Stage 6: the final score of every candidate, from what it says, what it is worth and where it stands.
 
-All signals are min-max normalised over the pool. Two forms, named by the ranking profile: the
+All signals are min-max normalised over the pool. Two methods, named by the ranking profile: the
 additive blend by memory type, and relevance x (1 + small x quality). Stage 7 diversifies.
 """
 
@@ -95,17 +95,17 @@ def scoring(
         traits, constants=constants.recipe, now=now, type_names=type_names, project_code=project_code
     ).items():
         running.times(name, factor)
-    if constants.later_than_asked != 1.0:
+    if constants.future_penalty != 1.0:
         later = traits.occurred_at > microseconds(now)
-        running.times("later_than_asked", np.where(later, constants.later_than_asked, 1.0))
+        running.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
     if "current_value" in route.intents and pool.coverage is not None:
         gains = latest_statement(
             running.scores,
             pool.coverage,
             traits.occurred_at,
-            cover=constants.current_cover,
-            floor=constants.current_floor,
-            relevant=constants.current_relevant,
+            cover=constants.current_min_coverage,
+            floor=constants.current_min_text_coverage,
+            relevant=constants.current_min_score,
         )
         running.plus("latest_statement", gains)
     _finish(running, pool, constants.recipe, seed)
@@ -122,7 +122,7 @@ def scoring(
 def _signals(
     pool: Candidates, traits: CandidateSignals, *, now: datetime, constants: Rank
 ) -> dict[str, Signal]:
-    if constants.form == "blend":
+    if constants.method == "blend":
         fused, cosine = blended_signals(pool, constants=constants.recipe)
     else:
         fused, cosine = signal(pool.fused, flat=1.0), signal(pool.cosine, flat=1.0)
@@ -150,16 +150,18 @@ def _relevance(
     constants: Rank,
 ) -> Relevance:
     values = {name: signals[name].normal for name in WEIGHED}
-    if constants.form == "additive":
+    if constants.method == "additive":
         return Relevance("additive", additive(values, weights), weights)
-    if constants.form == "blend":
+    if constants.method == "blend":
         return Relevance("blend", values["sim"], {})
-    lead = constants.graph_lead if "multi_hop" in route.intents else constants.graph_quiet
+    lead = constants.graph_weight_multi_hop if "multi_hop" in route.intents else constants.graph_weight
     # A graph that was not walked, or tells nobody apart, must not lead.
     lead = lead if values["graph"].any() else 0.0
-    scores = multiplicative(values, weights, graph_share=lead, strength=constants.strength)
+    scores = multiplicative(values, weights, graph_weight=lead, quality_weight=constants.quality_weight)
     quality = {name: weights[name] for name in QUALITY}
-    return Relevance("multiplicative", scores, quality, graph_share=lead, strength=constants.strength)
+    return Relevance(
+        "multiplicative", scores, quality, graph_weight=lead, quality_weight=constants.quality_weight
+    )
 
 
 def _finish(running: ScoreBuilder, pool: Candidates, constants: Recipe, seed: int) -> None:
@@ -191,16 +193,16 @@ def multiplicative(
     signals: dict[str, NDArray[np.float64]],
     weights: dict[str, NDArray[np.float64]],
     *,
-    graph_share: float,
-    strength: float,
+    graph_weight: float,
+    quality_weight: float,
 ) -> NDArray[np.float64]:
-    """Relevance x (1 + strength x quality): quality reorders neighbours, it never lifts junk."""
-    relevance = blend(signals["graph"], signals["sim"], graph_share)
+    """Relevance x (1 + quality_weight x quality): quality reorders neighbours, it never lifts junk."""
+    relevance = blend(signals["graph"], signals["sim"], graph_weight)
     whole = weighted((1.0, weights[name]) for name in QUALITY)
     # weights of 0 make a quality of 0
     whole = np.where(whole > 0, whole, 1.0)
     quality = weighted((weights[name], signals[name]) for name in QUALITY) / whole
-    scores: NDArray[np.float64] = lifted(relevance, quality, strength)
+    scores: NDArray[np.float64] = lifted(relevance, quality, quality_weight)
     return scores
 
 

@@ -1,7 +1,7 @@
 """Stage 6b, the place of a reranker: reads the best few again and sets their order anew.
 
 Rerankers (late interaction, a cross-encoder, a learned one) belong to the optional tiers and are
-entries of `FORMS`; `none`, the default, leaves the order as it is. `profile` refuses a form that is
+entries of `METHODS`; `none`, the default, leaves the order as it is. `profile` refuses a method that is
 not here, so that no profile believes itself reranked. Stage 7 diversifies.
 """
 
@@ -23,13 +23,13 @@ Reranker = Callable[["Ranked"], "NDArray[np.float64]"]
 NONE: Final = "none"
 MOST_CANDIDATES: Final = 30
 """A cross-encoder over a hundred texts takes minutes on a processor; no profile can ask for that."""
-FORMS: Final[Mapping[str, Reranker]] = {NONE: lambda ranked: ranked.scores}
+METHODS: Final[Mapping[str, Reranker]] = {NONE: lambda ranked: ranked.scores}
 
 
-def rerank(ranked: Ranked, *, form: str = NONE, candidates: int = 20) -> Ranked:
-    """`ranked` with its first `candidates` in the order of the reranker `form`, the rest behind them."""
+def rerank(ranked: Ranked, *, method: str = NONE, candidates: int = 20) -> Ranked:
+    """`ranked` with its first `candidates` in the order of the reranker `method`, the rest behind them."""
     best = ranked.first(candidates)
-    scores = FORMS[form](best)
+    scores = METHODS[method](best)
     order = np.argsort(-scores, kind="stable")
     return Ranked(
         np.concatenate([best.positions[order], ranked.positions[candidates:]]),

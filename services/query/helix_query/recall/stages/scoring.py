@@ -53,16 +53,16 @@ class ScoreBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """What a memory is worth before all boosts and factors, in one of the forms of the ranking profile."""
+    """What a memory is worth before all boosts and factors, in one of the methods of the ranking profile."""
 
-    form: str
+    method: str
     values: NDArray[np.float64]
     weights: Factors
     """By signal; what a signal lacks here it does not count."""
-    graph_share: float = 0.0
-    """Form multiplicative: graph mass in relevance, the rest is sim."""
-    strength: float = 0.0
-    """Form multiplicative: what quality may add."""
+    graph_weight: float = 0.0
+    """Method multiplicative: graph mass in relevance, the rest is sim."""
+    quality_weight: float = 0.0
+    """Method multiplicative: what quality may add."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,10 +128,10 @@ class Searches(ByWords):
             for channel in constants.channels
         ]
         if "current_value" in self.way.intents:
-            if self.profile.retrieve.covering_limit:
+            if self.profile.retrieve.term_coverage_limit:
                 found.append(ExtraSearch(LEXICAL, COVERING, self._covering))
         # who wants what holds now is not served by an earlier statement in the same words
-        elif self.profile.retrieve.quoted_limit and is_quotation(self.question.query):
+        elif self.profile.retrieve.phrase_match_limit and is_quotation(self.question.query):
             found.append(ExtraSearch(LEXICAL, QUOTED, self._quoted))
         if "preference" in intents and constants.own_examples:
             found.append(ExtraSearch(LEXICAL, OWN_STATEMENTS, self._own_statements))
@@ -168,7 +168,7 @@ class Searches(ByWords):
             without_times(self.question.query, now),
             self.view,
             lexicon=self.served.generation.lexicon,
-            limit=self.profile.retrieve.covering_limit,
+            limit=self.profile.retrieve.term_coverage_limit,
             happened_by=microseconds(self.way.as_of_moment or now),
             known=self.known(),
         )
@@ -179,7 +179,7 @@ class Searches(ByWords):
             self.question.query,
             self.view,
             lexicon=self.served.generation.lexicon,
-            limit=self.profile.retrieve.quoted_limit,
+            limit=self.profile.retrieve.phrase_match_limit,
             happened_by=microseconds(self.question.now),
             known=self.known(),
             already=self.already.value,
