@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -31,6 +31,8 @@ from helix_memory import limits, subjects
 from helix_memory.refusal import first_broken
 
 MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+"""All memory types; a generation stores the index of a type here. Add at the end only."""
 Role = Literal["user", "assistant", "system", "tool"]
 
 _NAME: Final = re.compile(limits.NAME_PATTERN)

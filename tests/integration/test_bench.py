@@ -15,7 +15,9 @@ from helix_lab.bench.machine import machine
 from helix_lab.bench.place import stack_over
 from helix_lab.bench.table import print_report
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.artifacts.generation.reader import Generation, folder_of, verify
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.generation.integrity import verify
+from helix_shared.artifacts.generation.reader import Generation
 
 pytestmark = pytest.mark.integration
 
@@ -33,7 +35,7 @@ def test_built_data_is_a_whole_generation_and_is_built_once(
 ) -> None:
     """All four artifacts tell of the same memories; asked for again, the same folder comes back."""
     folder, facts = built
-    verify(folder_of(folder, 1), known=set())
+    verify(folder_of(folder, 1), verified=set())
     generation = Generation.open(folder, 1)
     try:
         counts = generation.manifest.counts

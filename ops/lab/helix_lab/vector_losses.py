@@ -22,8 +22,8 @@ from helix_cli.commands.models import ensure_default_model
 from helix_lab.peers.command import embed_set
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_lab.sets.vector_store import VectorStore
+from helix_shared.artifacts.signals.vector_storage import STORAGES, Storage, packed, unpacked
 from helix_shared.artifacts.vectors.scan import shortened
-from helix_shared.artifacts.vectors.storage import STORAGES, Storage, packed, unpacked
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model

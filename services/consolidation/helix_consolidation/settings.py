@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from helix_shared.artifacts.vectors.storage import Scan, StorageChoice, VectorForm
+from helix_shared.artifacts.signals.vector_storage import StorageChoice
+from helix_shared.artifacts.vectors.form import Scan, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
 
 

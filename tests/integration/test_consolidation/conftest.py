@@ -21,7 +21,7 @@ from nats.aio.client import Client
 
 from helix_memory import events, subjects
 from helix_shared import edges
-from helix_shared.artifacts.generation import reader as generation
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
@@ -175,9 +175,9 @@ class Stack:
         deadline = time.monotonic() + PATIENCE_SECONDS
         seen = None
         while time.monotonic() < deadline:
-            number = generation.current(self.data)
+            number = current_number(self.data)
             if number is not None:
-                seen = Manifest.read(generation.folder_of(self.data, number))
+                seen = Manifest.read(folder_of(self.data, number))
                 if holds(seen):
                     return seen
             await asyncio.sleep(0.05)
@@ -186,9 +186,9 @@ class Stack:
 
     def rows(self) -> list[dict[str, Any]]:
         """All rows of the current generation."""
-        number = generation.current(self.data)
+        number = current_number(self.data)
         assert number is not None
-        reader = VectorReader(generation.folder_of(self.data, number))
+        reader = VectorReader(folder_of(self.data, number))
         return reader.take(range(10_000)).drop_columns(["vector"]).to_pylist()  # type: ignore[arg-type]
 
     async def unanswered(self) -> int:

@@ -18,7 +18,7 @@ from helix_cli.stack.readiness import missing
 from helix_memory import subjects
 from helix_memory.events import EraseEvent
 from helix_shared import edges
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
 from helix_shared.broker.server import free_port
@@ -76,9 +76,9 @@ async def dead_letters(stack: Stack) -> int:
 
 def served(stack: Stack) -> Manifest:
     """The manifest of the current generation."""
-    number = reader.current(stack.data)
+    number = current_number(stack.data)
     assert number is not None
-    return Manifest.read(reader.folder_of(stack.data, number))
+    return Manifest.read(folder_of(stack.data, number))
 
 
 async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_again(stack: Stack) -> None:

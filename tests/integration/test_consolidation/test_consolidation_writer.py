@@ -9,7 +9,8 @@ import pytest
 from helix_consolidation.delivery.lease import KEY
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker import streams
 from helix_shared.identity import memory_id
@@ -31,7 +32,7 @@ async def test_derived_messages_become_a_generation(stack: Stack) -> None:
     assert (counts.memories, counts.hidden, counts.lexicon, counts.signals) == (10, 0, 10, 10)
     assert (counts.entities, counts.edges) == (1, 20)
     assert (manifest.applied_sequence, manifest.stream.last_sequence) == (10, 10)
-    assert reader.verify(reader.folder_of(stack.data, manifest.generation), known=set()) == manifest
+    assert verify(folder_of(stack.data, manifest.generation), verified=set()) == manifest
     await stack.until_answered()
 
 
@@ -111,7 +112,7 @@ async def test_a_backlog_is_published_rarely_and_an_erasure_in_it_at_once(stack:
     await stack.until(lambda m: m.applied_sequence == 1)
     for number in range(1, 200):
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
-    published = reader.current(stack.data)
+    published = current_number(stack.data)
     assert published is not None
     assert published <= 3
     await stack.tell(EraseEvent(event_id="gone", tenant_id="acme", memory_ids=[memory_id("acme", "e0", 0)]))
@@ -162,7 +163,7 @@ async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack
     await bucket.put(KEY, OTHER_HOLDER)
     await stack.derive("e1", 2, [row("e1", 2, "two")])
     await stack.until_logged(process, "another process has the lease")
-    assert reader.current(stack.data) == before.generation
+    assert current_number(stack.data) == before.generation
     await bucket.delete(KEY)
     after = await stack.until(lambda m: m.applied_sequence == 2)
     assert after.epoch > before.epoch
@@ -182,7 +183,7 @@ async def test_a_writer_that_slept_past_its_lease_publishes_nothing(stack: Stack
     await bucket.put(KEY, OTHER_HOLDER)
     process.send_signal(signal.SIGCONT)
     await stack.until_logged(process, "another process has the lease")
-    assert reader.current(stack.data) == before.generation
+    assert current_number(stack.data) == before.generation
 
 
 async def test_sigterm_publishes_what_was_applied(stack: Stack) -> None:
@@ -220,9 +221,9 @@ async def test_an_event_that_is_only_late_is_waited_for(stack: Stack) -> None:
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
     await stack.until(lambda m: m.counts.memories == 2)
     await asyncio.sleep(2)
-    number = reader.current(stack.data)
+    number = current_number(stack.data)
     assert number is not None
-    assert Manifest.read(reader.folder_of(stack.data, number)).applied_sequence == 1
+    assert Manifest.read(folder_of(stack.data, number)).applied_sequence == 1
     await stack.derive("e1", 2, [])
     await stack.until(lambda m: m.applied_sequence == 3)
 

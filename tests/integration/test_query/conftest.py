@@ -27,13 +27,13 @@ from helix_query.api.service import RecallHandlers
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.files import load_profiles
 from helix_query.settings import QuerySettings
-from helix_shared.artifacts.generation import reader as generations
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
-from helix_shared.artifacts.graph.builder import Link
+from helix_shared.artifacts.generation.publishing import publish
+from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.lexicon.writer import entries_of
-from helix_shared.artifacts.signals.reader import signals_of
-from helix_shared.artifacts.vectors.writer import record_schema
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.vectors.records import record_schema
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.identity import content_hash, memory_id
@@ -108,7 +108,7 @@ class Corpus:
                 name=card.name, checksum=checksum or card.checksum, dimensions=card.dimensions
             ),
         )
-        generations.publish(self.root, self.live, manifest)
+        publish(self.root, self.live, manifest)
         self.published = number
         return number
 

@@ -14,7 +14,7 @@ import pytest
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.files import load_profiles
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation.reader import folder_of
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration

@@ -22,9 +22,9 @@ from helix_query.recall.candidates import SEARCHED
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
-from helix_shared.artifacts.generation.reader import folder_of
+from helix_shared.artifacts.generation.retiring import retire
 
 pytestmark = pytest.mark.integration
 
@@ -88,7 +88,7 @@ def refuse_and_retire(corpus: Any, service: Any) -> None:
         corpus.add([{"name": f"newer {number}", "text": f"Something newer, number {number}."}])
         corpus.publish(checksum="f" * 64)
     service.wait_for(lambda at: "generation_refused" in at.log.read_text())
-    assert generations.retire(corpus.root, now=datetime.now(UTC), keep=3, min_age_seconds=0) == [1]
+    assert retire(corpus.root, now=datetime.now(UTC), keep=3, min_age_seconds=0) == [1]
     assert not folder_of(corpus.root, 1).exists()
 
 

@@ -16,7 +16,7 @@ from helix_query.recall.channels.dense import dense
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.artifacts.signals.reader import code
+from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.vectors import index
 
 pytestmark = pytest.mark.integration

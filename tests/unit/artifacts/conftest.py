@@ -14,8 +14,8 @@ import pytest
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState, digest_of
 from helix_shared.artifacts.lexicon.writer import entries_of
-from helix_shared.artifacts.signals.reader import signals_of
-from helix_shared.artifacts.vectors.writer import record_schema
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.vectors.records import record_schema
 from helix_shared.edges import MINHASH_BYTES
 
 DIMENSIONS = 8

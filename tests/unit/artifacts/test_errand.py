@@ -12,9 +12,9 @@ import pytest
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.generation.live_stores import Live
-from helix_shared.artifacts.generation.reader import publish
+from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.artifacts.graph import builder
-from helix_shared.artifacts.graph.builder import Link
+from helix_shared.artifacts.graph.snapshot import Link
 
 
 def test_a_result_is_given_once() -> None:

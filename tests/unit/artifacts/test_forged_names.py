@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.filter.term_scopes import scope_key
+from helix_shared.artifacts.filter.scopes import scope_key
 from helix_shared.artifacts.signals.columns import AUDIENCE, audience_code, signals_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 

@@ -12,19 +12,15 @@ import pyarrow as pa
 import pytest
 
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.cloning import clone
+from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
+from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
-from helix_shared.artifacts.generation.reader import (
-    Generation,
-    clone,
-    current,
-    folder_of,
-    publish,
-    retire,
-    verify,
-)
-from helix_shared.artifacts.graph.builder import Link
+from helix_shared.artifacts.generation.publishing import publish
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.generation.retiring import retire
+from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.errors import CorruptArtifactError, PermanentError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
@@ -55,11 +51,11 @@ def test_a_generation_holds_what_was_written(
     fill(live, records([{"text": "tea"}, {"text": "coffee"}, {"text": "milk", "hidden": True}]))
     live.graph.set_links(1, "acme", [Link("MENTIONS", "name", "coffee", "Coffee", 1.0)])
     manifest = publish(root, live, manifest_of(live, 1))
-    assert (current(root), generations.published(root)) == (1, [1])
+    assert (current_number(root), published_numbers(root)) == (1, [1])
     counts = manifest.counts
     assert (counts.memories, counts.hidden, counts.lexicon, counts.signals) == (3, 1, 2, 3)
     assert (counts.nodes, counts.entities, counts.edges) == (4, 1, 2)
-    assert verify(folder_of(root, 1), known=set()) == manifest
+    assert verify(folder_of(root, 1), verified=set()) == manifest
     opened = Generation.open(root, 1)
     assert opened.lexicon.search("coffee", ACME, limit=3).ordinals.tolist() == [1]
     assert sorted(opened.vectors.search(QUERY, ACME, limit=3).ordinals.tolist()) == [0, 1]
@@ -87,7 +83,7 @@ def test_an_open_generation_does_not_move(
         assert generation.graph.entities_of(np.array([0])) == [tuple(entities)]
         assert len(generation.vectors.search(QUERY, ACME, limit=9)) == 2
     assert len(old.lexicon.search("second", ACME, limit=2)) == 0
-    verify(folder_of(root, 1), known=set())
+    verify(folder_of(root, 1), verified=set())
 
 
 def test_a_clone_goes_on_where_the_generation_stopped(
@@ -108,7 +104,7 @@ def test_a_clone_goes_on_where_the_generation_stopped(
     again.graph.set_links(2, "acme", [Link("MENTIONS", "name", "ann", "Ann", 1.0)])
     again.vectors.maintain(force=True)
     publish(root, again, manifest_of(again, 2, parent=1))
-    verify(folder_of(root, 1), known=set())
+    verify(folder_of(root, 1), verified=set())
     generation = Generation.open(root, 2)
     assert generation.lexicon.search("three two one", ACME, limit=9).ordinals.tolist() == [0, 1, 2]
     assert generation.graph.degrees(generation.graph.entity_nodes("acme", ["ann"])).tolist() == [2]
@@ -153,7 +149,7 @@ def test_a_damaged_generation_is_refused(
     """Missing, cut, replaced, added and linked files are all noticed, whichever artifact has them."""
     damage(folder_of(root, published.generation) / place)
     with pytest.raises(CorruptArtifactError):
-        verify(folder_of(root, published.generation), known=set())
+        verify(folder_of(root, published.generation), verified=set())
 
 
 def test_every_flipped_bit_is_noticed(root: Path, published: Manifest) -> None:
@@ -166,9 +162,9 @@ def test_every_flipped_bit_is_noticed(root: Path, published: Manifest) -> None:
         damaged[int(draw.integers(len(damaged)))] ^= 1 << int(draw.integers(8))
         path.write_bytes(bytes(damaged))
         with pytest.raises(CorruptArtifactError, match="checksum"):
-            verify(folder_of(root, 1), known=set())
+            verify(folder_of(root, 1), verified=set())
         path.write_bytes(whole)
-    verify(folder_of(root, 1), known=set())
+    verify(folder_of(root, 1), verified=set())
 
 
 def test_verified_files_are_not_read_again(
@@ -178,12 +174,12 @@ def test_verified_files_are_not_read_again(
     fill(live, records([{} for _ in range(9)]))
     first = publish(root, live, manifest_of(live, 1))
     known: set[tuple[str, str]] = set()
-    verify(folder_of(root, 1), known=known)
+    verify(folder_of(root, 1), verified=known)
     assert len(known) == len(first.files)
     fill(live, records([{"ordinal": 9}]))
     second = publish(root, live, manifest_of(live, 2, parent=1))
     before = set(known)
-    verify(folder_of(root, 2), known=known)
+    verify(folder_of(root, 2), verified=known)
     assert len(known) == len(second.files)
     assert len(known & before) >= 10
 
@@ -196,7 +192,7 @@ def test_a_manifest_that_points_outside_is_refused(root: Path, published: Manife
     outside = '"' + path.replace("\\", "\\\\") + '"'
     file.write_text(file.read_text().replace(inside, outside))
     with pytest.raises(CorruptArtifactError, match="damaged"):
-        verify(folder_of(root, 1), known=set())
+        verify(folder_of(root, 1), verified=set())
     with pytest.raises(CorruptArtifactError, match="damaged"):
         clone(root, 1, root / "clone")
 
@@ -208,7 +204,7 @@ def test_an_unknown_format_is_refused(
     fill(live, records([{}]))
     publish(root, live, manifest_of(live, 1).model_copy(update={"format_version": 9}))
     with pytest.raises(CorruptArtifactError, match="format 9"):
-        verify(folder_of(root, 1), known=set())
+        verify(folder_of(root, 1), verified=set())
 
 
 def test_a_generation_is_published_once(
@@ -222,7 +218,7 @@ def test_a_generation_is_published_once(
     for number in (1, 2):
         with pytest.raises(PermanentError, match="another writer"):
             publish(root, live, manifest_of(live, number, epoch=9))
-    assert current(root) == 2
+    assert current_number(root) == 2
     assert (folder_of(root, 2) / MANIFEST_NAME).read_bytes() == before
 
 
@@ -237,8 +233,8 @@ def test_a_generation_never_announced_is_cleared_by_a_later_writer_only(
     with pytest.raises(PermanentError, match="later epoch"):
         publish(root, live, manifest_of(live, 2, epoch=4))
     publish(root, live, manifest_of(live, 2, epoch=5))
-    assert current(root) == 2
-    verify(folder_of(root, 2), known=set())
+    assert current_number(root) == 2
+    verify(folder_of(root, 2), verified=set())
 
 
 def test_stores_that_disagree_are_not_published(
@@ -254,9 +250,9 @@ def test_stores_that_disagree_are_not_published(
     fill(live, records([{}, {}, {}]))
     with pytest.raises(CorruptArtifactError, match="stores disagree"):
         publish(root, live, claimed)
-    assert (current(root), generations.published(root)) == (None, [])
+    assert (current_number(root), published_numbers(root)) == (None, [])
     publish(root, live, manifest_of(live, 1))
-    assert current(root) == 1
+    assert current_number(root) == 1
 
 
 def test_old_generations_are_retired(
@@ -269,19 +265,23 @@ def test_old_generations_are_retired(
     now = datetime.now(UTC)
     assert retire(root, now=now, keep=3, min_age_seconds=60) == []
     assert retire(root, now=now + timedelta(seconds=61), keep=3, min_age_seconds=60) == [2, 1]
-    assert generations.published(root) == [5, 4, 3]
+    assert published_numbers(root) == [5, 4, 3]
     assert retire(root, now=now + timedelta(seconds=61), keep=0, min_age_seconds=0) == [4, 3]
-    verify(folder_of(root, 5), known=set())
+    verify(folder_of(root, 5), verified=set())
     assert not list((root / "staging").iterdir())
 
 
 def test_a_folder_without_generations_has_no_current_one(root: Path) -> None:
     """Nothing published yet is an answer; a CURRENT without a number is damage."""
-    assert (current(root), generations.published(root), retire(root, now=datetime.now(UTC))) == (None, [], [])
+    assert (current_number(root), published_numbers(root), retire(root, now=datetime.now(UTC))) == (
+        None,
+        [],
+        [],
+    )
     root.mkdir()
     (root / "CURRENT").write_text("twelve")
     with pytest.raises(CorruptArtifactError, match="holds no number"):
-        current(root)
+        current_number(root)
 
 
 def test_published_files_can_be_read_by_everyone(root: Path, published: Manifest) -> None:

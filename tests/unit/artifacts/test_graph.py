@@ -11,15 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.graph.builder import (
-    EDGE_KINDS,
-    ENTITIES_FROM,
-    LEAST_FOLDED,
-    GraphBuilder,
-    GraphSnapshot,
-    Link,
-)
+from helix_cli.output.graph_export import to_networkx
+from helix_shared.artifacts.graph.base import ENTITIES_FROM
+from helix_shared.artifacts.graph.builder import LEAST_FOLDED, GraphBuilder
 from helix_shared.artifacts.graph.fold import fold
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, GraphSnapshot, Link
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
 MEMORIES = 6
@@ -43,7 +39,7 @@ def files(folder: Path) -> list[Path]:
 
 def edges_of(graph: GraphSnapshot) -> set[tuple[str, str, str, float]]:
     """The edges as stated, by names."""
-    found = graph.to_networkx()
+    found = to_networkx(graph)
     name = {node: data["name"] for node, data in found.nodes(data=True)}
     return {
         (name[source], name[target], data["kind"], data["weight"])
@@ -88,8 +84,8 @@ def test_entities_are_looked_up_by_tenant_and_name(tmp_path: Path) -> None:
     assert graph.entity_names(graph.entity_nodes("acme", ["zoë", "ann"])) == ["zoë", "ann"]
     assert sorted(graph.entities_of(np.array([0, 1]))[0]) == ["ann", "zoë"]
     assert graph.entity_nodes("absent", ["ann"]).tolist() == graph.entity_nodes("acme", []).tolist() == []
-    assert set(graph.to_networkx("other").nodes) == {1, *other.tolist()}
-    assert not graph.to_networkx("absent").nodes
+    assert set(to_networkx(graph, "other").nodes) == {1, *other.tolist()}
+    assert not to_networkx(graph, "absent").nodes
 
 
 def test_setting_links_replaces_them(tmp_path: Path) -> None:
@@ -214,7 +210,7 @@ def check(graph: GraphSnapshot, model: nx.MultiDiGraph[str]) -> None:
     sources = np.repeat(np.arange(len(nodes)), rows.counts)
     np.add.at(dense, (sources, [place[node] for node in rows.targets.tolist()]), rows.weights)
     plain = nx.to_numpy_array(
-        graph.to_networkx(), nodelist=nodes.tolist(), weight="weight", multigraph_weight=sum
+        to_networkx(graph), nodelist=nodes.tolist(), weight="weight", multigraph_weight=sum
     )
     assert np.array_equal(dense, plain + plain.T)
     # one node at a time, backwards, gives what all at once give
@@ -253,7 +249,7 @@ def test_an_old_snapshot_stays_as_it_was(tmp_path: Path) -> None:
     expected, contents = edges_of(old), {path: path.read_bytes() for path in files(tmp_path / "old")}
     builder.remove(0)
     builder.set_links(2, "acme", [mention("cyd")])
-    new = GraphSnapshot.open(tmp_path / "old", known=old.base)
+    new = GraphSnapshot.open(tmp_path / "old", previous=old.base)
     assert new.base is old.base
     builder.fold(tmp_path / "next", memories=MEMORIES)
     snapshot(builder, tmp_path / "new")
@@ -367,7 +363,7 @@ def test_a_relation_that_is_taken_back_is_gone(tmp_path: Path, *, is_folded: boo
     builder.unrelate(1, 0, "RELATES")
     builder.unrelate(2, 1, "RELATES")
     graph = snapshot(builder, tmp_path / "g", memories=3)
-    kinds = Counter(data["kind"] for _, _, data in graph.to_networkx().edges(data=True))
+    kinds = Counter(data["kind"] for _, _, data in to_networkx(graph).edges(data=True))
     assert kinds == {"MENTIONS": 3, "UPDATES": 1}
     assert graph.edge_count == 8
     again = GraphBuilder.load(tmp_path / "g")

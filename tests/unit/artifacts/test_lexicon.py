@@ -11,7 +11,8 @@ import pytest
 
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon import query as lexicon_query
-from helix_shared.artifacts.lexicon.reader import FieldWeights, LexiconReader, OrdinalSet
+from helix_shared.artifacts.lexicon.query import FieldWeights, OrdinalSet
+from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.scores import K1, B
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helix_shared.artifacts.filter.scopes import KEY_CHARACTERS, scope_key, scopes_of
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.term_scopes import KEY_CHARACTERS, OpenScopes, scope_key, scopes_of
 from helix_shared.artifacts.lexicon.analysis import rarity
 from helix_shared.artifacts.lexicon.lengths import TYPICAL
 from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.lexicon.scopes import OpenScopes
 from helix_shared.artifacts.lexicon.scores import K1, B, ScoredQuery
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 

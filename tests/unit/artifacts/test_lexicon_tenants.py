@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tantivy import Query
 
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.term_scopes import WeightedTerm
 from helix_shared.artifacts.lexicon import scores as lexicon_scores
 from helix_shared.artifacts.lexicon.files import documents_and_deleted
 from helix_shared.artifacts.lexicon.lengths import KEPT, TYPICAL, balanced
 from helix_shared.artifacts.lexicon.query import lexicon_schema
 from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.lexicon.scopes import WeightedTerm
 from helix_shared.artifacts.lexicon.scores import ScoredQuery, on_grid
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter
 

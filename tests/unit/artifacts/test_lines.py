@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.record_file import (
     LINE_COLUMNS,
     RecordFile,

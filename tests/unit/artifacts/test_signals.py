@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from helix_shared.artifacts.files.mapped import mapped
 from helix_shared.artifacts.signals import writer as signals_module
-from helix_shared.artifacts.signals.columns import SCALARS
-from helix_shared.artifacts.signals.reader import NO_TIME, Signals, code, signals_of
+from helix_shared.artifacts.signals.columns import NO_TIME, SCALARS, code, signals_of
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from helix_shared.artifacts.signals import sketches
-from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.sketches import (
     Sought,
     differing_signs,

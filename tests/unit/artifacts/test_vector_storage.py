@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helix_query.diagnostics.index_recall import dense_recall
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation.dense_recall import dense_recall
-from helix_shared.artifacts.signals.reader import Signals, signals_of
-from helix_shared.artifacts.signals.writer import SignalsWriter
-from helix_shared.artifacts.vectors import index
-from helix_shared.artifacts.vectors import storage as vector_storage
-from helix_shared.artifacts.vectors.index import VectorIndex, wanted_index
-from helix_shared.artifacts.vectors.reader import VectorReader
-from helix_shared.artifacts.vectors.storage import (
+from helix_shared.artifacts.signals import vector_storage
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.signals.reader import Signals
+from helix_shared.artifacts.signals.vector_storage import (
     STORAGES,
     Storage,
-    VectorForm,
     dot_products,
     packed,
     storage_of,
     unpacked,
 )
+from helix_shared.artifacts.signals.writer import SignalsWriter
+from helix_shared.artifacts.vectors import index
+from helix_shared.artifacts.vectors.form import VectorForm
+from helix_shared.artifacts.vectors.index import VectorIndex, wanted_index
+from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
 

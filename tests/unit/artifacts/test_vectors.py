@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.signals.reader import Signals, signals_of
+from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.artifacts.vectors import index as vector_index
 from helix_shared.artifacts.vectors import reader as vector_reader

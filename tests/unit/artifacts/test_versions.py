@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from helix_shared.artifacts.signals.versions import ALWAYS, NEVER, Versions
+from helix_shared.artifacts.filter.versions import ALWAYS, NEVER, Versions
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema(

@@ -17,7 +17,7 @@ from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.folding import Known
 from helix_consolidation.ledger.tombstones import Usage
 from helix_consolidation.stores.shard import Shard
-from helix_shared.artifacts.vectors.storage import DEFAULT_FORM
+from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 
 from .conftest import NOW
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from nats.aio.msg import Msg
 
+from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.folding.collect import decode
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
@@ -237,10 +238,10 @@ def applied(messages: list[Msg], random: Random, *, restarts: float = 0.0) -> di
 
 
 def _edges(graph: GraphSnapshot, ids: dict[int, str]) -> Counter[Any]:
-    networkx = graph.to_networkx()
-    names = {node: ids.get(node, data["name"]) for node, data in networkx.nodes(data=True)}
+    exported = to_networkx(graph)
+    names = {node: ids.get(node, data["name"]) for node, data in exported.nodes(data=True)}
     return Counter(
-        (names[a], names[b], data["kind"], data["weight"]) for a, b, data in networkx.edges(data=True)
+        (names[a], names[b], data["kind"], data["weight"]) for a, b, data in exported.edges(data=True)
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.stores.shard import Outcome
 from helix_memory import subjects
 from helix_memory.events import (
@@ -385,7 +386,7 @@ def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stre
     assert (old["is_latest"], old["superseded_by"], old["hidden"]) == (False, SECOND, True)
     assert found(bench, "port") == [SECOND]
     assert bench.shard.manifest is not None
-    graph = Generation.open(bench.folder, bench.shard.manifest.generation).graph.to_networkx("acme")
+    graph = to_networkx(Generation.open(bench.folder, bench.shard.manifest.generation).graph, "acme")
     assert [(s, t, d["kind"]) for s, t, d in graph.edges(data=True) if d["kind"] == "UPDATES"] == [
         (1, 0, "UPDATES")
     ]

@@ -23,7 +23,7 @@ from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import Candidates, CandidateSignals, Route
 from helix_query.recall.stages.rank import rank
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import InvalidInputError
 
 PROFILES = load_profiles()

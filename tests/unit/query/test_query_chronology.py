@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from helix_query.generations import as_of_index
 from helix_query.generations.as_of_index import AsOfIndex
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 
 
 def members(created: list[int], moment: int) -> set[int]:

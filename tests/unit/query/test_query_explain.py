@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helix_memory.events import MEMORY_TYPES
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message, explanation_message
@@ -27,7 +28,7 @@ from helix_query.recall.candidates import (
 from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME, code
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOW_US = int(NOW.timestamp() * 1e6)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import RankingProfile
-from helix_query.profile.sections.ranking import MEMORY_TYPES
 from helix_query.recall.candidates import (
     DENSE,
     LEXICAL,
@@ -26,7 +26,7 @@ from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import rank
 from helix_query.recall.stages.rerank import rerank
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.reader import NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.errors import InvalidInputError
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.sections.ranking import Boosts, Rank
 from helix_query.recall.candidates import Candidates, CandidateSignals, Route, Window
 from helix_query.recall.stages.normalise import normalise
 from helix_query.recall.stages.rank import additive, boosts, inside, multiplicative, rank, recency
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILES = load_profiles()

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_query.generations.session_order import SessionOrder, Stretch
-from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS, blank
-from helix_shared.artifacts.signals.reader import Signals, code
+from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS, blank, code
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.segments import write_segment
 
 Row = tuple[str, str, int]

@@ -8,7 +8,7 @@ import pytest
 
 from helix_ingest.extraction.score import event_times
 from helix_memory.events import MessageEvent
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import dates_of, first_date, midnight, touching
 from helix_shared.moments import microseconds
 from helix_shared.timex import EARLIEST, LATEST, find_time_expressions, resolve_window

@@ -20,7 +20,7 @@ from helix_lab.bench.asking import percentiles, request_of
 from helix_lab.bench.generate.load import Facts
 from helix_query.diagnostics.dense_check import channel_recall
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation.publishing import current
+from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.encoders.encoder import Encoder
@@ -33,7 +33,7 @@ EXACT_QUERIES: Final = 50
 
 @contextmanager
 def _opened(data: Path, models: Path) -> Iterator[tuple[Generation, Encoder]]:
-    generation = Generation.open(data, current(data) or 0)
+    generation = Generation.open(data, current_number(data) or 0)
     try:
         with Encoder.load(default_model(models), lanes=1) as encoder:
             yield generation, encoder

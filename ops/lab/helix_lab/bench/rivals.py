@@ -18,7 +18,7 @@ from helix_lab.peers.exchange import read_costs
 from helix_lab.peers.run import run_peers
 from helix_lab.sets.answers import Run
 from helix_lab.sets.data import Document, EvaluationSet, Question
-from helix_shared.artifacts.generation.publishing import current
+from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
@@ -71,7 +71,7 @@ def _figures(result: Any, data: EvaluationSet, folder: Path) -> dict[str, Any]:
 
 def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
     """Every memory as a document, and its vector."""
-    generation = Generation.open(data, current(data) or 0)
+    generation = Generation.open(data, current_number(data) or 0)
     try:
         table = generation.vectors.take(np.arange(facts.n), list(_COLUMNS))
         # whole ones: the signals of a large corpus keep a byte of each number

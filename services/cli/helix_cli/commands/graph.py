@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from helix_cli.commands.options import DEFAULT_HOME, Home, Tenant
+from helix_cli.output.graph_export import to_networkx
 from helix_cli.output.terminal import plain
 from helix_cli.stack.home import HomeFolder
-from helix_shared.artifacts.generation.reader import current, folder_of
-from helix_shared.artifacts.graph.builder import GraphSnapshot
+from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
+from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.errors import NotFoundError
 
 MOST_NAMED: Final = 15
@@ -35,10 +36,10 @@ def graph_command(
 ) -> None:
     """Inspect or export the graph of one tenant."""
     data = HomeFolder.at(home).data
-    number = current(data)
+    number = current_number(data)
     if number is None:
         raise NotFoundError(f"{data} holds no generation yet; publish something first")
-    graph = GraphSnapshot.open(folder_of(data, number) / "graph").to_networkx(tenant)
+    graph = to_networkx(GraphSnapshot.open(folder_of(data, number) / GRAPH), tenant)
     console = Console()
     if out is not None:
         nx.write_graphml(graph, out)

@@ -21,8 +21,8 @@ from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
 from helix_cli.output.terminal import note, plain, size, stdout
 from helix_memory import subjects
 from helix_query.diagnostics.dense_check import ChannelRecall, channel_recall, largest_tenant
-from helix_shared.artifacts.generation.dense_recall import DenseRecall, dense_recall
-from helix_shared.artifacts.generation.publishing import current
+from helix_query.diagnostics.index_recall import DenseRecall, dense_recall
+from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError, NotFoundError
@@ -210,7 +210,7 @@ def look_at_vectors(root: Path) -> VectorsPart:
         NotFoundError: there is no generation.
         CorruptArtifactError: it cannot be read.
     """
-    number = current(root)
+    number = current_number(root)
     if number is None:
         raise NotFoundError(f"no generation in {root}: give the data folder with --data")
     with contextlib.closing(Generation.open(root, number)) as generation:

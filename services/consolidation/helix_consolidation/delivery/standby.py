@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import BucketNotFoundError
 
 from helix_consolidation.delivery.lease import FolderLock, Lease
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.folders import folder_of, published_numbers
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.streams import LEASE_STREAM, LEASES
@@ -68,8 +68,8 @@ def published_epoch(folder: Path) -> int:
     Raises:
         CorruptArtifactError: its manifest cannot be read.
     """
-    numbers = reader.published(folder)
-    return Manifest.read(reader.folder_of(folder, numbers[0])).epoch if numbers else 0
+    numbers = published_numbers(folder)
+    return Manifest.read(folder_of(folder, numbers[0])).epoch if numbers else 0
 
 
 async def _lease(jetstream: JetStreamContext, lock: FolderLock, epoch: int) -> tuple[Lease | None, str]:

@@ -18,7 +18,7 @@ from helix_consolidation.ledger.ledger import Entry
 from helix_consolidation.ledger.reach import TENANT, Scope, scope_code, scope_of, visibility_of
 from helix_consolidation.ledger.relate import signatures_of
 from helix_consolidation.ledger.standing import NEVER, Bearings
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES
+from helix_memory.events import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, check_schema, memories_schema
 from helix_shared.errors import PermanentError

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from helix_consolidation.stores.rows import Additions, Placed, additions_of, records_of
 from helix_shared.artifacts.lexicon.writer import entries_of
-from helix_shared.artifacts.signals.reader import signals_of
+from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.edges import memories_schema
 
 if TYPE_CHECKING:

@@ -21,11 +21,13 @@ from helix_consolidation.ledger.reach import NOTHING, Visibility, scope_code, vi
 from helix_consolidation.ledger.relate import rank
 from helix_consolidation.ledger.standing import NEVER
 from helix_consolidation.stores.state import restore_state
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.cloning import clone
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import digest_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
-from helix_shared.artifacts.vectors.storage import DEFAULT_FORM, VectorForm
+from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.edges import MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
@@ -78,14 +80,14 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
         CorruptArtifactError: CURRENT cannot be read.
         InvalidInputError: its vectors are in a form that cannot become `form`.
     """
-    folder, number = root / LIVE, reader.current(root)
+    folder, number = root / LIVE, current_number(root)
     known = Known()
     if number is None:
         shutil.rmtree(folder, ignore_errors=True)
         return Loaded(known, None, None)
     # what is cloned unread would be published again under a fresh checksum
-    reader.verify(reader.folder_of(root, number), known=set())
-    manifest = reader.clone(root, number, folder)
+    verify(folder_of(root, number), verified=set())
+    manifest = clone(root, number, folder)
     live = Live.open(folder, form=form)
     ordinals = max(restore_state(known, folder), live.signals.count)
     known.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)

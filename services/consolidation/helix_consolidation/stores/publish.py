@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from helix_consolidation.stores.state import save_state
-from helix_shared.artifacts.generation import reader
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
+from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def publish_generation(
     live.lexicon.commit()
     manifest = _manifest(known, known.model, parent, circumstances)
     demand_lease()
-    return reader.publish(root, live, manifest, extras=save_state(known, live.folder))
+    return publish(root, live, manifest, extras=save_state(known, live.folder))
 
 
 def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances: Circumstances) -> Manifest:

@@ -19,9 +19,10 @@ from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
 from helix_consolidation.stores.publish import publish_generation
 from helix_memory.subjects import DERIVED_STREAM
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.folders import published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
-from helix_shared.artifacts.vectors.storage import DEFAULT_FORM, VectorForm
+from helix_shared.artifacts.generation.retiring import retire
+from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.broker.verdict import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.telemetry import logger
@@ -167,9 +168,9 @@ class Shard:
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
-        oldest, erasure = min(reader.published(self._root), default=0), self.known.erasure
+        oldest, erasure = min(published_numbers(self._root), default=0), self.known.erasure
         kept = 1 if oldest < erasure else keep
-        return reader.retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
+        return retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
 
     def close(self) -> None:
         """Let go of the stores; what was not published is forgotten."""

@@ -12,11 +12,11 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Final
 
 from helix_memory import limits
+from helix_memory.events import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.subjects import is_token
 from helix_query.api.time_zones import zone_of
 from helix_query.profile.profile import DEFAULT_PROFILE
-from helix_query.profile.sections.ranking import MEMORY_TYPES
 from helix_query.recall.candidates import ExpandContext
 from helix_query.recall.query import Query
 from helix_shared.artifacts.filter.selection import Selection

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.diagnostics.index_recall import DEPTH, QUERIES, exact_nearest
 from helix_query.recall.channels.dense import dense
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.generation.dense_recall import DEPTH, QUERIES, exact_nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

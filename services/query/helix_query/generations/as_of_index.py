@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.lexicon.reader import OrdinalSet
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.lexicon.query import OrdinalSet
+from helix_shared.artifacts.signals.columns import NO_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Final
 from helix_query.generations.verified_files import read_receipt, write_receipt
 from helix_query.generations.warmup import warm
 from helix_query.scheduling.progress import Progress
-from helix_shared.artifacts.generation import reader as generations
+from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
+from helix_shared.artifacts.generation.integrity import verify
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import model_folders
@@ -122,11 +124,11 @@ class CurrentGeneration:
 
     def refresh(self) -> bool:
         """Look at CURRENT once; tell whether another generation serves now."""
-        newest = generations.current(self._root)
+        newest = current_number(self._root)
         serving = 0 if self._holder is None else self._holder.served.number
         if newest is None or newest <= serving:
             return False
-        numbers = [newest] if serving else [*generations.published(self._root, up_to=newest)]
+        numbers = [newest] if serving else [*published_numbers(self._root, up_to=newest)]
         return any(self._adopt(number) for number in numbers)
 
     def _poll(self) -> None:
@@ -161,14 +163,14 @@ class CurrentGeneration:
 
     def _load(self, number: int) -> Snapshot:
         """Open, verify and warm a generation; nothing of it is served before all of that went well."""
-        manifest = self._verified_manifest(generations.folder_of(self._root, number))
+        manifest = self._verified_manifest(folder_of(self._root, number))
         previous = None if self._holder is None else self._holder.served
         if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
             raise CorruptArtifactError(
                 f"generation {number} has epoch {manifest.epoch}, before the one served"
             )
         encoder = self._encoder_for(manifest, previous)
-        generation = generations.Generation.open(
+        generation = Generation.open(
             self._root,
             number,
             manifest=manifest,
@@ -192,7 +194,7 @@ class CurrentGeneration:
 
     def _verified_manifest(self, folder: Path) -> Manifest:
         before = set(self._verified)
-        manifest = generations.verify(folder, known=self._verified, beside=self._holder is not None)
+        manifest = verify(folder, verified=self._verified, beside=self._holder is not None)
         if (
             self._receipt is not None
             and self._verified != before
@@ -248,6 +250,6 @@ class CurrentGeneration:
 
     def _refuse_for(self, number: int, error: BaseException, *, seconds: float) -> None:
         # A folder that was retired meanwhile is nobody's fault.
-        if generations.folder_of(self._root, number).is_dir():
+        if folder_of(self._root, number).is_dir():
             self._refused[number] = time.monotonic() + seconds
             self._refuse_once(number, f"{type(error).__name__}: {error}")

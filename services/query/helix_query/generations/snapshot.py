@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.generations.as_of_index import AsOfIndex
 from helix_query.generations.session_order import SessionOrder
 from helix_query.recall.channels.dense import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
-from helix_shared.artifacts.graph.builder import EDGE_KINDS
-from helix_shared.artifacts.lexicon.reader import SELECTIONS, FieldWeights
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
+from helix_shared.artifacts.lexicon.query import FieldWeights
+from helix_shared.artifacts.lexicon.reader import SELECTIONS
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.recall.candidates import CandidateSignals
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds, moment_of
 
 if TYPE_CHECKING:

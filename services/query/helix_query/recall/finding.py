@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Retrieved, Route
 from helix_query.recall.graph.bridge import bridges
 from helix_query.recall.graph.expand import expand
@@ -30,7 +31,6 @@ from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES
 from helix_shared.telemetry import RECALL_DEGRADED
 
 if TYPE_CHECKING:

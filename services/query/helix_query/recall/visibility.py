@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from helix_memory.events import MEMORY_TYPES
 from helix_query.recall.columns import NONE
 from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES, NO_TIME, Signals, code
-from helix_shared.artifacts.signals.versions import Versions
+from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:

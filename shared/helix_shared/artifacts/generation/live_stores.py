@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
-from helix_shared.artifacts.generation.integrity import Checksums, settled
+from helix_shared.artifacts.files.durability import sync_and_hash_folder
+from helix_shared.artifacts.generation.folders import GRAPH, LEXICON, SIGNALS
+from helix_shared.artifacts.generation.integrity import Checksums
 from helix_shared.artifacts.graph.base import GraphBase
 from helix_shared.artifacts.graph.builder import GraphBuilder
 from helix_shared.artifacts.graph.fold import fold
 from helix_shared.artifacts.lexicon.writer import LexiconWriter
 from helix_shared.artifacts.signals.writer import SignalsWriter
-from helix_shared.artifacts.vectors.storage import DEFAULT_FORM, VectorForm
+from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors.writer import VectorWriter
 
 if TYPE_CHECKING:
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
-LEXICON: Final = "lexicon"
-GRAPH: Final = "graph"
-SIGNALS: Final = "signals"
 _FOLD: Final = "graph-base-"
 
 
@@ -81,14 +80,14 @@ class Live:
         if self.graph.is_fold_due:
             home = self._next_home()
             self.graph.begin_fold()
-            self.folding.start(lambda: (fold(written, home), settled(home)))
+            self.folding.start(lambda: (fold(written, home), sync_and_hash_folder(home)))
 
     def finish_fold(self, *, wait: bool = False) -> None:
         """Go on from the graph's new base if it is done; with `wait` when it is done."""
         done = self.folding.finished(wait=wait)
         if done is not None:
             base, sums = done
-            self.checksums.know(sums)
+            self.checksums.add(sums)
             self._move_graph(lambda: self.graph.end_fold(base, self.folder / f"{_FOLD}{self.folds}"))
 
     def fold_graph_now(self) -> None:

@@ -12,10 +12,20 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from helix_shared.artifacts.generation.integrity import sync
-from helix_shared.artifacts.generation.live_stores import GRAPH, LEXICON, SIGNALS, Live
+from helix_shared.artifacts.files.durability import sync, write_synced
+from helix_shared.artifacts.generation.folders import (
+    CURRENT,
+    GRAPH,
+    LEXICON,
+    SIGNALS,
+    STAGING,
+    current_number,
+    folder_of,
+    staging_of,
+)
+from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Counts, Manifest
-from helix_shared.artifacts.graph.builder import GraphSnapshot
+from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.artifacts.lexicon.files import documents_of_commit
 from helix_shared.artifacts.signals.segments import open_segments, ordinal_count
 from helix_shared.artifacts.vectors.table import rows_of_version
@@ -24,10 +34,6 @@ from helix_shared.errors import CorruptArtifactError, PermanentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-GENERATIONS: Final = "generations"
-STAGING: Final = "staging"
-CURRENT: Final = "CURRENT"
 
 _OCCUPIED: Final = (errno.EEXIST, errno.ENOTEMPTY)
 
@@ -52,7 +58,7 @@ def publish(
     staging = staging_of(root, f"{number:012d}.{manifest.epoch}")
     staging.mkdir(parents=True)
     live.finish_fold()
-    live.checksums.know(live.signals.take_settled())
+    live.checksums.add(live.signals.take_checksums())
     _link(root, live, staging, memories=live.signals.count)
     for path, body in (extras or {}).items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
@@ -60,14 +66,14 @@ def publish(
             (staging / path).write_bytes(body)
         else:
             (staging / path).hardlink_to(body)
-    graph = GraphSnapshot.open(staging / GRAPH, known=live.graph.base)
+    graph = GraphSnapshot.open(staging / GRAPH, previous=live.graph.base)
     counts = _gate(staging, graph, manifest.counts, copies=live.lexicon.copies)
     if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
-        live.checksums.learn(
+        live.checksums.add_generation(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
         )
-    whole = manifest.model_copy(update={"counts": counts, "files": live.checksums.settle(staging)})
-    _write_synced(staging / MANIFEST_NAME, whole.model_dump_json(indent=1).encode())
+    whole = manifest.model_copy(update={"counts": counts, "files": live.checksums.entries(staging)})
+    write_synced(staging / MANIFEST_NAME, whole.model_dump_json(indent=1).encode())
     sync(staging)
     _set_current(root, staging, whole)
     live.written_graph = (number, counts.signals, live.graph.revision)
@@ -75,42 +81,8 @@ def publish(
     return whole
 
 
-def current(root: Path) -> int | None:
-    """Number of the newest announced generation; None before the first.
-
-    Raises:
-        CorruptArtifactError: CURRENT holds no number.
-    """
-    try:
-        text = (root / CURRENT).read_text(encoding="ascii").strip()
-        return int(text)
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise CorruptArtifactError(f"CURRENT holds no number: {root / CURRENT}") from error
-
-
-def published(root: Path, *, up_to: int | None = None) -> list[int]:
-    """Numbers of all generations on the disk, newest first; those above CURRENT are not announced."""
-    folder = root / GENERATIONS
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    numbers = sorted((int(name) for name in names if name.isdigit()), reverse=True)
-    return [number for number in numbers if up_to is None or number <= up_to]
-
-
-def folder_of(root: Path, number: int) -> Path:
-    """Folder of a generation, whether it exists or not."""
-    return root / GENERATIONS / f"{number:012d}"
-
-
-def staging_of(root: Path, name: str) -> Path:
-    """A folder for work in progress, on the same file system; its parent exists afterwards."""
-    (root / STAGING).mkdir(parents=True, exist_ok=True)
-    return root / STAGING / name
-
-
 def _refuse_overtaken(root: Path, manifest: Manifest) -> None:
-    newest, number = current(root), manifest.generation
+    newest, number = current_number(root), manifest.generation
     if newest is not None and newest >= number:
         raise PermanentError(f"generation {number} cannot follow {newest}: another writer published; give up")
     orphan = folder_of(root, number)
@@ -174,13 +146,6 @@ def _set_current(root: Path, staging: Path, manifest: Manifest) -> None:
         raise
     sync(target.parent)
     pointer = root / f"{CURRENT}.new"
-    _write_synced(pointer, f"{manifest.generation}\n".encode())
+    write_synced(pointer, f"{manifest.generation}\n".encode())
     pointer.replace(root / CURRENT)
     sync(root)
-
-
-def _write_synced(path: Path, body: bytes) -> None:
-    with path.open("wb") as target:
-        target.write(body)
-        target.flush()
-        os.fsync(target.fileno())

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["EDGE_KINDS", "ENTITIES_FROM", "GraphBuilder", "GraphSnapshot", "Link", "entity_key"]
 
 FOLDED_SHARE: Final = 0.05
 """The delta may hold this share of the base's edges ..."""

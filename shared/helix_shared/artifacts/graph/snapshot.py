@@ -12,7 +12,6 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import networkx as nx
 import numpy as np
 import pyarrow as pa
 
@@ -80,13 +79,13 @@ class GraphSnapshot:
     """By slot: whether the edges in the base count no more."""
 
     @classmethod
-    def open(cls, folder: Path, *, known: GraphBase | None = None) -> GraphSnapshot:
-        """Map the snapshot in `folder`; if its base is the `known` one, that is not looked at again.
+    def open(cls, folder: Path, *, previous: GraphBase | None = None) -> GraphSnapshot:
+        """Map the snapshot in `folder`; `previous` is reused if its files are the same.
 
         Raises:
             CorruptArtifactError: a file is missing or they do not fit together.
         """
-        base = GraphBase.open(folder / BASE, previous=known)
+        base = GraphBase.open(folder / BASE, previous=previous)
         delta = GraphDelta.open(folder / DELTA_FILE)
         if delta.base_edges != base.edges or delta.memories < base.memories:
             raise CorruptArtifactError(f"graph has a delta of another base: {folder}")
@@ -185,7 +184,7 @@ class GraphSnapshot:
 
     def entity_names(self, nodes: Sequence[int] | NDArray[np.int64]) -> list[str]:
         """Canonical names of entity nodes."""
-        return self._of_entities(np.asarray(nodes, np.int64), "name")
+        return self.entity_column(np.asarray(nodes, np.int64), "name")
 
     def entities_of(self, ordinals: NDArray[np.int64]) -> list[tuple[str, ...]]:
         """Canonical names of the entities that each memory is linked to, none twice."""
@@ -207,33 +206,8 @@ class GraphSnapshot:
         tenants[self.delta.stated] = self.delta.stated_tenants
         return tenants
 
-    def to_networkx(self, tenant_id: str | None = None) -> nx.MultiDiGraph[int]:
-        """The edges as stated, for inspection; only one tenant's nodes if it is given.
-
-        Nodes carry `kind` ("memory" or the entity's), `name` and `tenant`, edges `kind` and `weight`.
-        """
-        nodes = self.every_node()
-        entities = nodes[self.memories :]
-        tenants = np.concatenate(
-            [self.memory_tenants(), np.array(self._of_entities(entities, "tenant"), int)]
-        )
-        code = self.delta.tenants.index(tenant_id) if tenant_id in self.delta.tenants else NO_TENANT
-        kept = np.ones(len(nodes), bool) if tenant_id is None else (tenants == code) & (tenants != NO_TENANT)
-        kinds = ["memory"] * self.memories + self._of_entities(entities, "kind")
-        names = [str(ordinal) for ordinal in range(self.memories)] + self._of_entities(entities, "name")
-        graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-        for index in np.flatnonzero(kept).tolist():
-            tenant = self.delta.tenants[tenants[index]] if tenants[index] != NO_TENANT else ""
-            graph.add_node(int(nodes[index]), tenant=tenant, kind=kinds[index], name=names[index])
-        rows = self.edges_of(nodes[kept])
-        sources = np.repeat(nodes[kept], rows.counts)
-        stated = np.flatnonzero(rows.forward & np.isin(rows.targets, nodes[kept]))
-        for edge in stated.tolist():
-            kind, weight = EDGE_KINDS[rows.kinds[edge]], float(rows.weights[edge])
-            graph.add_edge(int(sources[edge]), int(rows.targets[edge]), kind=kind, weight=weight)
-        return graph
-
-    def _of_entities(self, nodes: NDArray[np.int64], column: str) -> list[Any]:
+    def entity_column(self, nodes: NDArray[np.int64], column: str) -> list[Any]:
+        """Values of a column of `entities_schema` for entity nodes, in their order."""
         numbers, old = nodes - ENTITIES_FROM, len(self.base.entity_keys)
         is_old = numbers < old
         values = np.empty(len(nodes), object)

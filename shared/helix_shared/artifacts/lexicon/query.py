@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
-from helix_shared.artifacts.filter.term_scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.analysis import ANALYSER
+from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
 from helix_shared.moments import microseconds
 

@@ -14,7 +14,6 @@ from tantivy import Query, Schema
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.term_scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import rarity, stems, storable
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
@@ -28,6 +27,7 @@ from helix_shared.artifacts.lexicon.query import (
     holding_query,
     lexicon_query,
 )
+from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
 from helix_shared.errors import CorruptArtifactError, InvalidInputError
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-__all__ = ["FieldWeights", "LexiconReader", "OrdinalSet", "exact_tokens"]
 
 MOST_WORDS: Final = 48
 MOST_EXACT: Final = 16

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from tantivy import DocAddress, Occur, Query, Schema, Searcher
 
-from helix_shared.artifacts.filter.term_scopes import SCOPE, WeightedTerm
 from helix_shared.artifacts.lexicon.lengths import TYPICAL
+from helix_shared.artifacts.lexicon.scopes import SCOPE, WeightedTerm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

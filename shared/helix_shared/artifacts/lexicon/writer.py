@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tantivy import Document, Index
 
-from helix_shared.artifacts.filter.term_scopes import SCOPE, scopes_of
+from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import link_commit
 from helix_shared.artifacts.lexicon.index import copies_of, memories_of, open_index
 from helix_shared.artifacts.lexicon.lengths import FILLER, TYPICAL, balanced
 from helix_shared.artifacts.lexicon.query import COPY, EXACT, filter_value, lexicon_schema
+from helix_shared.artifacts.lexicon.scopes import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

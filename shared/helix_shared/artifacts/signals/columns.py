@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from helix_memory.events import MEMORY_TYPES
 from helix_shared.artifacts.signals.record_file import lines_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.sketches import sketches_of
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from numpy.typing import DTypeLike, NDArray
-
-MEMORY_TYPES: Final = ("episodic", "semantic", "procedural", "decision", "code")
-"""Memory types; the index is the type code. Add at the end only."""
 
 NO_TIME: Final = int(np.iinfo(np.int64).min)
 """Stands for an unknown time."""

@@ -14,20 +14,11 @@ import numpy as np
 
 from helix_shared.artifacts.files.mapped import release_pages, warm
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
-from helix_shared.artifacts.signals.columns import (
-    COLUMNS,
-    MEMORY_TYPES,
-    NO_TIME,
-    SCALARS,
-    SKETCH,
-    blank,
-    code,
-    signals_of,
-)
+from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, blank
 from helix_shared.artifacts.signals.segments import Segment, gather, last_rows, open_segments, ordinal_count
 from helix_shared.artifacts.signals.sketches import Sought
 from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
-from helix_shared.artifacts.vectors.storage import dimensions_of, dot_products, unpacked
+from helix_shared.artifacts.signals.vector_storage import dimensions_of, dot_products, unpacked
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -36,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["MEMORY_TYPES", "NO_TIME", "Signals", "code", "signals_of"]
 
 _HOLE: Final = -1
 
@@ -89,7 +79,7 @@ class Signals:
         """
         if not folder.is_dir():
             raise CorruptArtifactError(f"folder has no signals: {folder}")
-        segments = open_segments(folder, known=() if previous is None else previous.segments)
+        segments = open_segments(folder, previous=() if previous is None else previous.segments)
         if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
             going_on = cls._going_on(previous, segments, shared)
             if going_on is not None:

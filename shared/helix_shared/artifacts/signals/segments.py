@@ -23,7 +23,7 @@ from helix_shared.artifacts.signals.record_file import (
     write_gathered_lines,
     write_lines,
 )
-from helix_shared.artifacts.vectors.storage import Storage, packed, storage_of, unpacked
+from helix_shared.artifacts.signals.vector_storage import Storage, packed, storage_of, unpacked
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -60,13 +60,13 @@ class Segment:
         return int(self.folder.name.removeprefix(PREFIX))
 
 
-def open_segments(folder: Path, *, known: Sequence[Segment] = ()) -> list[Segment]:
-    """Map all segments of a folder, oldest first; those that are among `known` are mapped already.
+def open_segments(folder: Path, *, previous: Sequence[Segment] = ()) -> list[Segment]:
+    """Map all segments of a folder, oldest first; those of `previous` are not mapped again.
 
     Raises:
         CorruptArtifactError: a segment is incomplete.
     """
-    by_identity = {segment.identity: segment for segment in known}
+    by_identity = {segment.identity: segment for segment in previous}
     found = sorted(path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.is_dir())
     return [by_identity.get(_identity(path)) or open_segment(path) for path in found]
 

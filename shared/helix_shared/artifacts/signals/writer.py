@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
-from helix_shared.artifacts.generation.integrity import settled
+from helix_shared.artifacts.files.durability import sync_and_hash_folder
 from helix_shared.artifacts.signals.columns import COLUMNS, LINE, blank
 from helix_shared.artifacts.signals.record_file import ERASED
 from helix_shared.artifacts.signals.segments import (
@@ -23,7 +23,7 @@ from helix_shared.artifacts.signals.segments import (
     ordinal_count,
     write_segment,
 )
-from helix_shared.artifacts.vectors.storage import (
+from helix_shared.artifacts.signals.vector_storage import (
     Storage,
     StorageChoice,
     dimensions_of,
@@ -56,7 +56,7 @@ class SignalsWriter:
         self._merging: BackgroundTask[tuple[Segment, dict[str, str]]] = BackgroundTask()
         self._merged_from = self._frozen = 0
         """The segments from one to the other are being merged beside; those before stay."""
-        self._settled: dict[str, str] = {}
+        self._checksums: dict[str, str] = {}
 
     @classmethod
     def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
@@ -109,14 +109,14 @@ class SignalsWriter:
         done = self._merging.finished(wait=wait)
         if done is not None:
             merged, sums = done
-            self._settled |= sums
+            self._checksums |= sums
             self._replace(self._merged_from, self._frozen, merged)
             self._frozen = 0
 
-    def take_settled(self) -> dict[str, str]:
+    def take_checksums(self) -> dict[str, str]:
         """Checksums of files that were hashed and synced when they were merged; each time the new ones."""
-        settled_files, self._settled = self._settled, {}
-        return settled_files
+        checksums, self._checksums = self._checksums, {}
+        return checksums
 
     def link_into(self, folder: Path) -> None:
         """Hard-link all segments into the new folder `folder`."""
@@ -150,7 +150,9 @@ class SignalsWriter:
         # What is appended meanwhile has higher numbers, so it goes on applying later.
         folder, storage = self._next_folder(), self._storage_of(merged)
         self._merged_from, self._frozen = start, len(self._segments)
-        self._merging.start(lambda: (merge_segments(folder, merged, storage=storage), settled(folder)))
+        self._merging.start(
+            lambda: (merge_segments(folder, merged, storage=storage), sync_and_hash_folder(folder))
+        )
 
     def _rewrite(self, start: int) -> None:
         old = self._segments[start:]

@@ -15,7 +15,7 @@ from lancedb.index import Bitmap, BTree, IvfRq, IvfSq, LabelList
 from helix_shared.artifacts.vectors.scan import scanned_column
 
 if TYPE_CHECKING:
-    from helix_shared.artifacts.vectors.storage import Scan
+    from helix_shared.artifacts.vectors.form import Scan
 
 INDEX_ROWS: Final = 2_000
 """Up to here a scan of all vectors is exact and fast (7 ms); above, indices are built (5 ms at 20,000)."""

@@ -16,8 +16,8 @@ import numpy as np
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.sql import filter_sql
+from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.versions import Versions
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
 from helix_shared.artifacts.vectors.index import VectorIndex, unindexed_rows, vector_index
 from helix_shared.artifacts.vectors.loop import answer_of

@@ -14,7 +14,8 @@ import numpy as np
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.filter.sql import ordinals_sql
-from helix_shared.artifacts.vectors.files import TABLE_FOLDER, has_deletions, link_version, remove_superseded
+from helix_shared.artifacts.vectors.files import has_deletions, link_version, remove_superseded
+from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors.index import (
     OVERDUE,
     build_indices,
@@ -22,9 +23,8 @@ from helix_shared.artifacts.vectors.index import (
     rebuild_scalar_indices,
     worth_compacting,
 )
-from helix_shared.artifacts.vectors.records import conforming, record_schema
+from helix_shared.artifacts.vectors.records import conforming
 from helix_shared.artifacts.vectors.scan import demand_scanned, with_scanned_vectors
-from helix_shared.artifacts.vectors.storage import DEFAULT_FORM, VectorForm
 from helix_shared.artifacts.vectors.table import create_table, open_table, rows_of_ids
 from helix_shared.telemetry import logger
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from numpy.typing import NDArray
-
-__all__ = ["TABLE_FOLDER", "VectorWriter", "record_schema"]
 
 
 # `optimize` removes versions after a week by default; here `remove_superseded` does, when nothing writes.

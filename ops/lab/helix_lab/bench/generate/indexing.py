@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 
-from helix_shared.artifacts.generation.live_stores import LEXICON
+from helix_shared.artifacts.generation.folders import LEXICON
 from helix_shared.artifacts.lexicon.writer import LexiconEntry, LexiconWriter, entries_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from helix_lab.bench.generate.load import FACTS_FILE, Facts, Tick, build, read_f
 from helix_lab.sets.build import code_digest
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared import edges
-from helix_shared.artifacts.generation import reader
+from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
@@ -65,10 +65,10 @@ def ensure_built(
 
 def clone_built(folder: Path, into: Path) -> None:
     """Make `into` a data folder of its own, by hard links: a run publishes there."""
-    number = reader.current(folder) or 0
-    target = reader.folder_of(into, number)
+    number = current_number(folder) or 0
+    target = folder_of(into, number)
     target.parent.mkdir(parents=True)
-    shutil.copytree(reader.folder_of(folder, number), target, copy_function=_linked)
+    shutil.copytree(folder_of(folder, number), target, copy_function=_linked)
     shutil.copyfile(folder / "CURRENT", into / "CURRENT")
 
 

@@ -34,11 +34,12 @@ from helix_lab.bench.generate.indexing import LexiconAside
 from helix_lab.bench.generate.layout import AUDIENCES, BEGIN, DAYS, NOBODY, Layout, lay_out, tenant_name
 from helix_lab.bench.generate.noise import Noise, moved, noise_of
 from helix_lab.bench.generate.vary import Material, Varied, material_of, vary
+from helix_memory.events import MEMORY_TYPES
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import StreamState, digest_of
 from helix_shared.artifacts.graph.snapshot import Link
-from helix_shared.artifacts.signals.reader import MEMORY_TYPES, signals_of
+from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
 

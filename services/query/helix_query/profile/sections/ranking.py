@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self, get_args
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from helix_memory.events import MEMORY_TYPES, MemoryType
 from helix_query.profile.sections.recipe import Recipe
 from helix_query.profile.sections.section import Factor, Part, Share
-
-MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
-MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
 
 class TypeWeights(Part):

@@ -18,7 +18,7 @@ import numpy as np
 from helix_query.recall.columns import NONE
 from helix_query.recall.visibility import first_seen, seen_hits
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.reader import code
+from helix_shared.artifacts.signals.columns import code
 from helix_shared.artifacts.vectors.reader import MAX_LIMIT
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from helix_query.recall.visibility import Visibility
     from helix_shared.artifacts.hits import Hits
-    from helix_shared.artifacts.lexicon.reader import FieldWeights, LexiconReader, OrdinalSet
+    from helix_shared.artifacts.lexicon.query import FieldWeights, OrdinalSet
+    from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 
 def lexical(

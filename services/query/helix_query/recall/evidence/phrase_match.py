@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.recall.visibility import Visibility
-    from helix_shared.artifacts.lexicon.reader import LexiconReader, OrdinalSet
+    from helix_shared.artifacts.lexicon.query import OrdinalSet
+    from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 
 def quoted(

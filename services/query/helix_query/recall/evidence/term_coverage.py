@@ -12,7 +12,8 @@ from helix_shared.artifacts.hits import Hits
 
 if TYPE_CHECKING:
     from helix_query.recall.visibility import Visibility
-    from helix_shared.artifacts.lexicon.reader import LexiconReader, OrdinalSet
+    from helix_shared.artifacts.lexicon.query import OrdinalSet
+    from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 DEEPER: Final = (1, 4, 16)
 """How many times `limit` is asked for, one after the other, while what happened later takes the places."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.recall.routing.anchors import Dated, Probed
 from helix_shared.artifacts.lexicon.analysis import rarity, stems
-from helix_shared.artifacts.lexicon.reader import FieldWeights
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.lexicon.query import FieldWeights
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import dates_of, midnight
 from helix_shared.moments import moment_of
 
 if TYPE_CHECKING:
     from helix_query.recall.visibility import Visibility
-    from helix_shared.artifacts.filter.term_scopes import OpenScopes
     from helix_shared.artifacts.lexicon.reader import LexiconReader
+    from helix_shared.artifacts.lexicon.scopes import OpenScopes
     from helix_shared.artifacts.signals.reader import Signals
 
 LIMIT: Final = 3

@@ -16,7 +16,7 @@ from helix_query.recall.recipes.factors import blended_signals, noise, passing, 
 from helix_query.recall.stages.latest_statement import STEP, latest_statement
 from helix_query.recall.stages.normalise import Signal, signal
 from helix_query.recall.stages.scoring import Relevance, ScoreBuilder, Scoring, boosted
-from helix_shared.artifacts.signals.reader import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from helix_query.profile.sections.search import FieldWeights
     from helix_query.recall.query import Query
     from helix_query.recall.visibility import Visibility
-    from helix_shared.artifacts.lexicon.reader import OrdinalSet
+    from helix_shared.artifacts.lexicon.query import OrdinalSet
 
 OWN_STATEMENTS: Final = "the user's own statements"
 """Stands for the query of the list that those statements find."""

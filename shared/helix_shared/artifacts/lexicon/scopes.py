@@ -10,8 +10,6 @@ A memory with an access list stands there once for every name on it.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,18 +17,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tantivy import Query
 
+from helix_shared.artifacts.filter.scopes import KEY_CHARACTERS, scope_key
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon.analysis import rarity
 from helix_shared.audience import EVERYONE
-from helix_shared.identity import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tantivy import Schema
 
-KEY_BYTES: Final = 9
-KEY_CHARACTERS: Final = 12
 SCOPE: Final = "scope"
 """Field with the key of a document's scope."""
 
@@ -63,18 +59,6 @@ class WeightedTerm(NamedTuple):
     def query(self, schema: Schema) -> Query:
         """As a query of the engine."""
         return Query.boost_query(Query.term_query(schema, self.field, self.term, "freq"), self.boost)
-
-
-def scope_key(tenant_id: str, owner: str, audience: str) -> str:
-    """12 characters in front of every term of a scope; of two scopes equal with a chance of 2^-72."""
-    digest = hashlib.blake2b(joined(tenant_id, owner, audience), digest_size=KEY_BYTES).digest()
-    return base64.b64encode(digest, b"-_").decode()
-
-
-def scopes_of(tenant_id: str, owner: str, audience: Sequence[str]) -> tuple[str, ...]:
-    """Keys of the scopes a memory stands in: one, or one for every name of its access list."""
-    names = (EVERYONE,) if EVERYONE in audience else tuple(dict.fromkeys(audience))
-    return tuple(scope_key(tenant_id, owner, name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ cosine (ops/decisions/0015). `segments` stores and gathers the rows, this module
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 Storage = Literal["float32", "float16", "int8"]
 """Numbers of a stored vector, which candidates are ordered by."""
 
-Scan = Literal["auto", "scalar", "binary"]
-"""Numbers of a scanned vector, which candidates are found by: a byte, a bit, or what the size asks for."""
-
 STORAGES: Final[tuple[Storage, ...]] = get_args(Storage)
 
 StorageChoice = Literal["auto", "float32", "float16", "int8"]
@@ -33,19 +29,6 @@ EXACT_ROWS: Final = 20_000
 _MATRIX: Final = 2
 _INT8_LIMIT: Final = 127
 _BYTES: Final[dict[Storage, int]] = {"float32": 4, "float16": 2, "int8": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class VectorForm:
-    """What the operator chose for the vectors of a store; readers see it in the files themselves."""
-
-    storage: StorageChoice = "auto"
-    scan: Scan = "auto"
-    scan_dimensions: int = 0
-    """How many numbers of a Matryoshka model's vector are scanned; 0: all."""
-
-
-DEFAULT_FORM: Final = VectorForm()
 
 
 def packed(vectors: NDArray[np.float32], storage: Storage) -> NDArray[Any]:
