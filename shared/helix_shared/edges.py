@@ -29,7 +29,7 @@ import pyarrow as pa
 from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
-EDGE_VERSION: Final = "3"
+EDGE_VERSION: Final = "4"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
@@ -115,7 +115,7 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("pinned", pa.bool_()),
             _required("priority", pa.float32()),
             # origin class: user, agent, tool, document
-            _required("trust", pa.string()),
+            _required("source_class", pa.string()),
             # memory this one is the next version of
             _required("corrects", pa.string()),
             _required("vector", pa.list_(pa.float32(), dimensions)),

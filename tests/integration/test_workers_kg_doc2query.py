@@ -107,7 +107,7 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
-        "trust": "user",
+        "source_class": "user",
         "vector": [0.5, 0.5, 0.5, 0.5],
     }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
-from helix_ingest.extraction.score import confidence, event_times, minhash, salience, trust
+from helix_ingest.extraction.score import confidence, event_times, minhash, salience, source_class
 from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
 from helix_shared.identity import content_hash, memory_id
 
@@ -70,7 +70,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "confidence": confidence(event, draft.text),
         "pinned": bool(pinned),
         "priority": 1.0 if priority is None else priority,
-        "trust": trust(event),
+        "source_class": source_class(event),
         "corrects": event.memory_id if isinstance(event, CorrectEvent) else "",
         "vector": vector,
         "model": model,

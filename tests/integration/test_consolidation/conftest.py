@@ -70,7 +70,7 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
         "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
-        "trust": "user",
+        "source_class": "user",
         "vector": list(vector / np.linalg.norm(vector)),
         "model": "model-a",
     }

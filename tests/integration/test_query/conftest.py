@@ -125,7 +125,7 @@ class Corpus:
             "event_id": key.replace(" ", "_")[:100],
             "event_kind": "message",
             "is_latest": True,
-            "trust": "user",
+            "source_class": "user",
         }
         row |= {"created_at": NOW - timedelta(days=10), "occurred_at": NOW - timedelta(days=10)}
         row |= given

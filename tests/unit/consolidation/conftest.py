@@ -86,7 +86,7 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
         "event_guessed": False,
         "pinned": False,
         "priority": 1.0,
-        "trust": "user",
+        "source_class": "user",
         "corrects": "",
         "vector": unit_vector(text, dimensions),
         "model": "model-a",

@@ -217,7 +217,7 @@ def _of_another_release() -> dict[str, tuple[str, bytes]]:
         "older version": ("memories", body(schema, version=str(int(edges.EDGE_VERSION) - 1))),
         "newer origin": ("memories", body(schema, mood="good")),
         "a column more": ("memories", body(schema.append(pa.field("mood", pa.string())))),
-        "a column less": ("memories", body(schema.remove(schema.get_field_index("trust")))),
+        "a column less": ("memories", body(schema.remove(schema.get_field_index("source_class")))),
         "newer links": ("links", body(links.append(pa.field("since", pa.string())), edge="links")),
     }
 

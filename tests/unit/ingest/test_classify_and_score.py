@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.score import confidence, event_times, minhash, salience, trust
+from helix_ingest.extraction.score import confidence, event_times, minhash, salience, source_class
 from helix_memory.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
 from helix_shared.edges import MINHASH_BYTES
 
@@ -72,10 +72,10 @@ def test_confidence_follows_source_confirmation_and_hedging() -> None:
 
 def test_trust_is_the_origin_class() -> None:
     """user, agent, tool, document."""
-    assert trust(said("x")) == "user"
-    assert trust(said("x", role="assistant")) == "agent"
-    assert trust(ToolEvent(event_id="e", tenant_id="t", tool="b", output="x")) == "tool"
-    assert trust(DocumentEvent(event_id="e", tenant_id="t", document_id="d", body="x")) == "document"
+    assert source_class(said("x")) == "user"
+    assert source_class(said("x", role="assistant")) == "agent"
+    assert source_class(ToolEvent(event_id="e", tenant_id="t", tool="b", output="x")) == "tool"
+    assert source_class(DocumentEvent(event_id="e", tenant_id="t", document_id="d", body="x")) == "document"
 
 
 def test_relative_date_becomes_event_time() -> None:

@@ -421,7 +421,7 @@ class Memory(_message.Message):
     ENTITIES_FIELD_NUMBER: _builtins.int
     EXPANSIONS_FIELD_NUMBER: _builtins.int
     SUPERSEDED_BY_FIELD_NUMBER: _builtins.int
-    TRUST_FIELD_NUMBER: _builtins.int
+    SOURCE_CLASS_FIELD_NUMBER: _builtins.int
     EVENT_GUESSED_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
@@ -453,7 +453,7 @@ class Memory(_message.Message):
     """Tokens of the text, counted by the generation's model."""
     superseded_by: _builtins.str
     """Memory that replaced it; empty while it is the latest version."""
-    trust: _builtins.str
+    source_class: _builtins.str
     """Origin class: user, agent, tool or document."""
     event_guessed: _builtins.bool
     """The event times follow from a default, not from the words: "Dentist on 2 April" names no year and has no
@@ -529,12 +529,12 @@ class Memory(_message.Message):
         entities: _abc.Iterable[_builtins.str] | None = ...,
         expansions: _abc.Iterable[_builtins.str] | None = ...,
         superseded_by: _builtins.str = ...,
-        trust: _builtins.str = ...,
+        source_class: _builtins.str = ...,
         event_guessed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "event_end", b"event_end", "event_start", b"event_start", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "trust", b"trust", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

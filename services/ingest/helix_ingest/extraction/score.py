@@ -1,4 +1,4 @@
-"""Scores fixed at ingest: salience, confidence, trust, event time, near-duplicate signature."""
+"""Scores fixed at ingest: salience, confidence, source class, event time, near-duplicate signature."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def confidence(event: Event, text: str) -> float:
     given: float | None = getattr(event, "confidence", None)
     if given is not None:
         return given
-    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[trust(event)]
+    value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source_class(event)]
     if _CONFIRMED.search(text):
         value += 0.15
     if _HEDGED.search(text):
@@ -75,7 +75,7 @@ def confidence(event: Event, text: str) -> float:
     return min(1.0, max(0.0, value))
 
 
-def trust(event: Event) -> str:
+def source_class(event: Event) -> str:
     """Origin class: user, agent, tool or document. Merging never raises it."""
     if isinstance(event, ToolEvent):
         return "tool"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LINE_COLUMNS: Final = (
     "memory_id", "tenant_id", "user_id", "project_id", "session_id", "text", "title", "context", "speaker",
     "role", "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end",
-    "categories", "trust", "expansions", "superseded_by", "owner", "audience", "revision_sequence",
+    "categories", "source_class", "expansions", "superseded_by", "owner", "audience", "revision_sequence",
 )  # fmt: skip
 """What of a record is in its line; times and values stand in the columns of the signals."""
 
