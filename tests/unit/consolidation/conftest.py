@@ -16,7 +16,7 @@ from datasketch import MinHash
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix_consolidation.stores.publish import Circumstances
+from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Outcome, Shard
 from helix_memory import events, subjects
 from helix_shared import edges
@@ -210,8 +210,8 @@ class Bench:
 
     def publish(self, epoch: int = 1) -> Manifest:
         """Publish what was applied."""
-        circumstances = Circumstances(epoch, StreamState(name="HELIX_EVENTS", created_at=NOON), NOON)
-        return self.shard.publish(circumstances, demand_lease=lambda: None)
+        circumstances = PublicationInfo(epoch, StreamState(name="HELIX_EVENTS", created_at=NOON), NOON)
+        return self.shard.publish(circumstances, ensure_lease=lambda: None)
 
     def reopened(self) -> Bench:
         """The same folder, started anew from CURRENT."""

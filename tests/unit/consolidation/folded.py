@@ -14,7 +14,7 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from helix_consolidation.folding.changes import Changes
-from helix_consolidation.folding.folding import Known
+from helix_consolidation.folding.context import ConsolidationState
 from helix_consolidation.ledger.tombstones import Usage
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
@@ -30,7 +30,7 @@ class FoldedShard(Shard):
     """A shard whose rows stand in dictionaries by ordinal."""
 
     def __init__(self) -> None:
-        super().__init__(Path(), Known(), None, None, maintain_every=64, form=DEFAULT_FORM)
+        super().__init__(Path(), ConsolidationState(), None, None, maintain_every=64, form=DEFAULT_FORM)
         self.rows: dict[int, dict[str, Any]] = {}
         self.added: dict[int, dict[str, Any]] = {}
         self.relations: dict[tuple[int, int, str], float] = {}
@@ -39,7 +39,7 @@ class FoldedShard(Shard):
         return {name: self.rows[ordinal][name] for name in columns}
 
     def _write(self, changes: Changes) -> None:
-        for ordinal, (batch, row) in changes.arrivals.items():
+        for ordinal, (batch, row) in changes.incoming_rows.items():
             columns = [name for name in changes.batches[batch].schema.names if name not in NOT_COMPARED]
             values = changes.batches[batch].select(columns).slice(row, 1).to_pylist()[0]
             self.rows[ordinal] = values
@@ -71,20 +71,20 @@ def folded(messages: Sequence[Msg], random: Random) -> dict[str, Any]:
 
 
 def _state(shard: FoldedShard) -> dict[str, Any]:
-    known, ledger = shard.known, shard.known.ledger
+    state, ledger = shard.state, shard.state.ledger
     ids = {ordinal: ledger.memory_id(ordinal) for ordinal in shard.rows}
     found = {
         "rows": {
             ids[o]: shard.rows[o]
             | shard.added[o]
-            | asdict(ledger.standing(o))
+            | asdict(ledger.status(o))
             | {"duplicate_of": ids.get(ledger.duplicate_of(o))}
             for o in shard.rows
         },
         "relations": {(ids[a], ids[b], edge): w for (a, b, edge), w in shard.relations.items()},
-        "pending": known.pending.acts,
-        "sequences": (known.applied.floor, known.applied.above, known.derived.floor, known.derived.above),
+        "pending": state.pending.actions,
+        "sequences": (state.applied.floor, state.applied.above, state.derived.floor, state.derived.above),
         "hidden": ledger.hidden,
         "digest": ledger.digest,
     }
-    return found | {name: getattr(known.tombstones, name) for name in TOMBSTONES}
+    return found | {name: getattr(state.tombstones, name) for name in TOMBSTONES}

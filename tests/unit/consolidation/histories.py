@@ -13,7 +13,7 @@ import numpy as np
 from nats.aio.msg import Msg
 
 from helix_cli.output.graph_export import to_networkx
-from helix_consolidation.folding.collect import decode
+from helix_consolidation.folding.decode import decode
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.artifacts.filter.selection import Selection
@@ -95,8 +95,8 @@ class History:
 
     def _correct(self, sequence: int) -> None:
         event, corrected = self._event(), self.random.choice(self.ids)
-        known = self.scopes.get(corrected, {})
-        scope = self._row_scope() | known
+        state = self.scopes.get(corrected, {})
+        scope = self._row_scope() | state
         pieces = self.random.choice((1, 1, 2))
         keeps = [name for name in KEPT if self.random.random() < 0.5]
         for _ in range(self.random.choice((1, 1, 2))):
@@ -179,7 +179,7 @@ def deliver(bench: Bench, messages: list[Msg], random: Random, *, restarts: floa
         size = random.randrange(1, 10)
         batch, queue = queue[:size], queue[size:]
         outcome = bench.apply(*batch)
-        bench.shard.filed(outcome)
+        bench.shard.dead_letters_stored(outcome)
         unpublished += [*outcome.done, *(message for message, _ in outcome.dead)]
         queue += [message for message, _ in outcome.postponed]
         if bench.shard.can_publish and random.random() < restarts:
@@ -195,7 +195,7 @@ def deliver(bench: Bench, messages: list[Msg], random: Random, *, restarts: floa
 
 def state(bench: Bench) -> dict[str, Any]:
     """All that must be equal, without ordinals: the four stores, and what the writer knows."""
-    known = bench.shard.known
+    state = bench.shard.state
     if not bench.shard.can_publish:
         return {}
     live = bench.shard._live
@@ -204,7 +204,7 @@ def state(bench: Bench) -> dict[str, Any]:
     ids = {record["ordinal"]: memory for memory, record in rows.items()}
     manifest = bench.publish()
     generation = Generation.open(bench.folder, manifest.generation)
-    tombstones = known.tombstones
+    tombstones = state.tombstones
     found = {
         "rows": {
             memory: {name: value for name, value in record.items() if name != "ordinal"}
@@ -217,11 +217,11 @@ def state(bench: Bench) -> dict[str, Any]:
             name: getattr(tombstones, name)
             for name in ("forgotten", "erased", "replaced", "dropped", "withdrawn", "heirs", "seen", "scopes")
         },
-        "pending": known.pending.acts,
-        "provisional": sum(map(len, known.provisional.values())),
-        "sequences": (known.applied.floor, known.applied.above, known.derived.floor, known.derived.above),
-        "digest": known.ledger.digest,
-        "hidden": known.ledger.hidden,
+        "pending": state.pending.actions,
+        "provisional": sum(map(len, state.provisional.values())),
+        "sequences": (state.applied.floor, state.applied.above, state.derived.floor, state.derived.above),
+        "digest": state.ledger.digest,
+        "hidden": state.ledger.hidden,
     }
     generation.close()
     return found

@@ -73,7 +73,7 @@ def test_an_event_published_again_later_keeps_its_first_row(bench: Bench, stream
     second = [row("acme", "e1", 9, "second"), row("acme", "e1", 9, "more", piece=1)]
     bench.apply(stream.memories("acme", "e1", 9, second))
     assert {r["text"] for r in bench.rows().values()} == {"first"}
-    assert 9 in bench.shard.known.applied
+    assert 9 in bench.shard.state.applied
 
 
 def test_a_later_turn_completes_the_context_of_a_row(bench: Bench, stream: Stream) -> None:
@@ -113,8 +113,8 @@ def test_one_bad_message_spoils_no_other(bench: Bench, stream: Stream) -> None:
     stream.last = 1
     outcome = bench.apply(bad, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "good")]))
     assert (len(outcome.done), len(outcome.dead)) == (1, 1)
-    assert bench.shard.known.applied.floor == 2
-    assert bench.shard.known.derived.floor == 2
+    assert bench.shard.state.applied.floor == 2
+    assert bench.shard.state.derived.floor == 2
 
 
 @pytest.mark.parametrize("model", ["model-a", "model-b"])
@@ -126,12 +126,12 @@ def test_a_refused_message_that_is_done_after_all_is_answered_for_who_starts_ane
     refused = message("HELIX_DERIVED", subject, b"?", 1, headers=headers)
     stream.last = 1
     bench.apply(refused, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")]))
-    assert bench.shard.known.unfiled == {1}
+    assert bench.shard.state.unstored_dead_letters == {1}
     body = Stream().memories("acme", "e1", 1, [row("acme", "e1", 1, "one", model=model)]).data
     again = message("HELIX_DERIVED", subject, body, 1, headers=headers)
     assert bench.apply(again).done == [again]
     bench.publish()
-    assert bench.reopened().shard.known.derived.floor == 2
+    assert bench.reopened().shard.state.derived.floor == 2
 
 
 def test_rows_of_another_tenant_refuse_the_message(bench: Bench, stream: Stream) -> None:
@@ -151,7 +151,7 @@ def test_vectors_of_another_model_wait_and_name_both_models(bench: Bench, stream
     assert "model-a (8 dimensions)" in str(error)
     assert "model-b (4 dimensions)" in str(error)
     assert outcome == Outcome(unfit=outcome.unfit)
-    assert bench.shard.known.applied.floor == 1
+    assert bench.shard.state.applied.floor == 1
     assert set(bench.rows()) == {FIRST}
 
 
@@ -169,11 +169,11 @@ def test_what_follows_a_message_that_does_not_fit_waits_and_what_precedes_it_is_
     assert [message for message, _ in outcome.unfit] == [unfit]
     assert outcome.waiting == [questions, later]
     assert outcome.done == [earlier, forgotten]
-    assert bench.shard.known.applied.floor == 2
+    assert bench.shard.state.applied.floor == 2
     unfit.data = Stream().memories("acme", "e3", 3, [row("acme", "e3", 3, "three")]).data
     outcome = bench.apply(unfit, questions, later)
     assert outcome == Outcome(done=[unfit, questions, later])
-    assert bench.shard.known.applied.floor == 5
+    assert bench.shard.state.applied.floor == 5
     assert {r["text"]: r["expansions"] for r in bench.rows().values()}["three"] == ["which?"]
 
 
@@ -186,7 +186,7 @@ def test_a_message_that_does_not_fit_is_done_with_once_its_event_is_answered(
     fit = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")])
     assert bench.apply(unfit, fit) == Outcome(done=[fit, unfit])
     assert bench.apply(unfit) == Outcome(done=[unfit])
-    assert (bench.shard.known.applied.floor, bench.shard.known.derived.floor) == (2, 3)
+    assert (bench.shard.state.applied.floor, bench.shard.state.derived.floor) == (2, 3)
 
 
 def test_an_answer_without_rows_fits_whatever_model_its_worker_has(bench: Bench, stream: Stream) -> None:
@@ -196,7 +196,7 @@ def test_an_answer_without_rows_fits_whatever_model_its_worker_has(bench: Bench,
     body = edges.encode(origin, [], edges.memories_schema(4))
     subject = subjects.derived_subject("memories", "acme")
     assert bench.apply(message(subjects.DERIVED_STREAM, subject, body, 2)).done
-    assert bench.shard.known.applied.floor == 2
+    assert bench.shard.state.applied.floor == 2
 
 
 def _of_another_release() -> dict[str, tuple[str, bytes]]:
@@ -235,7 +235,7 @@ def test_a_message_of_another_release_waits(bench: Bench, name: str) -> None:
     ((_, error),) = outcome.unfit
     assert "run one release everywhere" in str(error)
     assert outcome == Outcome(unfit=outcome.unfit)
-    assert (bench.shard.known.applied.highest, bench.shard.known.derived.highest) == (0, 0)
+    assert (bench.shard.state.applied.highest, bench.shard.state.derived.highest) == (0, 0)
 
 
 def test_a_correction_does_not_change_who_sees_the_memory(bench: Bench, stream: Stream) -> None:
@@ -273,7 +273,7 @@ def test_a_correction_of_an_unknown_memory_is_dead_lettered_whole(bench: Bench, 
     assert [(m, str(error).partition(":")[0]) for m, error in outcome.dead] == [(wrong, "memory_id")]
     assert outcome.postponed == []
     assert set(bench.rows()) == {FIRST}
-    assert bench.shard.known.applied.floor == 2
+    assert bench.shard.state.applied.floor == 2
 
 
 def test_a_refused_correction_keeps_its_reason_until_its_dead_letter_is_stored(
@@ -288,11 +288,11 @@ def test_a_refused_correction_keeps_its_reason_until_its_dead_letter_is_stored(
     for _ in range(2):
         outcome = again.apply(wrong)
         assert (len(outcome.dead), len(outcome.done)) == (1, 0)
-    again.shard.filed(outcome)
+    again.shard.dead_letters_stored(outcome)
     again.publish()
-    filed = again.reopened()
-    assert len(filed.apply(wrong).done) == 1
-    filed.shard.close()
+    dead_letters_stored = again.reopened()
+    assert len(dead_letters_stored.apply(wrong).done) == 1
+    dead_letters_stored.shard.close()
 
 
 def test_a_correction_never_speaks_of_what_is_published_later(bench: Bench, stream: Stream) -> None:
@@ -361,7 +361,7 @@ def test_nothing_answers_an_event_the_log_does_not_hold(bench: Bench, stream: St
     rubbish = message(subjects.DERIVED_STREAM, subject, b"rubbish", 2, headers=headers)
     outcome = bench.apply(forged, rubbish, log_end=1)
     assert [m.data for m, _ in outcome.dead] == [forged.data, rubbish.data]
-    assert bench.shard.known.applied.highest == 0
+    assert bench.shard.state.applied.highest == 0
 
 
 def test_an_answer_without_rows_is_published_too(bench: Bench) -> None:
@@ -570,7 +570,7 @@ def test_an_invalid_lifecycle_event_is_a_dead_letter(bench: Bench, body: bytes) 
     """The reason names the rule; the event counts as answered."""
     outcome = bench.apply(message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", body, 1))
     assert len(outcome.dead) == 1
-    assert bench.shard.known.applied.floor == 1
+    assert bench.shard.state.applied.floor == 1
 
 
 def test_an_event_that_speaks_for_another_tenant_is_a_dead_letter(bench: Bench) -> None:
@@ -578,7 +578,7 @@ def test_an_event_that_speaks_for_another_tenant_is_a_dead_letter(bench: Bench) 
     event = ForgetEvent(event_id="f", tenant_id="victim", of_user="ann")
     sent = message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", encode_event(event), 1)
     assert len(bench.apply(sent).dead) == 1
-    assert bench.shard.known.tombstones.forgotten == {}
+    assert bench.shard.state.tombstones.forgotten == {}
 
 
 def test_an_event_of_another_kind_is_a_dead_letter(bench: Bench) -> None:
@@ -598,11 +598,11 @@ def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: St
         lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["0" * 32]), 5),
     )
     bench.publish()
-    before = bench.shard.known
+    before = bench.shard.state
     reopened = bench.reopened()
-    after = reopened.shard.known
+    after = reopened.shard.state
     assert before.ledger.facts.tolist() == after.ledger.facts.tolist()
-    assert [before.ledger.standing(o) for o in range(3)] == [after.ledger.standing(o) for o in range(3)]
+    assert [before.ledger.status(o) for o in range(3)] == [after.ledger.status(o) for o in range(3)]
     assert before.ledger.digest == after.ledger.digest
     assert before.tombstones == after.tombstones
     assert (before.applied.floor, before.applied.above) == (after.applied.floor, after.applied.above)

@@ -8,10 +8,10 @@ from time import process_time
 import pytest
 
 from helix_consolidation.folding.changes import Changes
-from helix_consolidation.folding.families import members_of
-from helix_consolidation.folding.folding import Folding, Known
+from helix_consolidation.folding.context import ConsolidationState, FoldContext
+from helix_consolidation.folding.version_family import members_of
+from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.ledger import Entry
-from helix_consolidation.ledger.reach import scope_code
 from helix_consolidation.ledger.versions import Version, superseded
 from helix_shared.identity import memory_id
 
@@ -24,63 +24,63 @@ def entry(number: int, corrects: int | None) -> Entry:
     )
 
 
-def folding_of(known: Known) -> Folding:
+def context_of(state: ConsolidationState) -> FoldContext:
     """One batch."""
-    return Folding(known, Changes(known_before=known.ledger.size), 0, lambda _, __: {})
+    return FoldContext(state, Changes(stored_before=state.ledger.size), 0, lambda _, __: {})
 
 
-def whole(known: Known, ordinal: int) -> dict[str, str]:
+def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
     """What stands for each member of a family, told from all of it at once."""
-    members, versions = sorted(members_of(known, ordinal), key=known.ledger.order), []
+    members, versions = sorted(members_of(state, ordinal), key=state.ledger.order), []
     for member in members:
-        code, (corrects, _) = known.ledger.code(member), known.ledger.corrected_by(member)
-        is_live = code not in known.tombstones.withdrawn
-        memory = known.ledger.memory_id(member)
-        versions.append(Version(code, corrects, *known.ledger.order(member), memory, is_live))
+        code, (corrects, _) = state.ledger.code(member), state.ledger.corrected_by(member)
+        is_live = code not in state.tombstones.withdrawn
+        memory = state.ledger.memory_id(member)
+        versions.append(Version(code, corrects, *state.ledger.order(member), memory, is_live))
     by = superseded(versions)
-    return {known.ledger.memory_id(member): by.get(known.ledger.code(member), "") for member in members}
+    return {state.ledger.memory_id(member): by.get(state.ledger.code(member), "") for member in members}
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_judging_the_neighbours_ends_as_judging_the_whole_family(seed: int) -> None:
     """Random corrections of each other arrive in any order, and are withdrawn and given back in between."""
-    chance, known = random.Random(seed), Known()
+    chance, state = random.Random(seed), ConsolidationState()
     corrected = {0: None} | {
         n: chance.randrange(max(0, n - chance.choice([1, 3, 30])), n) for n in range(1, 30)
     }
     arrived: list[int] = []
     for number in chance.sample(range(30), 30):
-        arrived.append(known.ledger.add(entry(number, corrected[number])))
-        folding_of(known).restand(arrived[-1:])
+        arrived.append(state.ledger.add(entry(number, corrected[number])))
+        context_of(state).update_status(arrived[-1:])
         toggled = chance.sample(arrived, min(len(arrived), chance.choice([0, 1, 5])))
         for ordinal in toggled:
-            code = known.ledger.code(ordinal)
-            known.tombstones.withdraw(code, withdrawn=code not in known.tombstones.withdrawn)
-        folding_of(known).restand(toggled)
-        recorded = {known.ledger.memory_id(o): known.ledger.standing(o).superseded_by for o in arrived}
-        expected = {name: heir for ordinal in arrived for name, heir in whole(known, ordinal).items()}
+            code = state.ledger.code(ordinal)
+            state.tombstones.withdraw(code, withdrawn=code not in state.tombstones.withdrawn)
+        context_of(state).update_status(toggled)
+        recorded = {state.ledger.memory_id(o): state.ledger.status(o).superseded_by for o in arrived}
+        expected = {name: heir for ordinal in arrived for name, heir in whole(state, ordinal).items()}
         assert recorded == expected
 
 
 def test_an_erased_correction_that_is_there_again_is_in_its_own_family() -> None:
     """What is left of the erased one does not take its place."""
-    known = Known()
-    first, second = (known.ledger.add(entry(number, number - 1 if number else None)) for number in range(2))
-    code = scope_code("acme", "memory", memory_id("acme", "e1", 0))
-    known.tombstones.heirs[known.ledger.code(first)] = {code}
-    assert members_of(known, first) == [first, second]
+    state = ConsolidationState()
+    first, second = (state.ledger.add(entry(number, number - 1 if number else None)) for number in range(2))
+    code = value_code("acme", "memory", memory_id("acme", "e1", 0))
+    state.tombstones.heirs[state.ledger.code(first)] = {code}
+    assert members_of(state, first) == [first, second]
 
 
 def test_one_more_version_costs_the_same_in_a_long_chain() -> None:
     """Corrected two thousand times: judging the next version costs no more than after a hundred."""
 
     def seconds(length: int) -> float:
-        known = Known()
+        state = ConsolidationState()
         for number in range(length):
-            ordinal = known.ledger.add(entry(number, number - 1 if number else None))
+            ordinal = state.ledger.add(entry(number, number - 1 if number else None))
         begin = process_time()
         for _ in range(20):
-            folding_of(known).restand([ordinal])
+            context_of(state).update_status([ordinal])
         return process_time() - begin
 
     assert seconds(2_000) < 4 * seconds(100) + 0.02

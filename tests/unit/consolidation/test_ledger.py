@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.ledger.ledger import Entry, Ledger
-from helix_consolidation.ledger.reach import scope_code
-from helix_consolidation.ledger.standing import Standing
+from helix_consolidation.ledger.memory_status import MemoryStatus
 from helix_shared.artifacts.generation.manifest import digest_of
 
 
@@ -64,9 +64,9 @@ def test_a_standing_is_recorded_and_counted() -> None:
     """What is hidden is hidden in the counts too."""
     ledger = Ledger()
     ledger.add(entry(1))
-    found = Standing(superseded_by="new", is_latest=False, deleted_at=5, is_hidden=True)
-    ledger.record_standing(0, found)
-    assert ledger.standing(0) == found
+    found = MemoryStatus(superseded_by="new", is_latest=False, deleted_at=5, is_hidden=True)
+    ledger.record_status(0, found)
+    assert ledger.status(0) == found
     assert (ledger.memories, ledger.hidden) == (1, 1)
 
 
@@ -76,7 +76,7 @@ def test_expired_memories_are_reported_once() -> None:
     ledger.add(entry(1, expires_at=100))
     assert ledger.expired(99) == []
     assert ledger.expired(100) == [0]
-    ledger.record_standing(0, Standing(is_hidden=True))
+    ledger.record_status(0, MemoryStatus(is_hidden=True))
     assert ledger.expired(100) == []
 
 
@@ -85,4 +85,4 @@ def test_corrections_are_those_of_the_same_tenant() -> None:
     ledger = Ledger()
     ledger.add(entry(1, corrects="old"))
     ledger.add(entry(2, corrects="old", tenant_id="other"))
-    assert ledger.corrections_of(scope_code("acme", "memory", "old")) == [0]
+    assert ledger.corrections_of(value_code("acme", "memory", "old")) == [0]

@@ -3,7 +3,7 @@
 import pytest
 
 from helix_consolidation.delivery.pace import events_to_come, pace_of
-from helix_consolidation.ledger.sequences import AnsweredSequences
+from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_consolidation.settings import ConsolidationSettings
 
 SETTINGS = ConsolidationSettings(
@@ -34,7 +34,7 @@ def test_an_operator_may_publish_a_backlog_as_often_as_anything_else() -> None:
 
 def test_one_slow_event_does_not_make_the_others_wait() -> None:
     """Event 1,000 is derived for minutes, 400 behind it are applied, a new one has come: none waits."""
-    applied = AnsweredSequences(999, range(1_001, 1_401))
+    applied = ProcessedSequences(999, range(1_001, 1_401))
     assert events_to_come(applied, 1_402, here=1) == 2
     assert pace_of(SETTINGS, events_to_come=events_to_come(applied, 1_402, here=1)).publish_seconds == 1.0
     assert events_to_come(applied, 1_402, here=9) == 0

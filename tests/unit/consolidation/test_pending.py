@@ -8,21 +8,21 @@ from time import process_time
 
 import pytest
 
-from helix_consolidation.ledger.acts import Act, Pending
-from helix_consolidation.ledger.reach import TENANT
-from helix_consolidation.ledger.standing import Bearings
+from helix_consolidation.ledger.event_reach import TENANT
+from helix_consolidation.ledger.memory_status import MemoryFacts
+from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
 
-ROW = Bearings(stream_sequence=0, memory=1, session=2, document=3, user=0)
+ROW = MemoryFacts(stream_sequence=0, memory=1, session=2, document=3, user=0)
 
 
-def act(sequence: int, event: int, kind: str = "forget", selector: int = 1) -> Act:
+def action(sequence: int, event: int, kind: str = "forget", selector: int = 1) -> LifecycleAction:
     """An act of the tenant."""
-    return Act(sequence, event, kind, "acme", TENANT, "memory", (selector,))  # type: ignore[arg-type]
+    return LifecycleAction(sequence, event, kind, "acme", TENANT, "memory", (selector,))  # type: ignore[arg-type]
 
 
-def covering(acts: list[Act]) -> set[int]:
+def reaching(actions: list[LifecycleAction]) -> set[int]:
     """What is in force, told from the list alone."""
-    first = {found.event: found for found in reversed(acts)}
+    first = {found.event: found for found in reversed(actions)}
     named = (found for found in first.values() if {1, 2, 3}.intersection(found.selectors))
     return {found.sequence for found in named if found.kind != "feedback"}
 
@@ -30,47 +30,49 @@ def covering(acts: list[Act]) -> set[int]:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_indexes_say_what_the_list_says(seed: int) -> None:
     """Acts and repeats in any order, cancelled replacements, a floor that rises: always as if read anew."""
-    chance, pending, floor = random.Random(seed), Pending(), 0
+    chance, pending, floor = random.Random(seed), PendingActions(), 0
     for sequence in chance.sample(range(1, 61), 60):
         kind = chance.choice(["forget", "erase", "replace", "feedback"])
         if sequence > floor:
-            pending.add(act(sequence, chance.randrange(15), kind, chance.randrange(1, 5)))
+            pending.add(action(sequence, chance.randrange(15), kind, chance.randrange(1, 5)))
         if chance.random() < 0.2:
             event, after = chance.randrange(15), chance.randrange(60)
-            kept = [a for a in pending.acts if a.event != event or a.kind != "replace" or a.sequence <= after]
+            kept = [
+                a for a in pending.actions if a.event != event or a.kind != "replace" or a.sequence <= after
+            ]
             pending.cancel(event, after=after)
-            assert pending.acts == kept
+            assert pending.actions == kept
         if chance.random() < 0.2:
             floor += chance.randrange(8)
-            first = {found.event: found for found in reversed(pending.acts)}
-            ready = [a for a in pending.acts if a.sequence <= floor and first[a.event] is a]
-            kept = [a for a in pending.acts if a.event not in {found.event for found in ready}]
-            assert (pending.due(floor), pending.acts) == (ready, kept)
-        assert {found.sequence for found in pending.covering(ROW)} == covering(pending.acts)
+            first = {found.event: found for found in reversed(pending.actions)}
+            ready = [a for a in pending.actions if a.sequence <= floor and first[a.event] is a]
+            kept = [a for a in pending.actions if a.event not in {found.event for found in ready}]
+            assert (pending.due(floor), pending.actions) == (ready, kept)
+        assert {found.sequence for found in pending.reaching(ROW)} == reaching(pending.actions)
 
 
 def test_what_waits_is_encoded_as_it_is_after_every_change() -> None:
     """Added, cancelled and added again with another scope, carried out: what is stored is what waits."""
-    pending = Pending.of([act(n, n) for n in range(10, 20)])
+    pending = PendingActions.of([action(n, n) for n in range(10, 20)])
 
-    def stored() -> list[Act]:
-        return [Act.from_json(value) for value in json.loads(pending.encoded())]
+    def stored() -> list[LifecycleAction]:
+        return [LifecycleAction.from_json(value) for value in json.loads(pending.encoded())]
 
-    assert stored() == pending.acts
-    pending.add(act(30, 1, "replace"))
-    assert stored() == pending.acts
+    assert stored() == pending.actions
+    pending.add(action(30, 1, "replace"))
+    assert stored() == pending.actions
     pending.cancel(1, after=5)
-    pending.add(act(30, 1, "replace", selector=4))
-    assert stored() == pending.acts
+    pending.add(action(30, 1, "replace", selector=4))
+    assert stored() == pending.actions
     pending.due(15)
-    assert stored() == pending.acts != []
+    assert stored() == pending.actions != []
 
 
 def test_what_is_due_costs_nothing_for_what_waits() -> None:
     """Ten times the acts in wait make the answer to each event no more than a few times slower."""
 
     def seconds(waiting: int) -> float:
-        pending = Pending.of([act(2 * n + 2, n + 1, "feedback") for n in range(waiting)])
+        pending = PendingActions.of([action(2 * n + 2, n + 1, "feedback") for n in range(waiting)])
         begin = process_time()
         for floor in range(1, 401):
             pending.due(floor)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix_consolidation.ledger.reach import reaches, scope_of, visibility_of
+from helix_consolidation.ledger.event_reach import actor_of, reaches, visibility_of
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.identity import memory_id
@@ -59,10 +59,10 @@ def memories(stream: Stream) -> list[Msg]:
     ]
 
 
-def expected(scope: str, axis: str) -> set[str]:
+def expected(scope: str, selector_kind: str) -> set[str]:
     """Names of the memories that an event of a scope reaches, and names in this way."""
     of_ann = {name for name, fields in MEMORIES.items() if fields.get("user_id") == "ann"}
-    return REACHED[scope] & (of_ann if axis == "user" else set(MEMORIES))
+    return REACHED[scope] & (of_ann if selector_kind == "user" else set(MEMORIES))
 
 
 def hidden(bench: Bench) -> set[str]:
@@ -78,7 +78,7 @@ def test_an_event_reaches_what_a_recall_of_its_scope_returns(scope: str, memory:
     owner = "" if fields["shared"] else fields["user_id"]
     audience = fields["acl"] or ["*"]
     event = {"user_id": "", "acl": []} | SCOPES[scope]
-    reached = reaches(scope_of("acme", **event), visibility_of("acme", owner, audience))
+    reached = reaches(actor_of("acme", **event), visibility_of("acme", owner, audience))
     record = {"tenant_id": "acme", "owner": owner, "audience": audience, "event_at": NOON, "created_at": NOON}
     selection = Selection("acme", event["user_id"], tuple(event["acl"]))
     assert reached == (not event["user_id"] or selection.admits(record))
@@ -86,36 +86,38 @@ def test_an_event_reaches_what_a_recall_of_its_scope_returns(scope: str, memory:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("selector_kind", AXES)
 def test_forget_erase_and_restore_stay_in_their_scope(
-    bench: Bench, stream: Stream, scope: str, axis: str
+    bench: Bench, stream: Stream, scope: str, selector_kind: str
 ) -> None:
     """In any way of naming. What is unknown or out of reach is passed over without a word."""
-    named = AXES[axis] | SCOPES[scope]
+    named = AXES[selector_kind] | SCOPES[scope]
     bench.apply(*memories(stream))
     forget = ForgetEvent(event_id="f", tenant_id="acme", **named)
     outcome = bench.apply(lifecycle(forget, EVENT))
     assert (len(outcome.done), outcome.dead) == (1, [])
-    assert hidden(bench) == expected(scope, axis)
+    assert hidden(bench) == expected(scope, selector_kind)
     restore = ForgetEvent(event_id="r", tenant_id="acme", restore=True, **named)
     bench.apply(lifecycle(restore, EVENT + 1))
     assert hidden(bench) == set()
     erase = EraseEvent(event_id="x", tenant_id="acme", **named)
     assert len(bench.apply(lifecycle(erase, EVENT + 2)).done) == 1
     left = {record["text"] for record in bench.rows().values()}
-    assert left == set(MEMORIES) - expected(scope, axis)
+    assert left == set(MEMORIES) - expected(scope, selector_kind)
 
 
 @pytest.mark.parametrize("scope", ["tenant", "bob"])
-@pytest.mark.parametrize("axis", AXES)
-def test_a_scope_holds_for_what_arrives_late(bench: Bench, stream: Stream, scope: str, axis: str) -> None:
+@pytest.mark.parametrize("selector_kind", AXES)
+def test_a_scope_holds_for_what_arrives_late(
+    bench: Bench, stream: Stream, scope: str, selector_kind: str
+) -> None:
     """The erasure comes first, and is carried out when all that it may reach is there."""
-    erase = EraseEvent(event_id="x", tenant_id="acme", **AXES[axis], **SCOPES[scope])
+    erase = EraseEvent(event_id="x", tenant_id="acme", **AXES[selector_kind], **SCOPES[scope])
     bench.apply(lifecycle(erase, EVENT))
     for message in reversed(memories(stream)):
         bench.apply(message)
     left = {record["text"] for record in bench.rows().values()}
-    assert left == set(MEMORIES) - expected(scope, axis)
+    assert left == set(MEMORIES) - expected(scope, selector_kind)
 
 
 @pytest.mark.parametrize("scope", SCOPES)

@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from helix_consolidation.ledger.relate import (
+from helix_consolidation.ledger.near_duplicates import (
     LONGEST_BUCKET,
+    DuplicateMatch,
     NearDuplicates,
-    Neighbour,
     Place,
     bands,
     estimated_jaccard,
-    rank,
+    log_position,
     signatures_of,
 )
 
@@ -45,16 +45,18 @@ def added(
     near: NearDuplicates, number: int, text: str, *, group: int = 7, content: int | None = None
 ) -> Place:
     """Index a text whose ordinal and place in the log are `number`."""
-    return near.add(number, rank(number, 0), group, number if content is None else content, vector(text))
+    return near.add(
+        number, log_position(number, 0), group, number if content is None else content, vector(text)
+    )
 
 
 def test_a_nearly_equal_text_of_the_same_group_is_a_neighbour() -> None:
     """One word of forty differs; the neighbour is found after a bulk load and after a single add."""
     loaded, one_by_one = NearDuplicates(), NearDuplicates()
     first = np.array([0])
-    loaded.load(first, rank(first, first), np.array([7]), first, vector(TEXT)[None, :])
+    loaded.load(first, log_position(first, first), np.array([7]), first, vector(TEXT)[None, :])
     added(one_by_one, 0, TEXT)
-    expected = Neighbour(0, float((vector(TEXT) == vector(NEARLY)).mean()))
+    expected = DuplicateMatch(0, float((vector(TEXT) == vector(NEARLY)).mean()))
     assert expected.jaccard >= 0.8
     assert added(loaded, 1, NEARLY) == Place(expected, [], set())
     assert added(one_by_one, 1, NEARLY) == Place(expected, [], set())
@@ -87,7 +89,7 @@ def test_equal_content_is_equal_whatever_its_signature_says() -> None:
     """The content hash folds case and white space, the shingles may not."""
     near = NearDuplicates()
     added(near, 0, "alpha beta", content=1)
-    assert added(near, 1, "gamma delta", content=1).earliest == Neighbour(0, 1.0)
+    assert added(near, 1, "gamma delta", content=1).earliest == DuplicateMatch(0, 1.0)
 
 
 def test_texts_without_words_resemble_nothing() -> None:
@@ -116,7 +118,7 @@ def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: 
     if is_folded:
         near._fold_tail()
     place = added(near, 101, TEXT, content=1)
-    assert place.earliest == Neighbour(1, 1.0)
+    assert place.earliest == DuplicateMatch(1, 1.0)
     assert (place.later, place.displaced) == ([], set())
     assert near.place(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
     early = added(near, 0, TEXT, content=1)

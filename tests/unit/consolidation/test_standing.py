@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from helix_consolidation.ledger.acts import Act, Pending
-from helix_consolidation.ledger.reach import TENANT, Scope, Visibility
-from helix_consolidation.ledger.standing import NEVER, Bearings, Standing, standing
-from helix_consolidation.ledger.tombstones import Forgotten, Tombstones
+from helix_consolidation.ledger.event_reach import TENANT, Actor, Visibility
+from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts, MemoryStatus, status_of
+from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.tombstones import ForgetRecord, Tombstones
 
-ROW = Bearings(stream_sequence=10, memory=1, session=2, document=3, user=4)
-NOBODY = Pending()
+ROW = MemoryFacts(stream_sequence=10, memory=1, session=2, document=3, user=4)
+NOBODY = PendingActions()
 
 
-def forgotten(*verdicts: tuple[int, Forgotten]) -> Tombstones:
+def forgotten(*verdicts: tuple[int, ForgetRecord]) -> Tombstones:
     """Tombstones after the tenant forgot or restored selectors, in the order of the log."""
     tombstones = Tombstones()
     for selector, verdict in verdicts:
@@ -21,64 +21,64 @@ def forgotten(*verdicts: tuple[int, Forgotten]) -> Tombstones:
 
 def test_a_row_nobody_spoke_of_is_plainly_there() -> None:
     """No tombstone, no expiry: visible and latest."""
-    assert standing(ROW, Tombstones(), NOBODY, 0) == Standing()
+    assert status_of(ROW, Tombstones(), NOBODY, 0) == MemoryStatus()
 
 
 def test_a_forgotten_session_hides_its_earlier_rows_only() -> None:
     """Forgotten at 11: row 10 is hidden with the time of the event, row 12 is not."""
-    tombstones = forgotten((2, Forgotten(11, is_hidden=True, at=77)))
-    assert standing(ROW, tombstones, NOBODY, 0) == Standing(deleted_at=77, is_hidden=True)
-    assert standing(replace(ROW, stream_sequence=12), tombstones, NOBODY, 0) == Standing()
+    tombstones = forgotten((2, ForgetRecord(11, is_hidden=True, at=77)))
+    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
+    assert status_of(replace(ROW, stream_sequence=12), tombstones, NOBODY, 0) == MemoryStatus()
 
 
 def test_restoring_one_selection_leaves_another_in_force() -> None:
     """The session is restored, the memory itself stays forgotten."""
     tombstones = forgotten(
-        (1, Forgotten(15, is_hidden=True, at=1)), (2, Forgotten(20, is_hidden=False, at=2))
+        (1, ForgetRecord(15, is_hidden=True, at=1)), (2, ForgetRecord(20, is_hidden=False, at=2))
     )
-    assert standing(ROW, tombstones, NOBODY, 0) == Standing(deleted_at=1, is_hidden=True)
+    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=1, is_hidden=True)
 
 
 def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_it() -> None:
     """User 5 cannot recall what user 4 owns; user 4 can; the tenant takes both back."""
     row = replace(ROW, visibility=Visibility(owner=4))
     tombstones = Tombstones()
-    tombstones.forget(2, Scope(user=5), Forgotten(11, is_hidden=True, at=1))
-    assert standing(row, tombstones, NOBODY, 0) == Standing()
-    tombstones.forget(2, Scope(user=4), Forgotten(12, is_hidden=True, at=2))
-    assert standing(row, tombstones, NOBODY, 0) == Standing(deleted_at=2, is_hidden=True)
-    tombstones.forget(2, TENANT, Forgotten(13, is_hidden=False, at=3))
-    assert standing(row, tombstones, NOBODY, 0) == Standing()
+    tombstones.forget(2, Actor(user=5), ForgetRecord(11, is_hidden=True, at=1))
+    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
+    tombstones.forget(2, Actor(user=4), ForgetRecord(12, is_hidden=True, at=2))
+    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=2, is_hidden=True)
+    tombstones.forget(2, TENANT, ForgetRecord(13, is_hidden=False, at=3))
+    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
 
 
 def test_a_superseded_memory_names_its_next_version() -> None:
     """Superseded and hidden, never deleted."""
-    expected = Standing(superseded_by="new", is_latest=False, is_hidden=True)
-    assert standing(ROW, Tombstones(), NOBODY, 0, superseded_by="new") == expected
+    expected = MemoryStatus(superseded_by="new", is_latest=False, is_hidden=True)
+    assert status_of(ROW, Tombstones(), NOBODY, 0, superseded_by="new") == expected
 
 
 def test_a_replaced_document_supersedes_its_older_pieces() -> None:
     """A piece of sequence 10 ends with version 11, a piece of 11 is current."""
     tombstones = Tombstones()
     tombstones.replace(3, TENANT, 11)
-    assert standing(ROW, tombstones, NOBODY, 0) == Standing(is_latest=False, is_hidden=True)
-    assert standing(replace(ROW, stream_sequence=11), tombstones, NOBODY, 0) == Standing()
+    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(is_latest=False, is_hidden=True)
+    assert status_of(replace(ROW, stream_sequence=11), tombstones, NOBODY, 0) == MemoryStatus()
 
 
 def test_a_pending_act_hides_as_it_will_when_it_is_carried_out() -> None:
     """A forget that waits for earlier events hides at once; its repeat under a later sequence is nothing."""
-    pending, row = Pending(), replace(ROW, stream_sequence=13)
-    forget = Act(12, 9, "forget", "acme", TENANT, "session", (2,), 77)
+    pending, row = PendingActions(), replace(ROW, stream_sequence=13)
+    forget = LifecycleAction(12, 9, "forget", "acme", TENANT, "session", (2,), 77)
     pending.add(replace(forget, sequence=14))
-    assert standing(row, Tombstones(), pending, 0) == Standing(deleted_at=77, is_hidden=True)
+    assert status_of(row, Tombstones(), pending, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
     pending.add(forget)
-    assert standing(row, Tombstones(), pending, 0) == Standing()
-    assert standing(ROW, Tombstones(), pending, 0) == Standing(deleted_at=77, is_hidden=True)
+    assert status_of(row, Tombstones(), pending, 0) == MemoryStatus()
+    assert status_of(ROW, Tombstones(), pending, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
 
 
 def test_an_expired_row_is_hidden_from_its_expiry_on() -> None:
     """Hidden at the very moment, not before; never when it has no expiry."""
     row = replace(ROW, expires_at=100)
-    assert standing(row, Tombstones(), NOBODY, 99) == Standing()
-    assert standing(row, Tombstones(), NOBODY, 100) == Standing(is_hidden=True)
-    assert standing(replace(row, expires_at=NEVER), Tombstones(), NOBODY, 100) == Standing()
+    assert status_of(row, Tombstones(), NOBODY, 99) == MemoryStatus()
+    assert status_of(row, Tombstones(), NOBODY, 100) == MemoryStatus(is_hidden=True)
+    assert status_of(replace(row, expires_at=NEVER), Tombstones(), NOBODY, 100) == MemoryStatus()

@@ -8,22 +8,22 @@ import pytest
 
 from helix_consolidation.ledger import tombstone_log as log_module
 from helix_consolidation.ledger import tombstones as module
-from helix_consolidation.ledger.reach import TENANT, Scope, Visibility
-from helix_consolidation.ledger.standing import Bearings
+from helix_consolidation.ledger.event_reach import TENANT, Actor, Visibility
+from helix_consolidation.ledger.memory_status import MemoryFacts
 from helix_consolidation.ledger.tombstone_log import MERGE_RATIO, Record, Table, TombstoneLog
-from helix_consolidation.ledger.tombstones import Ancestor, Forgotten, Tombstones, Usage
+from helix_consolidation.ledger.tombstones import ErasedCorrection, ForgetRecord, Tombstones, Usage
 from helix_shared.errors import CorruptArtifactError
 
-ROW = Bearings(stream_sequence=9, memory=99, session=3, document=0, user=0)
+ROW = MemoryFacts(stream_sequence=9, memory=99, session=3, document=0, user=0)
 
 
 def everything() -> Tombstones:
     """Tombstones with an entry in every table."""
-    found, hr = Tombstones(), Scope(5, frozenset({6, 7}))
-    found.forget(1, TENANT, Forgotten(10, is_hidden=True, at=123))
-    found.forget(1, hr, Forgotten(11, is_hidden=False, at=124))
+    found, hr = Tombstones(), Actor(5, frozenset({6, 7}))
+    found.forget(1, TENANT, ForgetRecord(10, is_hidden=True, at=123))
+    found.forget(1, hr, ForgetRecord(11, is_hidden=False, at=124))
     found.erase(2, hr, 11)
-    found.drop(replace(ROW, memory=3), 11, Ancestor(corrects=4, ordinal=17, sequence=8, piece=2))
+    found.drop(replace(ROW, memory=3), 11, ErasedCorrection(corrects=4, ordinal=17, sequence=8, piece=2))
     found.replace(4, TENANT, 12)
     found.withdraw(6, withdrawn=True)
     found.see(7, 14)
@@ -41,7 +41,7 @@ def test_an_erased_session_reaches_back_but_not_forward() -> None:
 def test_an_erasure_stays_inside_its_scope() -> None:
     """User 5 erases the session: what user 4 owns stays, what everybody sees goes."""
     tombstones = Tombstones()
-    tombstones.erase(3, Scope(user=5), 10)
+    tombstones.erase(3, Actor(user=5), 10)
     assert tombstones.erased_at(ROW) == 10
     assert not tombstones.erased_at(replace(ROW, visibility=Visibility(owner=4)))
 
@@ -50,9 +50,9 @@ def test_an_erased_memory_stays_away_unless_an_earlier_publication_comes() -> No
     """The row of 9 was erased: it and later ones stay away, an earlier one is judged by itself."""
     tombstones = Tombstones()
     tombstones.drop(ROW, 12)
-    assert [tombstones.is_dropped(99, sequence) for sequence in (8, 9, 10)] == [False, True, True]
+    assert [tombstones.is_erased(99, sequence) for sequence in (8, 9, 10)] == [False, True, True]
     tombstones.allow(99)
-    assert not tombstones.is_dropped(99, 9)
+    assert not tombstones.is_erased(99, 9)
 
 
 def test_an_event_published_again_is_a_repeat() -> None:
@@ -70,51 +70,51 @@ def test_usage_adds_up() -> None:
 
 def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
     """What is appended publish by publish is what is read, also what was taken back in between."""
-    known, log = everything(), TombstoneLog.open(tmp_path)
-    log.append(known.take_changes())
-    known.withdraw(6, withdrawn=False)
-    known.allow(3)
-    known.forget(1, TENANT, Forgotten(20, is_hidden=False, at=200))
-    log.append(known.take_changes())
+    state, log = everything(), TombstoneLog.open(tmp_path)
+    log.append(state.take_changes())
+    state.withdraw(6, withdrawn=False)
+    state.allow(3)
+    state.forget(1, TENANT, ForgetRecord(20, is_hidden=False, at=200))
+    log.append(state.take_changes())
     found = Tombstones()
     for record in TombstoneLog.open(tmp_path).records():
         found.restore(record)
-    assert found == known
+    assert found == state
     assert (found.withdrawn, found.dropped) == (set(), {})
 
 
 @pytest.mark.parametrize("visibility", [Visibility(), Visibility(owner=5, audience=frozenset({6}))])
 def test_a_drop_that_was_taken_back_stays_so_after_a_restart(tmp_path: Path, visibility: Visibility) -> None:
     """Whoever saw the memory; the correction that it was leaves no trace among those of its ancestor."""
-    known, log, row = Tombstones(), TombstoneLog.open(tmp_path), replace(ROW, visibility=visibility)
-    known.drop(row, 12, Ancestor(corrects=4, ordinal=17, sequence=8, piece=2))
-    log.append(known.take_changes())
-    known.allow(row.memory)
-    log.append(known.take_changes())
+    state, log, row = Tombstones(), TombstoneLog.open(tmp_path), replace(ROW, visibility=visibility)
+    state.drop(row, 12, ErasedCorrection(corrects=4, ordinal=17, sequence=8, piece=2))
+    log.append(state.take_changes())
+    state.allow(row.memory)
+    log.append(state.take_changes())
     found = Tombstones()
     for record in TombstoneLog.open(tmp_path).records():
         found.restore(record)
-    assert found == known
-    assert (found.dropped, found.ancestors, found.heirs) == ({}, {}, {})
-    known.drop(row, 30, Ancestor(corrects=5, ordinal=18, sequence=8, piece=2))
-    assert known.heirs == {5: {row.memory}}
+    assert found == state
+    assert (found.dropped, found.erased_corrections, found.heirs) == ({}, {}, {})
+    state.drop(row, 30, ErasedCorrection(corrects=5, ordinal=18, sequence=8, piece=2))
+    assert state.heirs == {5: {row.memory}}
 
 
 def test_a_log_keeps_as_many_events_as_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 400 events the latest 10 are remembered; on the disk are these and few before them."""
-    monkeypatch.setattr(module, "SEEN_EVENTS", 10)
-    monkeypatch.setattr(log_module, "SEEN_EVENTS", 10)
-    known, log = Tombstones(), TombstoneLog.open(tmp_path)
+    monkeypatch.setattr(module, "REMEMBERED_EVENTS", 10)
+    monkeypatch.setattr(log_module, "REMEMBERED_EVENTS", 10)
+    state, log = Tombstones(), TombstoneLog.open(tmp_path)
     for publish in range(100):
         for event in range(4):
-            known.see(publish * 4 + event, publish * 4 + event + 1)
-        log.append(known.take_changes())
+            state.see(publish * 4 + event, publish * 4 + event + 1)
+        log.append(state.take_changes())
     stored, found = list(log.records()), Tombstones()
     for record in stored:
         found.restore(record)
-    assert found == known
+    assert found == state
     assert len(stored) <= 10 * 3
 
 
@@ -147,7 +147,7 @@ def test_a_damaged_segment_is_refused(tmp_path: Path) -> None:
 
 def test_the_memory_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The earliest of the log are given up first."""
-    monkeypatch.setattr(module, "SEEN_EVENTS", 2)
+    monkeypatch.setattr(module, "REMEMBERED_EVENTS", 2)
     tombstones = Tombstones()
     for sequence in (1, 2, 3):
         tombstones.see(sequence, sequence)

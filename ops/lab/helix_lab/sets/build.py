@@ -30,7 +30,7 @@ import helix_ingest
 import helix_kg
 import helix_memory
 import helix_shared
-from helix_consolidation.stores.publish import Circumstances
+from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_doc2query.consumer import DERIVATION as DOC2QUERY
 from helix_ingest.extraction.draft import Logged
@@ -112,7 +112,7 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
             raise PermanentError(f"a document was refused: {reasons[0]}")
     shard.tidy()
     stream = StreamState(name=EVENTS_STREAM, created_at=started, first_sequence=1, last_sequence=last)
-    shard.publish(Circumstances(1, stream, datetime.now(UTC)), demand_lease=lambda: None)
+    shard.publish(PublicationInfo(1, stream, datetime.now(UTC)), ensure_lease=lambda: None)
 
 
 def derived_messages(

@@ -134,7 +134,7 @@ async def _write_with(
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
-    await check_acknowledged(jetstream, shard.known)
+    await check_acknowledged(jetstream, shard.state)
     await _deliver_again(client)
     arrived = asyncio.Event()
     inboxes = [

@@ -127,7 +127,7 @@ class Lease:
         """Whether no other process can have the lease yet."""
         return not self._lost and time.monotonic() - self._renewed < self._ttl_seconds * SAFETY
 
-    def demand(self) -> None:
+    def ensure_held(self) -> None:
         """Pass only while the lease is held.
 
         Raises:
@@ -146,7 +146,7 @@ class Lease:
         """
         async with self._renewing:
             await self._renew()
-        self.demand()
+        self.ensure_held()
 
     async def _renew(self) -> None:
         asked = time.monotonic()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from helix_consolidation.ledger.sequences import AnsweredSequences
+    from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_consolidation.settings import ConsolidationSettings
 
 SECONDS_PER_EVENT: Final = 0.025
@@ -48,9 +48,9 @@ def pace_of(settings: ConsolidationSettings, *, events_to_come: int) -> Pace:
     )
 
 
-def events_to_come(applied: AnsweredSequences, log_end: int, *, here: int) -> int:
+def events_to_come(applied: ProcessedSequences, log_end: int, *, here: int) -> int:
     """Events of a log up to `log_end` that are neither applied nor among the `here` events that wait to be.
 
     What is applied counts wherever it stands: one event that takes long says nothing of those behind it.
     """
-    return max(0, log_end - applied.answered - here)
+    return max(0, log_end - applied.processed - here)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.early import is_early
+from helix_consolidation.delivery.out_of_order import is_out_of_order
 from helix_shared.broker import verdict
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import PermanentError, TemporaryError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from helix_consolidation.folding.folding import Known
+    from helix_consolidation.folding.context import ConsolidationState
     from helix_consolidation.stores.shard import Outcome
     from helix_shared.broker.publisher import Publisher
 
@@ -32,18 +32,20 @@ _log = logger(__name__)
 
 async def file(outcome: Outcome, publisher: Publisher) -> None:
     """Store the dead letters of a batch; a message whose letter is not stored is postponed instead."""
-    unfiled: list[tuple[Msg, TemporaryError]] = []
+    unstored_dead_letters: list[tuple[Msg, TemporaryError]] = []
 
     async def file_one(message: Msg, error: PermanentError) -> None:
         try:
             await verdict.file(message, error, service=SERVICE, publisher=publisher)
         except (*UNANSWERED, TemporaryError) as failure:
-            unfiled.append((message, TemporaryError(f"dead letter not stored: {failure or type(failure)}")))
+            unstored_dead_letters.append(
+                (message, TemporaryError(f"dead letter not stored: {failure or type(failure)}"))
+            )
 
     await _all(file_one(message, error) for message, error in outcome.dead)
-    late = {id(message) for message, _ in unfiled}
+    late = {id(message) for message, _ in unstored_dead_letters}
     outcome.dead = [(message, error) for message, error in outcome.dead if id(message) not in late]
-    outcome.postponed += unfiled
+    outcome.postponed += unstored_dead_letters
 
 
 async def answer(outcome: Outcome) -> None:
@@ -52,14 +54,14 @@ async def answer(outcome: Outcome) -> None:
     await _all(verdict.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 
 
-async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], known: Known) -> None:
+async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], state: ConsolidationState) -> None:
     """Ask for messages again after a delay, which doubles with every delivery unless they came too early."""
     await _all(
         verdict.postpone(
             message,
             error,
             service=SERVICE,
-            longest_seconds=0.0 if is_early(message, known) else None,
+            longest_seconds=0.0 if is_out_of_order(message, state) else None,
         )
         for message, error in messages
     )

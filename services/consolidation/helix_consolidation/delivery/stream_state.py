@@ -20,8 +20,8 @@ from helix_shared.errors import PermanentError
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
-    from helix_consolidation.folding.folding import Known
-    from helix_consolidation.ledger.sequences import AnsweredSequences
+    from helix_consolidation.folding.context import ConsolidationState
+    from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_shared.artifacts.generation.manifest import Manifest
 
 EVERYTHING: Final = {EVENTS_STREAM: f"{ROOT}.events.>", DERIVED_STREAM: f"{ROOT}.derived.>"}
@@ -71,33 +71,33 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
         )
 
 
-async def check_acknowledged(jetstream: JetStreamContext, known: Known) -> None:
+async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationState) -> None:
     """Compare what was acknowledged with what this data folder holds, and go on from there.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
     info = await jetstream.stream_info(DERIVED_STREAM)
-    known.know_derived_stream("" if info.created is None else info.created.isoformat())
+    state.set_derived_stream("" if info.created is None else info.created.isoformat())
     consumer = await jetstream.consumer_info(DERIVED_STREAM, CONSOLIDATION_DERIVED)
     acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
-    if acknowledged > known.derived.highest:
+    if acknowledged > state.derived.highest:
         raise PermanentError(
             f"derived messages up to {acknowledged} were acknowledged, this data folder holds them up to "
-            f"{known.derived.highest}; use the folder that has them, or rebuild"
+            f"{state.derived.highest}; use the folder that has them, or rebuild"
         )
-    known.derived.skip_to(acknowledged)
+    state.derived.skip_to(acknowledged)
 
 
-async def skip_gap(jetstream: JetStreamContext, stream: str, answered: AnsweredSequences) -> bool:
+async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:
     """Skip the sequences behind the floor whose messages are gone; tells whether there were any."""
-    wanted = answered.floor + 1
+    wanted = processed.floor + 1
     try:
         found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)
         existing = int(found.seq or wanted)
     except NotFoundError:
-        existing = answered.highest + 1
+        existing = processed.highest + 1
     if existing <= wanted:
         return False
-    answered.skip_to(existing - 1)
+    processed.skip_to(existing - 1)
     return True

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.delivery.blocked import BlockedMessages
+from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import Due, events_to_come, pace_of
 from helix_consolidation.delivery.prune import prune_derived
 from helix_consolidation.delivery.settle import SERVICE, answer, file, postpone
-from helix_consolidation.delivery.standstill import Standstill
 from helix_consolidation.delivery.stream_state import event_stream, skip_gap
-from helix_consolidation.folding.early import Early
-from helix_consolidation.stores.publish import Circumstances
+from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Outcome
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
 from helix_shared.broker.connection import UNANSWERED
@@ -83,9 +83,9 @@ class Writer:
         self._is_dirty = False
         self._is_urgent = False
         self._log_end = 0
-        self._standstill = Standstill(client, service=SERVICE)
+        self._standstill = BlockedMessages(client, service=SERVICE)
         # the other half of the room is for what they wait for
-        self._early = Early(settings.held_messages // 2)
+        self._early = OutOfOrderMessages(settings.held_messages // 2)
         self._answering: asyncio.Task[None] | None = None
         self._applying = Due(settings.apply_interval_seconds, now - settings.apply_interval_seconds)
         # the first generation is due at once, also in a backlog
@@ -99,7 +99,7 @@ class Writer:
         """Apply and publish until `stop`, then publish what is left."""
         while not stop.is_set():
             # asked every time round: a cancellation may get lost in a wait, a lost lease must not
-            self._lease.demand()
+            self._lease.ensure_held()
             await self._apply([*self._retried(), *self._no_longer_early(), *await self._next_batch()])
             await self._housekeep()
             if self._is_publication_due():
@@ -146,14 +146,14 @@ class Writer:
 
     def _retried(self) -> list[Msg]:
         """What stood still and may fit now."""
-        model = self._shard.known.model
+        model = self._shard.state.model
         return self._standstill.take(model=model.id if model else "") if self._standstill.is_on else []
 
     def _no_longer_early(self) -> list[Msg]:
         """What came too early before; nothing of it may pass a message that does not fit."""
         if self._standstill.is_on:
             return []
-        return self._early.take(self._shard.known, most=self._settings.batch_messages)
+        return self._early.take(self._shard.state, most=self._settings.batch_messages)
 
     def _is_application_due(self) -> bool:
         """Not at once for every message: a batch of a few costs the stores as much as one of a hundred."""
@@ -163,7 +163,7 @@ class Writer:
     async def _apply(self, messages: list[Msg]) -> None:
         if not messages:
             return
-        self._lease.demand()
+        self._lease.ensure_held()
         with WORK_SECONDS.labels(SERVICE).time():
             try:
                 self._log_end = (await event_stream(self._jetstream)).last_sequence
@@ -174,7 +174,7 @@ class Writer:
                 return
             outcome = await self._in_engine(self._shard.apply, messages, now=_now(), log_end=self._log_end)
         await file(outcome, self._publisher)
-        self._shard.filed(outcome)
+        self._shard.dead_letters_stored(outcome)
         self._is_urgent |= any(message.metadata.stream == EVENTS_STREAM for message in messages)
         for message in outcome.done:
             # it is held until its generation is out; its body is not needed any more
@@ -183,9 +183,9 @@ class Writer:
         self._unpublished.dead += outcome.dead
         self._is_dirty = self._is_dirty or bool(outcome.done or outcome.dead)
         self._applying.last = time.monotonic()
-        again = self._early.keep(outcome.postponed, self._shard.known)
+        again = self._early.keep(outcome.postponed, self._shard.state)
         self._release([message for message, _ in again])
-        await postpone(again, self._shard.known)
+        await postpone(again, self._shard.state)
         if outcome.unfit or any(m.metadata.stream == DERIVED_STREAM for m in messages):
             await self._stand(outcome)
 
@@ -202,7 +202,7 @@ class Writer:
         """Go slower in a backlog, but not when something is to be hidden or erased."""
         urgent = self._is_urgent or any(i.waiting for i in self._inboxes if i.stream == EVENTS_STREAM)
         here = sum(inbox.events_waiting for inbox in self._inboxes) + len(self._early.events)
-        to_come = 0 if urgent else events_to_come(self._shard.known.applied, self._log_end, here=here)
+        to_come = 0 if urgent else events_to_come(self._shard.state.applied, self._log_end, here=here)
         pace = pace_of(self._settings, events_to_come=to_come)
         self._applying.every_seconds = pace.apply_seconds
         self._publishing.every_seconds = pace.publish_seconds
@@ -224,13 +224,13 @@ class Writer:
             self._is_dirty = await self._in_engine(self._shard.tidy)
 
     async def _skip_gaps(self) -> None:
-        known = self._shard.known
-        for stream, answered in ((EVENTS_STREAM, known.applied), (DERIVED_STREAM, known.derived)):
-            if not answered.is_stuck:
+        state = self._shard.state
+        for stream, processed in ((EVENTS_STREAM, state.applied), (DERIVED_STREAM, state.derived)):
+            if not processed.has_gap:
                 continue
             try:
-                if await skip_gap(self._jetstream, stream, answered):
-                    _log.info("gap skipped", stream=stream, floor=answered.floor)
+                if await skip_gap(self._jetstream, stream, processed):
+                    _log.info("gap skipped", stream=stream, floor=processed.floor)
                     self._is_dirty = True
             except UNANSWERED as error:
                 _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
@@ -252,9 +252,9 @@ class Writer:
         self._publishing.last = time.monotonic()
         try:
             stream = await event_stream(self._jetstream)
-            circumstances = Circumstances(self._lease.epoch, stream, datetime.now(UTC))
+            circumstances = PublicationInfo(self._lease.epoch, stream, datetime.now(UTC))
             manifest = await self._in_engine(
-                self._shard.publish, circumstances, demand_lease=self._lease.demand
+                self._shard.publish, circumstances, ensure_lease=self._lease.ensure_held
             )
         except (TemporaryError, NatsError, TimeoutError, ConnectionError) as error:
             _log.warning("not published yet", reason=str(error) or type(error).__name__)

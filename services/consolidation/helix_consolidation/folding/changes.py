@@ -27,10 +27,10 @@ class Relation:
 class Changes:
     """Filled by `fold` in the order of events; the last word on an ordinal wins."""
 
-    known_before: int
+    stored_before: int
     """Ordinals below are in the stores already, unless erased."""
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    arrivals: dict[int, tuple[int, int]] = field(default_factory=dict)
+    incoming_rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Ordinal -> batch and row of its new edge columns."""
     expansions: dict[int, list[str]] = field(default_factory=dict)
     links: dict[int, list[Link]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Changes:
 
     def arrive(self, ordinal: int, batch: int, row: int) -> None:
         """The row comes whole from a message."""
-        self.arrivals[ordinal] = (batch, row)
+        self.incoming_rows[ordinal] = (batch, row)
         self.rewritten.add(ordinal)
         self.reindexed.add(ordinal)
 
@@ -68,14 +68,14 @@ class Changes:
         self.usage[ordinal] = self.usage.get(ordinal, Usage()) + usage
         self.rewritten.add(ordinal)
 
-    def restand(self, ordinal: int) -> None:
+    def update_status(self, ordinal: int) -> None:
         """The row stands otherwise than before."""
         self.rewritten.add(ordinal)
         self.reindexed.add(ordinal)
 
     def erase(self, ordinal: int) -> None:
         """The row goes; nothing else about it is written."""
-        for known in (self.arrivals, self.expansions, self.links, self.usage):
+        for known in (self.incoming_rows, self.expansions, self.links, self.usage):
             known.pop(ordinal, None)
         for ordinals in (self.rewritten, self.reindexed):
             ordinals.discard(ordinal)

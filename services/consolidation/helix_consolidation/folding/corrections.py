@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from helix_consolidation.folding.pieces import pieces_of
+from helix_consolidation.folding.event_memories import memories_of
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from helix_consolidation.folding.folding import Folding
+    from helix_consolidation.folding.context import FoldContext
     from helix_shared.edges import Origin
 
 
@@ -25,7 +25,7 @@ VISIBILITY: Final = ("user_id", "acl", "shared")
 """Columns that decide who may recall a memory."""
 
 
-def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
+def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
     """`rows` of one message with the columns that `origin.keeps` as the corrected memory has them.
 
     Where that is gone since this correction was applied, its own rows still have them. Where these are gone
@@ -34,14 +34,14 @@ def completed(folding: Folding, origin: Origin, rows: pa.RecordBatch) -> pa.Reco
     if not rows.num_rows or not rows["corrects"][0].as_py():
         return rows
     _check_columns(origin, rows)
-    ordinal = folding.find(origin.tenant_id, rows["corrects"][0].as_py())
+    ordinal = context.find(origin.tenant_id, rows["corrects"][0].as_py())
     if ordinal is None:
         ordinal = next(
-            iter(pieces_of(folding, origin.tenant_id, origin.event_id, origin.event_sequence)), None
+            iter(memories_of(context, origin.tenant_id, origin.event_id, origin.event_sequence)), None
         )
     if ordinal is None:
         return rows
-    values = folding.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))
+    values = context.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))
     return pa.RecordBatch.from_arrays(
         [_filled(rows, name, values) for name in rows.schema.names], schema=rows.schema
     )

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.collect import Derived, Lifecycle
+from helix_consolidation.folding.decode import Derived, Lifecycle
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
-from helix_consolidation.folding.lifecycle import act_of, fold_act, settle
+from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 
 if TYPE_CHECKING:
-    from helix_consolidation.folding.folding import Folding
+    from helix_consolidation.folding.context import FoldContext
 
 
-def fold(folding: Folding, item: Derived | Lifecycle) -> None:
+def fold(context: FoldContext, item: Derived | Lifecycle) -> None:
     """Carry out the acts whose turn has come, then fold one message and count its event as answered.
 
     The acts come first: a dead letter or a gap in the stream may have answered the event they waited for, and
@@ -30,31 +30,31 @@ def fold(folding: Folding, item: Derived | Lifecycle) -> None:
         PermanentError: it can never be applied.
         TemporaryError: an event before it is not answered yet.
     """
-    known = folding.known
-    settle(folding)
+    state = context.state
+    apply_due_actions(context)
     if isinstance(item, Lifecycle):
-        if item.sequence not in known.applied:
-            fold_act(folding, act_of(item.event, item.sequence, item.at))
-            known.applied.answer(item.sequence)
-    elif item.sequence not in known.derived or item.sequence in known.unfiled:
-        _fold_derived(folding, item)
-        known.derived.answer(item.sequence)
+        if item.sequence not in state.applied:
+            fold_action(context, action_of(item.event, item.sequence, item.at))
+            state.applied.mark(item.sequence)
+    elif item.sequence not in state.derived or item.sequence in state.unstored_dead_letters:
+        _fold_derived(context, item)
+        state.derived.mark(item.sequence)
         # it may have been refused before, and its dead letter not been stored
-        known.unfiled.discard(item.sequence)
+        state.unstored_dead_letters.discard(item.sequence)
 
 
-def _fold_derived(folding: Folding, item: Derived) -> None:
+def _fold_derived(context: FoldContext, item: Derived) -> None:
     origin = item.origin
     if origin.edge == "memories":
-        fold_memories(folding, origin, item.rows, item.sequence)
-        folding.known.applied.answer(origin.event_sequence)
+        fold_memories(context, origin, item.rows, item.sequence)
+        context.state.applied.mark(origin.event_sequence)
     elif origin.edge == "expansions":
-        fold_expansions(folding, origin, item.rows.to_pylist(), item.sequence)
+        fold_expansions(context, origin, item.rows.to_pylist(), item.sequence)
     else:
-        fold_links(folding, origin, item.rows.to_pylist(), item.sequence)
+        fold_links(context, origin, item.rows.to_pylist(), item.sequence)
 
 
-def sweep(folding: Folding) -> None:
+def sweep(context: FoldContext) -> None:
     """Hide what expired by now, and carry out what waited for a gap in the stream."""
-    settle(folding)
-    folding.restand(folding.known.ledger.expired(folding.now))
+    apply_due_actions(context)
+    context.update_status(context.state.ledger.expired(context.now))

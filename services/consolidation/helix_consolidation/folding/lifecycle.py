@@ -1,132 +1,136 @@
 """Folding lifecycle events: forget, restore, erase, feedback, and the replacement of a document.
 
-An event becomes an act that hides what it reaches at once; `settle` carries it out when every event before it
-is answered. Nothing is removed earlier: a correction on its way takes session and document from the memory it
-corrects, and without them an erasure of that session would not reach it. What an event reaches is said in
-`reach`, why acts wait in `acts`. Ids that are unknown, foreign or out of reach are passed over alike: nobody
-learns from the outcome which memories exist.
+An event becomes a `LifecycleAction`, which hides what it reaches at once. `apply_due_actions` carries it out
+when every earlier event is processed. Nothing is removed before that: a correction still to come copies
+session and document from the memory it corrects, and without them an erasure of that session would miss it.
+Ids that are unknown, of another tenant or out of reach are skipped without an error, so the outcome does not
+tell which memories exist. `event_reach` says what an event reaches, `pending_actions` why actions wait.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.ledger.acts import Act
-from helix_consolidation.ledger.reach import own_scope_of, scope_code, scope_of
-from helix_consolidation.ledger.tombstones import Forgotten, Usage
+from helix_consolidation.ledger.event_reach import actor_of, own_actor_of, value_code
+from helix_consolidation.ledger.pending_actions import LifecycleAction
+from helix_consolidation.ledger.tombstones import ForgetRecord, Usage
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from helix_consolidation.folding.folding import Folding
-    from helix_consolidation.ledger.acts import ActKind
-    from helix_consolidation.ledger.reach import Axis
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.event_reach import SelectorKind
+    from helix_consolidation.ledger.pending_actions import ActionKind
     from helix_shared.edges import Origin
 
 LifecycleEvent = ForgetEvent | EraseEvent | FeedbackEvent
 
 
-def act_of(event: LifecycleEvent, sequence: int, at: int) -> Act:
+def action_of(event: LifecycleEvent, sequence: int, at: int) -> LifecycleAction:
     """The act of an event of `sequence`, stored `at` (server time, microseconds)."""
-    tenant, code = event.tenant_id, scope_code(event.tenant_id, "event", event.event_id)
-    scope = scope_of(tenant, event.user_id, event.acl)
+    tenant, code = event.tenant_id, value_code(event.tenant_id, "event", event.event_id)
+    scope = actor_of(tenant, event.user_id, event.acl)
     if isinstance(event, FeedbackEvent):
         named = (_ids(event.helpful), _ids(event.unhelpful))
-        return Act(sequence, code, "feedback", tenant, scope, "memory", (), at, *named)
-    kind: ActKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
+        return LifecycleAction(sequence, code, "feedback", tenant, scope, "memory", (), at, *named)
+    kind: ActionKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
     ids = _ids(event.memory_ids)
-    axis, values = _selected(event, ids)
-    selectors = tuple(scope_code(tenant, axis, value) for value in values)
-    return Act(sequence, code, kind, tenant, scope, axis, selectors, at, ids)
+    selector_kind, values = _selected(event, ids)
+    selectors = tuple(value_code(tenant, selector_kind, value) for value in values)
+    return LifecycleAction(sequence, code, kind, tenant, scope, selector_kind, selectors, at, ids)
 
 
-def replacement_of(origin: Origin) -> Act:
+def replacement_of(origin: Origin) -> LifecycleAction:
     """The act by which a new version, or a deletion, of a document ends its earlier pieces."""
     tenant, sequence = origin.tenant_id, origin.event_sequence
-    document = scope_code(tenant, "document", origin.replaces_document)
+    document = value_code(tenant, "document", origin.replaces_document)
     scope = (
-        scope_of(tenant, origin.user_id, origin.acl)
+        actor_of(tenant, origin.user_id, origin.acl)
         if origin.is_deletion
-        else own_scope_of(tenant, origin.user_id)
+        else own_actor_of(tenant, origin.user_id)
     )
-    event = scope_code(tenant, "event", origin.event_id)
-    return Act(sequence, event, "replace", tenant, scope, "document", (document,))
+    event = value_code(tenant, "event", origin.event_id)
+    return LifecycleAction(sequence, event, "replace", tenant, scope, "document", (document,))
 
 
-def fold_act(folding: Folding, act: Act) -> None:
+def fold_action(context: FoldContext, action: LifecycleAction) -> None:
     """Let an act hide what it reaches; a repeat of an event that was carried out changes nothing."""
-    known = folding.known
-    if known.tombstones.is_repeat(act.event, act.sequence):
+    state = context.state
+    if state.tombstones.is_repeat(action.event, action.sequence):
         return
-    _restand(folding, known.pending.add(act))
+    _restand(context, state.pending.add(action))
 
 
-def cancel_replacement(folding: Folding, tenant_id: str, event_id: str, *, after: int) -> None:
+def cancel_replacement(context: FoldContext, tenant_id: str, event_id: str, *, after: int) -> None:
     """Take back the replacement of a document by an event that was published before, at `after`."""
-    code = scope_code(tenant_id, "event", event_id)
-    _restand(folding, folding.known.pending.cancel(code, after=after))
+    code = value_code(tenant_id, "event", event_id)
+    _restand(context, context.state.pending.cancel(code, after=after))
 
 
-def settle(folding: Folding) -> None:
+def apply_due_actions(context: FoldContext) -> None:
     """Carry out, in the order of the log, every act before which all events are answered.
 
     Rows that came before the answer to their event are withdrawn when that is there without them.
     """
-    known = folding.known
-    for event in [event for event in known.provisional if event in known.applied]:
-        ordinals = known.provisional.pop(event)
+    state = context.state
+    for event in [event for event in state.provisional if event in state.applied]:
+        ordinals = state.provisional.pop(event)
         for ordinal in ordinals:
-            known.tombstones.withdraw(known.ledger.code(ordinal), withdrawn=True)
-        folding.restand(sorted(ordinals))
-    for act in known.pending.due(known.applied.floor):
-        if known.tombstones.is_repeat(act.event, act.sequence):
-            _restand(folding, [act])
+            state.tombstones.withdraw(state.ledger.code(ordinal), withdrawn=True)
+        context.update_status(sorted(ordinals))
+    for action in state.pending.due(state.applied.floor):
+        if state.tombstones.is_repeat(action.event, action.sequence):
+            _restand(context, [action])
             continue
-        known.tombstones.see(act.event, act.sequence)
-        _carry_out(folding, act)
+        state.tombstones.see(action.event, action.sequence)
+        _carry_out(context, action)
 
 
-def _carry_out(folding: Folding, act: Act) -> None:
-    tombstones, reached = folding.known.tombstones, folding.reached(act)
-    if act.kind == "feedback":
-        _count(folding, act)
+def _carry_out(context: FoldContext, action: LifecycleAction) -> None:
+    tombstones, reached = context.state.tombstones, context.reached(action)
+    if action.kind == "feedback":
+        _count(context, action)
         return
-    for selector in act.selectors:
-        if act.kind == "erase":
-            tombstones.erase(selector, act.scope, act.sequence)
-        elif act.kind == "replace":
-            tombstones.replace(selector, act.scope, act.sequence)
+    for selector in action.selectors:
+        if action.kind == "erase":
+            tombstones.erase(selector, action.scope, action.sequence)
+        elif action.kind == "replace":
+            tombstones.replace(selector, action.scope, action.sequence)
         else:
-            tombstones.forget(selector, act.scope, Forgotten(act.sequence, act.kind == "forget", act.at))
-    if act.kind == "erase":
-        folding.remove(reached, erased_at=act.sequence)
+            tombstones.forget(
+                selector, action.scope, ForgetRecord(action.sequence, action.kind == "forget", action.at)
+            )
+    if action.kind == "erase":
+        context.remove(reached, erased_at=action.sequence)
     else:
-        folding.restand(reached)
+        context.update_status(reached)
 
 
-def _count(folding: Folding, act: Act) -> None:
-    for memory_id in sorted({*act.memory_ids, *act.unhelpful}):
-        ordinal = folding.find(act.tenant_id, memory_id)
-        if ordinal is not None and act.covers(folding.known.ledger.bearings(ordinal)):
-            helpful, unhelpful = memory_id in act.memory_ids, memory_id in act.unhelpful
-            folding.changes.use(ordinal, Usage(int(helpful), int(unhelpful), 1, act.at))
+def _count(context: FoldContext, action: LifecycleAction) -> None:
+    for memory_id in sorted({*action.memory_ids, *action.unhelpful}):
+        ordinal = context.find(action.tenant_id, memory_id)
+        if ordinal is not None and action.reaches(context.state.ledger.memory_facts(ordinal)):
+            helpful, unhelpful = memory_id in action.memory_ids, memory_id in action.unhelpful
+            context.changes.use(ordinal, Usage(int(helpful), int(unhelpful), 1, action.at))
 
 
-def _restand(folding: Folding, acts: Iterable[Act]) -> None:
-    for act in acts:
-        if act.kind != "feedback":
-            folding.restand(folding.reached(act))
+def _restand(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:
+    for action in actions:
+        if action.kind != "feedback":
+            context.update_status(context.reached(action))
 
 
-def _selected(event: ForgetEvent | EraseEvent, ids: tuple[str, ...]) -> tuple[Axis, tuple[str, ...]]:
+def _selected(event: ForgetEvent | EraseEvent, ids: tuple[str, ...]) -> tuple[SelectorKind, tuple[str, ...]]:
     """The one way in which an event names memories."""
-    named: dict[Axis, str] = {
+    named: dict[SelectorKind, str] = {
         "session": event.of_session,
         "document": event.of_document,
         "user": event.of_user,
     }
-    return next(((axis, (value,)) for axis, value in named.items() if value), ("memory", ids))
+    return next(
+        ((selector_kind, (value,)) for selector_kind, value in named.items() if value), ("memory", ids)
+    )
 
 
 def _ids(named: Iterable[str]) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_consolidation.ledger.correction_ties import CorrectionTies
+from helix_consolidation.ledger.correction_index import CorrectionIndex
+from helix_consolidation.ledger.event_reach import EVERYBODY, NOTHING, SelectorKind, Visibility, value_code
 from helix_consolidation.ledger.interned import Interned
-from helix_consolidation.ledger.reach import EVERYBODY, NOTHING, Axis, Visibility, scope_code
-from helix_consolidation.ledger.standing import NEVER, Bearings, Standing
+from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts, MemoryStatus
 from helix_shared.identity import id_digest
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _TAIL_IDS: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row as it arrives; `session`, `document` and `user` are `scope_code`s."""
+    """One row as it arrives; `session`, `document` and `user` are `value_code`s."""
 
     memory_id: str
     tenant_id: str
@@ -73,7 +73,7 @@ class Ledger:
         self._size = 0
         self._tenants = Interned[str]()
         self._visibilities = Interned[Visibility]()
-        self._corrections = CorrectionTies()
+        self._corrections = CorrectionIndex()
         self._superseded_by: dict[int, str] = {}
         self._base_ids = np.empty(0, "S32")
         self._base_ordinals = np.empty(0, np.int64)
@@ -193,7 +193,7 @@ class Ledger:
 
     def code(self, ordinal: int) -> int:
         """Code of a memory."""
-        return scope_code(self.tenant_id(ordinal), "memory", self.memory_id(ordinal))
+        return value_code(self.tenant_id(ordinal), "memory", self.memory_id(ordinal))
 
     def corrected_by(self, ordinal: int) -> tuple[int, int | None]:
         """Code of the memory that this one corrects, and its ordinal where it is there."""
@@ -206,10 +206,10 @@ class Ledger:
         """Memories that call themselves the next version of the memory of this code."""
         return self._corrections.of(memory)
 
-    def bearings(self, ordinal: int) -> Bearings:
+    def memory_facts(self, ordinal: int) -> MemoryFacts:
         """What decides the standing of a memory."""
         fact = self._facts[ordinal]
-        return Bearings(
+        return MemoryFacts(
             stream_sequence=int(fact["stream"]),
             memory=self.code(ordinal),
             session=int(fact["session"]),
@@ -219,10 +219,10 @@ class Ledger:
             expires_at=int(fact["expires_at"]),
         )
 
-    def standing(self, ordinal: int) -> Standing:
+    def status(self, ordinal: int) -> MemoryStatus:
         """The standing last recorded."""
         fact = self._facts[ordinal]
-        return Standing(
+        return MemoryStatus(
             superseded_by=self._superseded_by.get(ordinal, ""),
             is_latest=bool(fact["is_latest"]),
             deleted_at=int(fact["deleted_at"]),
@@ -233,15 +233,15 @@ class Ledger:
         """Id of the version that stands for a memory, as last recorded; empty: it stands itself."""
         return self._superseded_by.get(ordinal, "")
 
-    def record_standing(self, ordinal: int, standing: Standing) -> None:
+    def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record how a memory stands from now on."""
         fact = self._facts[ordinal : ordinal + 1]
-        fact["is_latest"] = standing.is_latest
-        fact["deleted_at"] = standing.deleted_at
-        fact["is_hidden"] = standing.is_hidden
+        fact["is_latest"] = status.is_latest
+        fact["deleted_at"] = status.deleted_at
+        fact["is_hidden"] = status.is_hidden
         self._superseded_by.pop(ordinal, None)
-        if standing.superseded_by:
-            self._superseded_by[ordinal] = standing.superseded_by
+        if status.superseded_by:
+            self._superseded_by[ordinal] = status.superseded_by
 
     def duplicate_of(self, ordinal: int) -> int | None:
         """Ordinal of the earlier memory this one repeats."""
@@ -252,21 +252,23 @@ class Ledger:
         """Record which memory this one repeats."""
         self._facts["duplicate_of"][ordinal] = NO_DUPLICATE if earlier is None else earlier
 
-    def repeats_of(self, ordinals: Sequence[int]) -> list[int]:
+    def duplicates_of(self, ordinals: Sequence[int]) -> list[int]:
         """Memories recorded as repeating one of `ordinals`."""
         if not ordinals:
             return []
         found = np.isin(self.facts["duplicate_of"], np.asarray(ordinals, np.int32))
         return [int(o) for o in np.flatnonzero(found & self.facts["is_there"])]
 
-    def selected(self, axis: Axis, code: int, *, before: int) -> list[int]:
+    def selected(self, selector_kind: SelectorKind, code: int, *, before: int) -> list[int]:
         """Memories of a session, document or user with a stream sequence below `before`."""
         if code == NOTHING:
             return []
         facts = self.facts
         return [
             int(o)
-            for o in np.flatnonzero((facts[axis] == code) & (facts["stream"] < before) & facts["is_there"])
+            for o in np.flatnonzero(
+                (facts[selector_kind] == code) & (facts["stream"] < before) & facts["is_there"]
+            )
         ]
 
     def expired(self, now: int) -> list[int]:

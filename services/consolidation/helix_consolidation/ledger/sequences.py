@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
 
-class AnsweredSequences:
+class ProcessedSequences:
     """Answered in any order, reported without holes."""
 
     def __init__(self, floor: int = 0, above: Iterable[int] = ()) -> None:
         self._floor = floor
         self._above: set[int] = set()
         for sequence in above:
-            self.answer(sequence)
+            self.mark(sequence)
 
     @property
     def floor(self) -> int:
@@ -37,12 +37,12 @@ class AnsweredSequences:
         return max(self._above, default=self._floor)
 
     @property
-    def answered(self) -> int:
+    def processed(self) -> int:
         """How many sequences are answered."""
         return self._floor + len(self._above)
 
     @property
-    def is_stuck(self) -> bool:
+    def has_gap(self) -> bool:
         """Whether something above the floor is answered while the next sequence is not."""
         return bool(self._above)
 
@@ -71,14 +71,14 @@ class AnsweredSequences:
         """The inverse of `to_json`."""
         return cls(value["floor"], (s for first, last in value["above"] for s in range(first, last + 1)))
 
-    def without(self, open_again: Iterable[int]) -> AnsweredSequences:
+    def without(self, open_again: Iterable[int]) -> ProcessedSequences:
         """The same with some of them unanswered."""
         left = {sequence for sequence in open_again if sequence in self}
         floor = min((self._floor + 1, *left)) - 1
         lifted = (sequence for sequence in range(floor + 1, self._floor + 1) if sequence not in left)
-        return AnsweredSequences(floor, (*lifted, *(self._above - left)))
+        return ProcessedSequences(floor, (*lifted, *(self._above - left)))
 
-    def answer(self, sequence: int) -> None:
+    def mark(self, sequence: int) -> None:
         """Count one sequence; a repeat changes nothing."""
         if sequence > self._floor:
             self._above.add(sequence)

@@ -4,7 +4,7 @@ A publish writes what changed since the last one as a new segment and links the 
 signals (`helix_shared.artifacts.segment*`). The last record of a key counts. Neighbouring segments are merged
 until each is `MERGE_RATIO` times the next, so a record is written again a logarithmic number of times. Every
 segment is a file of the manifest, whose checksum is verified before it is read. Of the events carried out the
-latest `SEEN_EVENTS` are kept.
+latest `REMEMBERED_EVENTS` are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_RATIO: Final = 3
-SEEN_EVENTS: Final = 200_000
+REMEMBERED_EVENTS: Final = 200_000
 """Lifecycle events whose ids are remembered, the latest of the log."""
 _PREFIX: Final = "seg-"
 _RECORD: Final = np.dtype(
@@ -133,7 +133,7 @@ def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     kept = np.sort(order[~np.append(same, values=False)])
     found: NDArray[np.void] = rows[kept]
     is_kept = np.ones(len(found), bool)
-    is_kept[np.flatnonzero(found["table"] == Table.SEEN)[:-SEEN_EVENTS]] = False
+    is_kept[np.flatnonzero(found["table"] == Table.SEEN)[:-REMEMBERED_EVENTS]] = False
     for table, name in _REMOVED_BY.items() if is_whole else ():
         is_kept &= (found["table"] != table) | (found[name] != 0)
     return found[is_kept]

@@ -1,13 +1,12 @@
-"""What was forgotten, erased, replaced or withdrawn, remembered for rows that arrive late.
+"""What was forgotten, erased, replaced or withdrawn, kept for rows that arrive late.
 
-Events are carried out here in the order of the log (`acts`); rows come in any order and are judged when they
-arrive. A selector acts on rows of a lower stream sequence than its event, as far as the scope of the event
-reaches (`reach`). Selectors and scopes are kept as 63-bit hashes without a secret: after an erasure no name
-of a user or session remains, though whoever guesses one can recognise its hash. A tenant is part of every
-hash, so nothing reaches across tenants.
+Lifecycle actions are recorded here in the order of the log; rows arrive in any order and are checked on
+arrival. A selector applies to rows with a lower stream sequence than its event, within the reach of the
+event's actor (`event_reach`). Selectors and actors are kept as unsalted 63-bit hashes: after an erasure no
+name of a user or session remains, but whoever guesses a name can recognise its hash. The tenant is part of
+every hash, so nothing reaches across tenants.
 
-Every change is a fixed-size record of `tombstone_log`: a generation stores what changed since the last one.
-`standing` follows from this and the row.
+Every change is a fixed-size record of `tombstone_log`; a generation stores the records since the last one.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.ledger.reach import TENANT, Scope, reaches
-from helix_consolidation.ledger.relate import rank, unranked
-from helix_consolidation.ledger.tombstone_log import SEEN_EVENTS, Record, Table
+from helix_consolidation.ledger.event_reach import TENANT, Actor, reaches
+from helix_consolidation.ledger.near_duplicates import from_log_position, log_position
+from helix_consolidation.ledger.tombstone_log import REMEMBERED_EVENTS, Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from helix_consolidation.ledger.standing import Bearings
+    from helix_consolidation.ledger.memory_status import MemoryFacts
 
 NO_ORDINAL: Final = -1
 """An event has fewer pieces."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetRecord:
     """A forget or restore of one selector; `at` is server time in microseconds."""
 
     sequence: int
@@ -38,7 +37,7 @@ class Forgotten:
     at: int
 
 
-class Dropped(NamedTuple):
+class ErasedMemory(NamedTuple):
     """What is left of an erased memory: codes and places in the log."""
 
     sequence: int
@@ -50,7 +49,7 @@ class Dropped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ancestor:
+class ErasedCorrection:
     """What an erased correction corrected, and where it stood in the log."""
 
     corrects: int
@@ -82,19 +81,19 @@ class Usage:
 class Tombstones:
     """All that outlives the rows it speaks of; keys are codes, see `reach`."""
 
-    scopes: dict[int, Scope] = field(default_factory=lambda: {TENANT.code: TENANT})
+    scopes: dict[int, Actor] = field(default_factory=lambda: {TENANT.code: TENANT})
     """Scope code -> scope."""
-    forgotten: dict[int, dict[int, Forgotten]] = field(default_factory=dict)
+    forgotten: dict[int, dict[int, ForgetRecord]] = field(default_factory=dict)
     """Selector -> scope code -> the last forget or restore."""
     erased: dict[int, dict[int, int]] = field(default_factory=dict)
     """Selector -> scope code -> sequence of the last erasure."""
     replaced: dict[int, dict[int, int]] = field(default_factory=dict)
     """Document -> scope code -> sequence of the last version or deletion."""
-    dropped: dict[int, Dropped] = field(default_factory=dict)
+    dropped: dict[int, ErasedMemory] = field(default_factory=dict)
     """By erased memory."""
     withdrawn: set[int] = field(default_factory=set)
     """Memories that the latest answer to their event does not hold any more."""
-    ancestors: dict[int, Ancestor] = field(default_factory=dict)
+    erased_corrections: dict[int, ErasedCorrection] = field(default_factory=dict)
     """Erased correction -> what it corrected."""
     heirs: dict[int, set[int]] = field(default_factory=dict)
     """Corrected memory -> its erased corrections."""
@@ -111,32 +110,32 @@ class Tombstones:
         """Remember an event that is carried out; calls come in the order of the log."""
         self._note(Record(Table.SEEN, event, sequence=sequence))
 
-    def forget(self, selector: int, scope: Scope, verdict: Forgotten) -> None:
+    def forget(self, selector: int, scope: Actor, verdict: ForgetRecord) -> None:
         """Remember a forget or a restore."""
         code, flag = self._scope(scope), int(verdict.is_hidden)
         self._note(Record(Table.FORGOTTEN, selector, code, verdict.sequence, verdict.at, flag))
 
-    def erase(self, selector: int, scope: Scope, sequence: int) -> None:
+    def erase(self, selector: int, scope: Actor, sequence: int) -> None:
         """Remember the erasure of a memory, session, document or user."""
         self._note(Record(Table.ERASED, selector, self._scope(scope), sequence))
 
-    def replace(self, document: int, scope: Scope, sequence: int) -> None:
+    def replace(self, document: int, scope: Actor, sequence: int) -> None:
         """Remember that pieces of a document older than `sequence` are superseded."""
         self._note(Record(Table.REPLACED, document, self._scope(scope), sequence))
 
-    def drop(self, row: Bearings, erased_at: int, ancestor: Ancestor | None = None) -> None:
+    def drop(self, row: MemoryFacts, erased_at: int, ancestor: ErasedCorrection | None = None) -> None:
         """Remember that the event at `erased_at` erased a row."""
-        memory, seen_by = row.memory, Scope(row.visibility.owner, row.visibility.audience)
+        memory, seen_by = row.memory, Actor(row.visibility.owner, row.visibility.audience)
         self._note(Record(Table.DROPPED, memory, self._scope(seen_by), row.stream_sequence, erased_at, 1))
         if ancestor is not None:
-            place = rank(ancestor.sequence, ancestor.piece)
+            place = log_position(ancestor.sequence, ancestor.piece)
             self._note(Record(Table.ANCESTORS, memory, ancestor.corrects, place, ancestor.ordinal))
 
     def allow(self, memory: int) -> None:
         """Take `drop` back: what was erased was a later publication, which counts for nothing."""
         if memory in self.dropped:
             self._note(Record(Table.DROPPED, memory))
-        if memory in self.ancestors:
+        if memory in self.erased_corrections:
             self._note(Record(Table.ANCESTORS, memory))
 
     def withdraw(self, memory: int, *, withdrawn: bool) -> None:
@@ -144,20 +143,20 @@ class Tombstones:
         if (memory in self.withdrawn) != withdrawn:
             self._note(Record(Table.WITHDRAWN, memory, flag=int(withdrawn)))
 
-    def is_dropped(self, memory: int, sequence: int) -> bool:
+    def is_erased(self, memory: int, sequence: int) -> bool:
         """Whether a row of this memory, of this stream sequence or an earlier one, was erased."""
         dropped = self.dropped.get(memory)
         return dropped is not None and dropped.sequence <= sequence
 
-    def erased_at(self, row: Bearings) -> int:
+    def erased_at(self, row: MemoryFacts) -> int:
         """The last erasure that reaches a row by its id or by anything it belongs to; 0: none."""
         return self._reached_at(self.erased, row, row.selectors)
 
-    def is_replaced(self, row: Bearings) -> bool:
+    def is_replaced(self, row: MemoryFacts) -> bool:
         """Whether a later version, or the deletion, of its document reaches a row."""
         return self._reached_at(self.replaced, row, (row.document,)) > 0
 
-    def verdicts(self, row: Bearings, selector: int) -> list[Forgotten]:
+    def verdicts(self, row: MemoryFacts, selector: int) -> list[ForgetRecord]:
         """Forgets and restores of one selector that reach a row."""
         return [
             verdict
@@ -176,16 +175,16 @@ class Tombstones:
         if record.table in by_scope:
             by_scope[record.table].setdefault(record.key, {})[record.scope] = record.sequence
         elif record.table == Table.FORGOTTEN:
-            verdict = Forgotten(record.sequence, bool(record.flag), record.value)
+            verdict = ForgetRecord(record.sequence, bool(record.flag), record.value)
             self.forgotten.setdefault(record.key, {})[record.scope] = verdict
         elif record.table == Table.SCOPES:
-            known = self.scopes.get(record.key, Scope(record.scope))
+            known = self.scopes.get(record.key, Actor(record.scope))
             added = frozenset((record.value,) if record.value else ())
-            self.scopes[record.key] = Scope(known.user, known.principals | added, bool(record.flag))
+            self.scopes[record.key] = Actor(known.user, known.principals | added, bool(record.flag))
         elif record.table == Table.SEEN:
             self.seen[record.key] = record.sequence
             self.seen.move_to_end(record.key)
-            if len(self.seen) > SEEN_EVENTS:
+            if len(self.seen) > REMEMBERED_EVENTS:
                 self.seen.popitem(last=False)
         else:
             self._restore_memory(record)
@@ -197,35 +196,39 @@ class Tombstones:
         elif record.table == Table.ANCESTORS:
             self._restore_ancestor(record)
         elif record.flag:
-            self.dropped[record.key] = Dropped(record.sequence, record.value, record.scope)
+            self.dropped[record.key] = ErasedMemory(record.sequence, record.value, record.scope)
         else:
             self.dropped.pop(record.key, None)
 
     def _restore_ancestor(self, record: Record) -> None:
         """What an erased correction corrected; nothing (0) takes an earlier record back."""
-        before = self.ancestors.pop(record.key, None)
+        before = self.erased_corrections.pop(record.key, None)
         if before is not None:
             heirs = self.heirs[before.corrects]
             heirs.discard(record.key)
             if not heirs:
                 del self.heirs[before.corrects]
         if record.scope:
-            sequence, piece = unranked(record.sequence)
-            self.ancestors[record.key] = Ancestor(record.scope, record.value, sequence, piece)
+            sequence, piece = from_log_position(record.sequence)
+            self.erased_corrections[record.key] = ErasedCorrection(
+                record.scope, record.value, sequence, piece
+            )
             self.heirs.setdefault(record.scope, set()).add(record.key)
 
     def _note(self, record: Record) -> None:
         self.restore(record)
         self.changes.append(record)
 
-    def _scope(self, scope: Scope) -> int:
+    def _scope(self, scope: Actor) -> int:
         code = scope.code
         if code not in self.scopes:
             for principal in (0, *sorted(scope.principals)):
                 self._note(Record(Table.SCOPES, code, scope.user, 0, principal, int(scope.is_own)))
         return code
 
-    def _reached_at(self, table: dict[int, dict[int, int]], row: Bearings, selectors: Iterable[int]) -> int:
+    def _reached_at(
+        self, table: dict[int, dict[int, int]], row: MemoryFacts, selectors: Iterable[int]
+    ) -> int:
         reaching = (
             sequence
             for selector in selectors

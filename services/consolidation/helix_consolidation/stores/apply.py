@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.stores.rows import Additions, Placed, additions_of, records_of
+from helix_consolidation.stores.rows import Additions, RecordFields, additions_of, records_of
 from helix_shared.artifacts.lexicon.writer import entries_of
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.edges import memories_schema
@@ -46,7 +46,7 @@ def _clear_expansions(live: Live, changes: Changes) -> None:
     emptied = [
         ordinal
         for ordinal, expansions in changes.expansions.items()
-        if not expansions and ordinal < changes.known_before and ordinal not in changes.rewritten
+        if not expansions and ordinal < changes.stored_before and ordinal not in changes.rewritten
     ]
     if emptied:
         stored = live.vectors.take(sorted(emptied), ["ordinal", "expansions"])
@@ -64,7 +64,7 @@ def _write_lexicon(live: Live, records: pa.Table, reindexed: set[int]) -> None:
 def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
     for ordinal in sorted(changes.links):
         links = changes.links[ordinal]
-        if links or ordinal >= changes.known_before or live.graph.has_links(ordinal):
+        if links or ordinal >= changes.stored_before or live.graph.has_links(ordinal):
             live.graph.set_links(ordinal, ledger.tenant_id(ordinal), links)
     for relation in changes.relations.values():
         if {relation.source, relation.target} & changes.erased:
@@ -74,17 +74,19 @@ def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
         else:
             live.graph.unrelate(relation.source, relation.target, relation.edge)
     # what came and went in one batch is in no store, and may lie beyond the ordinals that they know
-    for ordinal in sorted(o for o in changes.erased if o < changes.known_before):
+    for ordinal in sorted(o for o in changes.erased if o < changes.stored_before):
         live.graph.remove(ordinal)
 
 
 def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
     """The rewritten rows: those that arrived from their messages, the others from the table."""
-    stored = [o for o in sorted(changes.rewritten) if o < changes.known_before]
+    stored = [o for o in sorted(changes.rewritten) if o < changes.stored_before]
     old = live.vectors.take(stored)
     schema = memories_schema(old.schema.field("vector").type.list_size)
-    arrived = [o for o in sorted(changes.rewritten) if o in changes.arrivals]
-    kept = old.filter(pa.array([o not in changes.arrivals for o in old["ordinal"].to_pylist()], pa.bool_()))
+    arrived = [o for o in sorted(changes.rewritten) if o in changes.incoming_rows]
+    kept = old.filter(
+        pa.array([o not in changes.incoming_rows for o in old["ordinal"].to_pylist()], pa.bool_())
+    )
     edge = pa.concat_tables(
         [_arrived_rows(changes, arrived, schema), kept.select(schema.names).cast(schema)]
     ).combine_chunks()
@@ -100,20 +102,20 @@ def _arrived_rows(changes: Changes, ordinals: list[int], schema: pa.Schema) -> p
     if not ordinals:
         return schema.empty_table()
     starts = np.cumsum([0, *(batch.num_rows for batch in changes.batches)])
-    rows = [int(starts[batch]) + row for batch, row in (changes.arrivals[o] for o in ordinals)]
+    rows = [int(starts[batch]) + row for batch, row in (changes.incoming_rows[o] for o in ordinals)]
     batches = [batch.replace_schema_metadata(None) for batch in changes.batches]
     return pa.Table.from_batches(batches, schema=schema).take(rows)
 
 
-def _placed(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> Placed:
+def _placed(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> RecordFields:
     if ordinal in changes.expansions:
         additions = replace(additions, expansions=tuple(changes.expansions[ordinal]))
     if ordinal in changes.usage:
         additions = additions.used(changes.usage[ordinal])
     earlier = ledger.duplicate_of(ordinal)
-    return Placed(
+    return RecordFields(
         ordinal,
         additions,
-        ledger.standing(ordinal),
+        ledger.status(ordinal),
         "" if earlier is None else ledger.memory_id(earlier),
     )

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.folding.arrivals import Model, content_code, group_code
-from helix_consolidation.folding.folding import Known
+from helix_consolidation.folding.context import ConsolidationState
+from helix_consolidation.folding.incoming_rows import Model, content_code, group_code
+from helix_consolidation.ledger.event_reach import NOTHING, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
-from helix_consolidation.ledger.reach import NOTHING, Visibility, scope_code, visibility_of
-from helix_consolidation.ledger.relate import rank
-from helix_consolidation.ledger.standing import NEVER
-from helix_consolidation.stores.state import restore_state
+from helix_consolidation.ledger.memory_status import NEVER
+from helix_consolidation.ledger.near_duplicates import log_position
+from helix_consolidation.stores.state_files import restore_state
 from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
@@ -35,13 +35,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_consolidation.ledger.reach import Axis
+    from helix_consolidation.ledger.event_reach import SelectorKind
     from helix_shared.artifacts.generation.manifest import Manifest
 
 LIVE: Final = "live"
 _PLAIN: Final = {"piece": "piece", "stream": "stream_sequence", "revision": "revision_sequence"}
 _TIMES: Final = ("expires_at", "deleted_at")
-_SCOPES: Final[dict[Axis, str]] = {"session": "session_id", "document": "document_id", "user": "user_id"}
+_SCOPES: Final[dict[SelectorKind, str]] = {
+    "session": "session_id",
+    "document": "document_id",
+    "user": "user_id",
+}
 _SCANNED: Final = (
     "ordinal",
     "memory_id",
@@ -66,7 +70,7 @@ _SCANNED: Final = (
 class Loaded:
     """What the writer starts with."""
 
-    known: Known
+    state: ConsolidationState
     live: Live | None
     """None until an answer of ingest names the model and how long its vectors are."""
     manifest: Manifest | None
@@ -81,21 +85,21 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
         InvalidInputError: its vectors are in a form that cannot become `form`.
     """
     folder, number = root / LIVE, current_number(root)
-    known = Known()
+    state = ConsolidationState()
     if number is None:
         shutil.rmtree(folder, ignore_errors=True)
-        return Loaded(known, None, None)
+        return Loaded(state, None, None)
     # what is cloned unread would be published again under a fresh checksum
     verify(folder_of(root, number), verified=set())
     manifest = clone(root, number, folder)
     live = Live.open(folder, form=form)
-    ordinals = max(restore_state(known, folder), live.signals.count)
-    known.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
-    _fill(known, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
-    return Loaded(known, live, manifest)
+    ordinals = max(restore_state(state, folder), live.signals.count)
+    state.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
+    _fill(state, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
+    return Loaded(state, live, manifest)
 
 
-def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
+def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     rows = table["ordinal"].to_numpy()
     facts = np.zeros(ordinals, FACTS)
     facts["is_hidden"], facts["duplicate_of"], facts["expires_at"] = True, NO_DUPLICATE, NEVER
@@ -108,13 +112,13 @@ def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
         facts[name][rows] = table[column].to_numpy()
     for name in _TIMES:
         facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
-    for axis, column in _SCOPES.items():
-        facts[axis][rows] = _scopes(table, axis, column)
+    for selector_kind, column in _SCOPES.items():
+        facts[selector_kind][rows] = _scopes(table, selector_kind, column)
     facts["visibility"][rows], visibilities = _visibilities(table)
     facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
     tenants = table["tenant_id"].combine_chunks().dictionary_encode()
     facts["tenant"][rows] = tenants.indices.to_numpy()
-    known.ledger.fill(
+    state.ledger.fill(
         facts,
         tenants.dictionary.to_pylist(),
         visibilities,
@@ -122,25 +126,27 @@ def _fill(known: Known, table: pa.Table, ordinals: int) -> None:
         superseded_by=_sparse(table, "superseded_by"),
         digest=int(digest_of(ids), 16),
     )
-    known.provisional = _provisional(known, rows, facts["stream"][rows])
-    ranks = rank(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
-    known.near.load(rows, ranks, _groups(table), _contents(table), _signatures(table["minhash"]))
+    state.provisional = _provisional(state, rows, facts["stream"][rows])
+    ranks = log_position(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
+    state.near.load(rows, ranks, _groups(table), _contents(table), _signatures(table["minhash"]))
 
 
-def _provisional(known: Known, rows: NDArray[np.int64], streams: NDArray[np.int64]) -> dict[int, set[int]]:
+def _provisional(
+    state: ConsolidationState, rows: NDArray[np.int64], streams: NDArray[np.int64]
+) -> dict[int, set[int]]:
     """Rows whose own event is not answered yet."""
     found: dict[int, set[int]] = {}
-    young = streams > known.applied.floor
+    young = streams > state.applied.floor
     for ordinal, stream in zip(rows[young].tolist(), streams[young].tolist(), strict=True):
-        if stream not in known.applied:
+        if stream not in state.applied:
             found.setdefault(stream, set()).add(ordinal)
     return found
 
 
-def _scopes(table: pa.Table, axis: Axis, column: str) -> NDArray[np.int64]:
+def _scopes(table: pa.Table, selector_kind: SelectorKind, column: str) -> NDArray[np.int64]:
     def code(row: int) -> int:
         value = table[column][row].as_py()
-        return scope_code(table["tenant_id"][row].as_py(), axis, value) if value else NOTHING
+        return value_code(table["tenant_id"][row].as_py(), selector_kind, value) if value else NOTHING
 
     return codes_of_rows([table["tenant_id"], table[column]], code)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helix_consolidation.stores.state import save_state
+from helix_consolidation.stores.state_files import save_state
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.errors import PermanentError
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from helix_consolidation.folding.arrivals import Model
-    from helix_consolidation.folding.folding import Known
+    from helix_consolidation.folding.context import ConsolidationState
+    from helix_consolidation.folding.incoming_rows import Model
     from helix_shared.artifacts.generation.live_stores import Live
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class PublicationInfo:
     """What a generation says beside its content."""
 
     epoch: int
@@ -36,11 +36,11 @@ class Circumstances:
 def publish_generation(
     root: Path,
     live: Live,
-    known: Known,
+    state: ConsolidationState,
     parent: Manifest | None,
-    circumstances: Circumstances,
+    circumstances: PublicationInfo,
     *,
-    demand_lease: Callable[[], None],
+    ensure_lease: Callable[[], None],
 ) -> Manifest:
     """Commit, and publish the live stores with the state.
 
@@ -50,7 +50,7 @@ def publish_generation(
         CorruptArtifactError: the stores disagree; nothing was published.
         TemporaryError: the lexicon was merging; try again.
     """
-    if known.model is None:
+    if state.model is None:
         raise PermanentError("nothing can be published before the first row told its model; wait for it")
     if parent is not None and circumstances.epoch < parent.epoch:
         raise PermanentError(
@@ -58,13 +58,15 @@ def publish_generation(
             f"{parent.epoch}: another writer took over; restart to stand by"
         )
     live.lexicon.commit()
-    manifest = _manifest(known, known.model, parent, circumstances)
-    demand_lease()
-    return publish(root, live, manifest, extras=save_state(known, live.folder))
+    manifest = _manifest(state, state.model, parent, circumstances)
+    ensure_lease()
+    return publish(root, live, manifest, extras=save_state(state, live.folder))
 
 
-def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances: Circumstances) -> Manifest:
-    ledger = known.ledger
+def _manifest(
+    state: ConsolidationState, model: Model, parent: Manifest | None, circumstances: PublicationInfo
+) -> Manifest:
+    ledger = state.ledger
     previous = 0 if parent is None else parent.generation
     return Manifest(
         generation=previous + 1,
@@ -72,8 +74,8 @@ def _manifest(known: Known, model: Model, parent: Manifest | None, circumstances
         epoch=circumstances.epoch,
         published_at=circumstances.now,
         stream=circumstances.stream,
-        applied_sequence=known.applied.floor,
-        derived_sequence=known.derived.floor,
+        applied_sequence=state.applied.floor,
+        derived_sequence=state.derived.floor,
         counts=Counts(
             memories=ledger.memories,
             hidden=ledger.hidden,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.ledger.standing import NEVER, Standing
+from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus
 from helix_shared.audience import audience_of, owner_of
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class Additions:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RecordFields:
     """A row's ordinal, its additions, and what the ledger says of it."""
 
     ordinal: int
     additions: Additions
-    standing: Standing
+    status: MemoryStatus
     duplicate_of: str
 
 
@@ -75,16 +75,16 @@ def additions_of(records: pa.Table) -> dict[int, Additions]:
     }
 
 
-def records_of(edge: pa.Table, placed: Sequence[Placed]) -> pa.Table:
+def records_of(edge: pa.Table, placed: Sequence[RecordFields]) -> pa.Table:
     """Records in the order of `placed`, whose n-th row in `edge` is the n-th."""
     scopes = edge.select(["shared", "user_id", "acl"]).to_pylist()
     columns: dict[str, pa.Array] = {
         "ordinal": pa.array([p.ordinal for p in placed], pa.int64()),
         "expansions": pa.array([p.additions.expansions for p in placed], _NAMES),
-        "is_latest": pa.array([p.standing.is_latest for p in placed], pa.bool_()),
-        "superseded_by": pa.array([p.standing.superseded_by for p in placed], pa.string()),
+        "is_latest": pa.array([p.status.is_latest for p in placed], pa.bool_()),
+        "superseded_by": pa.array([p.status.superseded_by for p in placed], pa.string()),
         "duplicate_of": pa.array([p.duplicate_of for p in placed], pa.string()),
-        "deleted_at": _times([_known(p.standing.deleted_at) for p in placed]),
+        "deleted_at": _times([_known(p.status.deleted_at) for p in placed]),
         "access_count": pa.array([p.additions.access_count for p in placed], pa.int32()),
         "helpful_count": pa.array([p.additions.helpful_count for p in placed], pa.int32()),
         "unhelpful_count": pa.array([p.additions.unhelpful_count for p in placed], pa.int32()),
@@ -94,7 +94,7 @@ def records_of(edge: pa.Table, placed: Sequence[Placed]) -> pa.Table:
         ),
         "audience": pa.array([audience_of(scope["acl"]) for scope in scopes], _NAMES),
         "event_at": pc.coalesce(edge["event_start"], edge["occurred_at"]),
-        "hidden": pa.array([p.standing.is_hidden for p in placed], pa.bool_()),
+        "hidden": pa.array([p.status.is_hidden for p in placed], pa.bool_()),
     }
     return pa.table({**{name: edge[name] for name in edge.column_names}, **columns})
 

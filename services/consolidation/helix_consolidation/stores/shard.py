@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from helix_consolidation.folding.changes import Changes
-from helix_consolidation.folding.collect import Derived, decode, event_sequence_of, place_of, within
+from helix_consolidation.folding.context import FoldContext
+from helix_consolidation.folding.decode import Derived, decode, event_sequence_of, place_of, within
 from helix_consolidation.folding.fold import fold, sweep
-from helix_consolidation.folding.folding import Folding
-from helix_consolidation.folding.lifecycle import settle
+from helix_consolidation.folding.lifecycle import apply_due_actions
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
 from helix_consolidation.stores.publish import publish_generation
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from helix_consolidation.folding.collect import Lifecycle
-    from helix_consolidation.folding.folding import Known
-    from helix_consolidation.stores.publish import Circumstances
+    from helix_consolidation.folding.context import ConsolidationState
+    from helix_consolidation.folding.decode import Lifecycle
+    from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
 
 _log = logger(__name__)
@@ -64,7 +64,7 @@ class Shard:
     def __init__(
         self,
         root: Path,
-        known: Known,
+        state: ConsolidationState,
         live: Live | None,
         manifest: Manifest | None,
         *,
@@ -77,7 +77,7 @@ class Shard:
         self._form = form
         self._erased = False
         self._is_untidy = True
-        self.known = known
+        self.state = state
         self.manifest = manifest
 
     @classmethod
@@ -89,9 +89,9 @@ class Shard:
             InvalidInputError: its vectors are in a form that cannot become `form`.
         """
         loaded = load(root, form=form)
-        ledger = loaded.known.ledger
-        _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.known.applied.floor)
-        return cls(root, loaded.known, loaded.live, loaded.manifest, maintain_every=maintain_every, form=form)
+        ledger = loaded.state.ledger
+        _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
+        return cls(root, loaded.state, loaded.live, loaded.manifest, maintain_every=maintain_every, form=form)
 
     @property
     def can_publish(self) -> bool:
@@ -105,7 +105,7 @@ class Shard:
         later event, whatever a message claims.
         """
         outcome = Outcome()
-        folding = self._folding(now)
+        context = self._folding(now)
         decoded: list[tuple[Derived | Lifecycle, Msg]] = []
         for message in messages:
             try:
@@ -115,30 +115,30 @@ class Shard:
             except PermanentError as error:
                 self._bury(message, error, outcome, log_end)
         for item, message in sorted(decoded, key=lambda pair: pair[0].order):
-            self._fold_one(folding, item, message, outcome, log_end)
+            self._fold_one(context, item, message, outcome, log_end)
         unfit, outcome.unfit = outcome.unfit, []
         for message, misfit in unfit:
             # another message of this batch may have answered its event
             self._stop_before(message, misfit, outcome)
-        settle(folding)
-        self._write(folding.changes)
-        self.known.tidy()
+        apply_due_actions(context)
+        self._write(context.changes)
+        self.state.tidy()
         return outcome
 
-    def filed(self, outcome: Outcome) -> None:
+    def dead_letters_stored(self, outcome: Outcome) -> None:
         """The dead letters of a batch are stored: a generation may say that these messages are answered."""
         for message, _ in outcome.dead:
             if message.metadata.stream == DERIVED_STREAM:
-                self.known.unfiled.discard(message.metadata.sequence.stream)
+                self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
     def sweep(self, *, now: int) -> bool:
         """Hide what expired; tells whether anything did."""
-        folding = self._folding(now)
-        sweep(folding)
-        self._write(folding.changes)
-        return not folding.changes.is_empty
+        context = self._folding(now)
+        sweep(context)
+        self._write(context.changes)
+        return not context.changes.is_empty
 
-    def publish(self, circumstances: Circumstances, *, demand_lease: Callable[[], None]) -> Manifest:
+    def publish(self, circumstances: PublicationInfo, *, ensure_lease: Callable[[], None]) -> Manifest:
         """Publish the next generation.
 
         Raises: as `publish_generation`.
@@ -147,9 +147,9 @@ class Shard:
             raise PermanentError("there is nothing to publish before the first answer of ingest")
         self._maintain(self._live)
         if self._erased:
-            self.known.erasure = 1 + (0 if self.manifest is None else self.manifest.generation)
+            self.state.erasure_generation = 1 + (0 if self.manifest is None else self.manifest.generation)
         self.manifest = publish_generation(
-            self._root, self._live, self.known, self.manifest, circumstances, demand_lease=demand_lease
+            self._root, self._live, self.state, self.manifest, circumstances, ensure_lease=ensure_lease
         )
         self._erased = False
         return self.manifest
@@ -168,8 +168,11 @@ class Shard:
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
-        oldest, erasure = min(published_numbers(self._root), default=0), self.known.erasure
-        kept = 1 if oldest < erasure else keep
+        oldest, erasure_generation = (
+            min(published_numbers(self._root), default=0),
+            self.state.erasure_generation,
+        )
+        kept = 1 if oldest < erasure_generation else keep
         return retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
 
     def close(self) -> None:
@@ -178,8 +181,8 @@ class Shard:
             self._live.close()
             self._live = None
 
-    def _folding(self, now: int) -> Folding:
-        return Folding(self.known, Changes(known_before=self.known.ledger.size), now, self._stored)
+    def _folding(self, now: int) -> FoldContext:
+        return FoldContext(self.state, Changes(stored_before=self.state.ledger.size), now, self._stored)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:
@@ -188,13 +191,13 @@ class Shard:
         return rows[0] if rows else {}
 
     def _fold_one(
-        self, folding: Folding, item: Derived | Lifecycle, message: Msg, outcome: Outcome, log_end: int
+        self, context: FoldContext, item: Derived | Lifecycle, message: Msg, outcome: Outcome, log_end: int
     ) -> None:
         if isinstance(item, Derived) and any(item.order[:2] > place_of(m) for m, _ in outcome.unfit):
             outcome.waiting.append(message)
             return
         try:
-            fold(folding, item)
+            fold(context, item)
             outcome.done.append(message)
         except IncompatibleError as error:
             self._stop_before(message, error, outcome)
@@ -210,21 +213,21 @@ class Shard:
         """A dead letter is an answer too: nothing more will come of its event."""
         sequence = event_sequence_of(message)
         if sequence is not None and sequence <= log_end:
-            self.known.applied.answer(sequence)
+            self.state.applied.mark(sequence)
         self._answer_derived(message)
         if message.metadata.stream == DERIVED_STREAM:
-            self.known.unfiled.add(message.metadata.sequence.stream)
+            self.state.unstored_dead_letters.add(message.metadata.sequence.stream)
         outcome.dead.append((message, error))
 
     def _is_early(self, item: Derived | Lifecycle) -> bool:
         """Whether something before it is not applied: then it waits, however long, and is not to blame."""
-        is_before_answer = isinstance(item, Derived) and self.known.derived.floor < item.sequence - 1
-        return is_before_answer or self.known.applied.floor < item.order[0] - 1
+        is_before_answer = isinstance(item, Derived) and self.state.derived.floor < item.sequence - 1
+        return is_before_answer or self.state.applied.floor < item.order[0] - 1
 
     def _stop_before(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
         """Nothing that comes after this message is applied, unless its event has an answer already."""
         sequence = event_sequence_of(message)
-        if sequence is not None and sequence in self.known.applied:
+        if sequence is not None and sequence in self.state.applied:
             self._answer_derived(message)
             outcome.done.append(message)
         else:
@@ -233,17 +236,17 @@ class Shard:
     def _answer_derived(self, message: Msg) -> None:
         position = message.metadata
         if position.stream == DERIVED_STREAM:
-            self.known.derived.answer(position.sequence.stream)
-            self.known.unfiled.discard(position.sequence.stream)
+            self.state.derived.mark(position.sequence.stream)
+            self.state.unstored_dead_letters.discard(position.sequence.stream)
 
     def _write(self, changes: Changes) -> None:
-        if self._live is None and self.known.model is not None:
+        if self._live is None and self.state.model is not None:
             self._live = Live.create(
-                self._root / LIVE, dimensions=self.known.model.dimensions, form=self._form
+                self._root / LIVE, dimensions=self.state.model.dimensions, form=self._form
             )
         if changes.is_empty or self._live is None:
             return
-        write_changes(self._live, self.known.ledger, changes)
+        write_changes(self._live, self.state.ledger, changes)
         self._erased = self._erased or bool(changes.erased)
         self._is_untidy = True
 

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.folding.arrivals import Model
-from helix_consolidation.folding.folding import Known
+from helix_consolidation.folding.context import ConsolidationState
+from helix_consolidation.folding.incoming_rows import Model
+from helix_consolidation.ledger.event_reach import EVERYBODY
 from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
-from helix_consolidation.ledger.reach import EVERYBODY
-from helix_consolidation.ledger.standing import NEVER, Standing
-from helix_consolidation.stores.publish import Circumstances, publish_generation
-from helix_consolidation.stores.rows import Additions, Placed, records_of
+from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus
+from helix_consolidation.stores.publish import PublicationInfo, publish_generation
+from helix_consolidation.stores.rows import Additions, RecordFields, records_of
 from helix_lab.bench.generate.base import CHAT, DOCUMENT, FACT, KINDS, Base
 from helix_lab.bench.generate.indexing import LexiconAside
 from helix_lab.bench.generate.layout import AUDIENCES, BEGIN, DAYS, NOBODY, Layout, lay_out, tenant_name
@@ -185,7 +185,7 @@ def _write(loader: _Loader, start: int, varied: Varied) -> pa.Table:
     """One batch into vectors, signals and graph; returns the records for the lexicon."""
     edge = _edge_rows(loader, start, varied)
     placed = [
-        Placed(start + row, Additions(expansions=tuple(expansions)), Standing(), "")
+        RecordFields(start + row, Additions(expansions=tuple(expansions)), MemoryStatus(), "")
         for row, expansions in enumerate(varied.expansions)
     ]
     records = records_of(edge, placed)
@@ -282,9 +282,9 @@ def _types(found: list[str], kinds: NDArray[np.int8]) -> list[str]:
 def _shifted(times: pa.ChunkedArray, shift: pa.Array) -> Any:
     """Times of the base moved with their text; unknown ones stay so."""
     moment = times.combine_chunks().cast(pa.int64())
-    known = moment.is_valid()
+    state = moment.is_valid()
     moved_to = moment.fill_null(0).to_numpy() + shift.to_numpy()
-    return pa.array(moved_to, mask=~known.to_numpy(zero_copy_only=False)).cast(_TIME)
+    return pa.array(moved_to, mask=~state.to_numpy(zero_copy_only=False)).cast(_TIME)
 
 
 def _known_items(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
@@ -309,12 +309,12 @@ def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
 
 def _publish(loader: _Loader, folder: Path) -> None:
     """Generation 1, of a writer whose lease came before any that a new bucket gives."""
-    known = Known()
+    state = ConsolidationState()
     facts = np.zeros(len(loader.ids), FACTS)
     facts["memory_id"] = np.array(loader.ids, "S32")
     facts["is_there"] = facts["is_latest"] = True
     facts["duplicate_of"], facts["expires_at"] = NO_DUPLICATE, NEVER
-    known.ledger.fill(
+    state.ledger.fill(
         facts,
         [tenant_name(0)],
         [EVERYBODY],
@@ -323,16 +323,16 @@ def _publish(loader: _Loader, folder: Path) -> None:
         digest=int(digest_of(loader.ids), 16),
     )
     name, _, checksum = loader.base.rows["model"][0].as_py().rpartition("@")
-    known.model = Model(name, checksum, loader.base.vectors.shape[1])
+    state.model = Model(name, checksum, loader.base.vectors.shape[1])
     last = int(loader.sequences[-1])
-    known.applied.skip_to(last)
+    state.applied.skip_to(last)
     # without a time of creation: any stream that goes on after `last` is the right one
     stream = StreamState(name=EVENTS_STREAM, first_sequence=1, last_sequence=last)
     publish_generation(
         folder,
         loader.live,
-        known,
+        state,
         None,
-        Circumstances(0, stream, BEGIN + timedelta(days=DAYS)),
-        demand_lease=lambda: None,
+        PublicationInfo(0, stream, BEGIN + timedelta(days=DAYS)),
+        ensure_lease=lambda: None,
     )

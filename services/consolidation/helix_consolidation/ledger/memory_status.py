@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.ledger.reach import EVERYBODY, Visibility
-from helix_consolidation.ledger.tombstones import Forgotten
+from helix_consolidation.ledger.event_reach import EVERYBODY, Visibility
+from helix_consolidation.ledger.tombstones import ForgetRecord
 
 if TYPE_CHECKING:
-    from helix_consolidation.ledger.acts import Pending
+    from helix_consolidation.ledger.pending_actions import PendingActions
     from helix_consolidation.ledger.tombstones import Tombstones
 
 NEVER: Final = -(2**63)
@@ -21,8 +21,8 @@ NEVER: Final = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
-class Bearings:
-    """What of a row decides its standing; codes are `reach.scope_code`s, times microseconds."""
+class MemoryFacts:
+    """What of a row decides its standing; codes are `reach.value_code`s, times microseconds."""
 
     stream_sequence: int
     memory: int
@@ -39,7 +39,7 @@ class Bearings:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MemoryStatus:
     """What the stores say of a row."""
 
     superseded_by: str = ""
@@ -48,9 +48,9 @@ class Standing:
     is_hidden: bool = False
 
 
-def standing(
-    row: Bearings, tombstones: Tombstones, pending: Pending, now: int, *, superseded_by: str = ""
-) -> Standing:
+def status_of(
+    row: MemoryFacts, tombstones: Tombstones, pending: PendingActions, now: int, *, superseded_by: str = ""
+) -> MemoryStatus:
     """Superseded, forgotten, expired, or plainly there.
 
     `superseded_by` is the id of the live version that stands for this one.
@@ -58,7 +58,7 @@ def standing(
     deleted_at = forgotten_at(row, tombstones, pending)
     is_latest = not (superseded_by or is_outdated(row, tombstones, pending))
     expired = row.expires_at != NEVER and row.expires_at <= now
-    return Standing(
+    return MemoryStatus(
         superseded_by=superseded_by,
         is_latest=is_latest,
         deleted_at=deleted_at,
@@ -66,28 +66,32 @@ def standing(
     )
 
 
-def is_outdated(row: Bearings, tombstones: Tombstones, pending: Pending) -> bool:
+def is_outdated(row: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> bool:
     """Whether its document has a later version, or the latest answer to its event holds the row no more."""
     return (
         row.memory in tombstones.withdrawn
         or tombstones.is_replaced(row)
-        or any(act.kind == "replace" for act in pending.covering(row))
+        or any(action.kind == "replace" for action in pending.reaching(row))
     )
 
 
-def forgotten_at(row: Bearings, tombstones: Tombstones, pending: Pending) -> int:
+def forgotten_at(row: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> int:
     """When a row was forgotten, or its erasure was published; `NEVER` when it is neither.
 
     Of what names it in one way the last word counts; one of the ways is enough.
     """
-    acts = pending.covering(row)
-    hiding = [Forgotten(act.sequence, is_hidden=True, at=act.at) for act in acts if act.kind == "erase"]
+    actions = pending.reaching(row)
+    hiding = [
+        ForgetRecord(action.sequence, is_hidden=True, at=action.at)
+        for action in actions
+        if action.kind == "erase"
+    ]
     for selector in filter(None, row.selectors):
         verdicts = tombstones.verdicts(row, selector)
         verdicts += [
-            Forgotten(act.sequence, act.kind == "forget", act.at)
-            for act in acts
-            if act.kind in ("forget", "restore") and selector in act.selectors
+            ForgetRecord(action.sequence, action.kind == "forget", action.at)
+            for action in actions
+            if action.kind in ("forget", "restore") and selector in action.selectors
         ]
         last = max(verdicts, key=_sequence, default=None)
         if last is not None and last.is_hidden:
@@ -95,5 +99,5 @@ def forgotten_at(row: Bearings, tombstones: Tombstones, pending: Pending) -> int
     return max(hiding, key=_sequence).at if hiding else NEVER
 
 
-def _sequence(verdict: Forgotten) -> int:
+def _sequence(verdict: ForgetRecord) -> int:
     return verdict.sequence

@@ -7,7 +7,7 @@ reaches less: published for a user, it replaces that user's own pieces, whatever
 nothing that others share. A memory that is out of reach is treated as if it did not exist: the outcome tells
 nothing of it.
 
-Users and principals are kept as `scope_code`s, so nothing here holds a name.
+Users and principals are kept as `value_code`s, so nothing here holds a name.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from helix_shared.audience import EVERYONE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Axis = Literal["memory", "session", "document", "user", "event", "principal"]
+SelectorKind = Literal["memory", "session", "document", "user", "event", "principal"]
 NOTHING: Final = 0
 """Code of an empty value; no selector has it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Actor:
     """For whom an event acts: codes of its user (`NOTHING`: the tenant) and of its access list."""
 
     user: int = NOTHING
@@ -44,7 +44,7 @@ class Scope:
         return _code(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
 
 
-TENANT: Final = Scope()
+TENANT: Final = Actor()
 """Acts for the whole tenant."""
 
 
@@ -60,7 +60,7 @@ EVERYBODY: Final = Visibility()
 """Every user of the tenant may recall it."""
 
 
-def reaches(scope: Scope, visibility: Visibility, user: int = NOTHING) -> bool:
+def reaches(scope: Actor, visibility: Visibility, user: int = NOTHING) -> bool:
     """Whether an event of `scope` reaches a memory of the same tenant that was published for `user`."""
     if scope.user == NOTHING:
         return True
@@ -71,32 +71,36 @@ def reaches(scope: Scope, visibility: Visibility, user: int = NOTHING) -> bool:
     )
 
 
-def scope_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Scope:
+def actor_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Actor:
     """The scope of an event from its fields; without a user the access list narrows nothing."""
     if not user_id:
         return TENANT
-    return Scope(scope_code(tenant_id, "user", user_id), _principals(tenant_id, acl))
+    return Actor(value_code(tenant_id, "user", user_id), _principals(tenant_id, acl))
 
 
-def own_scope_of(tenant_id: str, user_id: str) -> Scope:
+def own_actor_of(tenant_id: str, user_id: str) -> Actor:
     """The scope of a new version of a document: the user's own pieces; without a user, all pieces."""
-    return Scope(scope_code(tenant_id, "user", user_id), is_own=True) if user_id else TENANT
+    return Actor(value_code(tenant_id, "user", user_id), is_own=True) if user_id else TENANT
 
 
 def visibility_of(tenant_id: str, owner: str, audience: Iterable[str]) -> Visibility:
     """The visibility of a record from its `owner` and `audience`."""
     named = list(audience)
     principals = frozenset[int]() if EVERYONE in named else _principals(tenant_id, named)
-    return Visibility(scope_code(tenant_id, "user", owner), principals)
+    return Visibility(value_code(tenant_id, "user", owner), principals)
 
 
-def scope_code(tenant_id: str, axis: Axis, value: str) -> int:
+def value_code(tenant_id: str, selector_kind: SelectorKind, value: str) -> int:
     """63-bit code of a value inside a tenant, or `NOTHING` for an empty value."""
-    return _code(f"{tenant_id}\x1f{axis}\x1f{value}".encode("utf-8", "surrogatepass")) if value else NOTHING
+    return (
+        _code(f"{tenant_id}\x1f{selector_kind}\x1f{value}".encode("utf-8", "surrogatepass"))
+        if value
+        else NOTHING
+    )
 
 
 def _principals(tenant_id: str, names: Iterable[str]) -> frozenset[int]:
-    return frozenset(scope_code(tenant_id, "principal", name) for name in names)
+    return frozenset(value_code(tenant_id, "principal", name) for name in names)
 
 
 def _code(text: bytes) -> int:

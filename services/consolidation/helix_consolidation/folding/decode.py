@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_consolidation.folding.arrivals import check_memories
+from helix_consolidation.folding.incoming_rows import check_memories
 from helix_consolidation.folding.lifecycle import LifecycleEvent
 from helix_memory import subjects
 from helix_shared import edges

@@ -47,20 +47,20 @@ _SHIFT: Final = np.uint64(29)
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class DuplicateMatch:
     """An indexed memory that says nearly the same."""
 
     ordinal: int
     jaccard: float
 
 
-def rank(stream_sequence: Number, piece: Number) -> Number:
+def log_position(stream_sequence: Number, piece: Number) -> Number:
     """Place of a memory in the log as one number; an event has fewer than 65,536 pieces."""
     return stream_sequence * _PIECES + piece
 
 
-def unranked(place: int) -> tuple[int, int]:
-    """Sequence and piece of the memory at a `rank`."""
+def from_log_position(place: int) -> tuple[int, int]:
+    """Sequence and piece of the memory at a `log_position`."""
     return divmod(place, _PIECES)
 
 
@@ -68,9 +68,9 @@ def unranked(place: int) -> tuple[int, int]:
 class Place:
     """A memory among its near-duplicates."""
 
-    earliest: Neighbour | None
+    earliest: DuplicateMatch | None
     """The earliest of the log, before this one."""
-    later: list[Neighbour]
+    later: list[DuplicateMatch]
     """Those after it that are compared with it."""
     displaced: set[int]
     """Those that are compared with fewer others because of it."""
@@ -138,7 +138,7 @@ class NearDuplicates:
         contents: NDArray[np.int64],
         signatures: NDArray[np.uint32],
     ) -> None:
-        """Add many at once; far cheaper than one by one. `ranks` are from `rank`."""
+        """Add many at once; far cheaper than one by one. `ranks` are from `log_position`."""
         if not len(ordinals):
             return
         self._reserve(int(ordinals.max()))
@@ -150,15 +150,17 @@ class NearDuplicates:
         repeated = np.repeat(ordinals, keys.shape[1]).astype(np.int32)
         self._merge(keys.ravel(), repeated, self._stamps[repeated])
 
-    def add(self, ordinal: int, rank: int, group: int, content: int, signature: NDArray[np.uint32]) -> Place:
+    def add(
+        self, ordinal: int, log_position: int, group: int, content: int, signature: NDArray[np.uint32]
+    ) -> Place:
         """Index a memory, or another version of it."""
         self._reserve(ordinal)
         self._stamps[ordinal] += 1
         self._signatures[ordinal] = signature
         self._contents[ordinal] = content
         self._groups[ordinal] = group
-        self._ranks[ordinal] = rank
-        member = (rank, ordinal, int(self._stamps[ordinal]))
+        self._ranks[ordinal] = log_position
+        member = (log_position, ordinal, int(self._stamps[ordinal]))
         keys = self._keys_of(ordinal)
         for key in keys.tolist():
             bisect.insort(self._tail.setdefault(key, []), member)
@@ -217,7 +219,7 @@ class NearDuplicates:
         keys = band_keys(self._groups[chosen], self._contents[chosen], self._signatures[chosen])
         return np.unique(keys[0])
 
-    def _compared(self, ordinal: int, others: NDArray[np.int64]) -> list[Neighbour]:
+    def _compared(self, ordinal: int, others: NDArray[np.int64]) -> list[DuplicateMatch]:
         if not len(others):
             return []
         others = others[self._groups[others] == self._groups[ordinal]]
@@ -227,7 +229,9 @@ class NearDuplicates:
             shares[:] = 0.0
         # equal content up to white space and case is the same statement whatever its shingles say
         shares[self._contents[others] == self._contents[ordinal]] = 1.0
-        return [Neighbour(int(o), float(s)) for o, s in zip(others, shares, strict=True) if s >= THRESHOLD]
+        return [
+            DuplicateMatch(int(o), float(s)) for o, s in zip(others, shares, strict=True) if s >= THRESHOLD
+        ]
 
     def _buckets(self, keys: NDArray[np.uint64]) -> Iterator[tuple[list[int], Callable[[], set[int]]]]:
         """Of every bucket with more than one member the first, one more than are compared, and all others."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from helix_consolidation.ledger.reach import NOTHING, scope_code
+from helix_consolidation.ledger.event_reach import NOTHING, value_code
 
 
-class CorrectionTies:
+class CorrectionIndex:
     """Corrections by ordinal, and by the code of what they correct. A tenant is part of every code."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class CorrectionTies:
         """The memory at `ordinal` corrects the one with the id `corrects`; empty: it corrects none."""
         self.untie(ordinal)
         if corrects:
-            code = scope_code(tenant_id, "memory", corrects)
+            code = value_code(tenant_id, "memory", corrects)
             self._corrected[ordinal] = (code, corrects)
             self._of.setdefault(code, set()).add(ordinal)
 

@@ -13,7 +13,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.collect import edge_of
+from helix_consolidation.folding.decode import edge_of
 from helix_shared.broker.worker.rederive import ask, stated_sequence
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import STANDSTILL, logger
@@ -34,7 +34,7 @@ LONGEST_DELAY_SECONDS: Final = 60.0
 _log = logger(__name__)
 
 
-class Standstill:
+class BlockedMessages:
     """The messages that wait, why they do, and the requests for others in their place."""
 
     def __init__(self, client: Client, *, service: str) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from helix_consolidation.ledger.event_reach import TENANT, Actor, actor_of, value_code, visibility_of
 from helix_consolidation.ledger.ledger import Entry
-from helix_consolidation.ledger.reach import TENANT, Scope, scope_code, scope_of, visibility_of
-from helix_consolidation.ledger.relate import signatures_of
-from helix_consolidation.ledger.standing import NEVER, Bearings
+from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts
+from helix_consolidation.ledger.near_duplicates import signatures_of
 from helix_memory.events import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, check_schema, memories_schema
@@ -75,7 +75,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class IncomingRow:
     """One row of a memories message."""
 
     entry: Entry
@@ -85,12 +85,12 @@ class Arrival:
     signature: NDArray[np.uint32]
 
     @property
-    def bearings(self) -> Bearings:
+    def memory_facts(self) -> MemoryFacts:
         """What decides how it will stand."""
         entry = self.entry
-        code = scope_code(entry.tenant_id, "memory", entry.memory_id)
+        code = value_code(entry.tenant_id, "memory", entry.memory_id)
         named = (code, entry.session, entry.document, entry.user)
-        return Bearings(entry.stream_sequence, *named, entry.visibility, entry.expires_at)
+        return MemoryFacts(entry.stream_sequence, *named, entry.visibility, entry.expires_at)
 
 
 def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
@@ -154,16 +154,16 @@ def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
     return Model(name, checksum, dimensions_of(rows))
 
 
-def event_scope(origin: Origin, rows: pa.RecordBatch) -> Scope:
+def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
     """For whom the event of a message acts; `rows` are as they came, before anything is filled in."""
     sequences = rows["stream_sequence"].to_pylist()
     if origin.event_sequence not in sequences:
         return TENANT
     row = sequences.index(origin.event_sequence)
-    return scope_of(origin.tenant_id, rows["user_id"][row].as_py(), rows["acl"][row].as_py())
+    return actor_of(origin.tenant_id, rows["user_id"][row].as_py(), rows["acl"][row].as_py())
 
 
-def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
+def read_rows(rows: pa.RecordBatch) -> list[IncomingRow]:
     """The rows of a checked message, in order."""
     light = rows.select(_READ)
     at = light.schema.get_field_index("expires_at")
@@ -171,7 +171,7 @@ def read_arrivals(rows: pa.RecordBatch) -> list[Arrival]:
     values = light.to_pylist()
     signatures = signatures_of([value["minhash"] for value in values])
     return [
-        Arrival(
+        IncomingRow(
             _entry(value),
             value["event_id"],
             _group(value),
@@ -206,9 +206,9 @@ def _entry(row: dict[str, Any]) -> Entry:
         piece=row["piece"],
         stream_sequence=row["stream_sequence"],
         revision_sequence=row["revision_sequence"],
-        session=scope_code(tenant, "session", row["session_id"]),
-        document=scope_code(tenant, "document", row["document_id"]),
-        user=scope_code(tenant, "user", row["user_id"]),
+        session=value_code(tenant, "session", row["session_id"]),
+        document=value_code(tenant, "document", row["document_id"]),
+        user=value_code(tenant, "user", row["user_id"]),
         expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
         corrects=row["corrects"],
         visibility=visibility_of(tenant, owner, audience_of(row["acl"])),

@@ -1,0 +1,79 @@
+"""The writer's own state, saved inside every generation: what is answered, what is pending, tombstones.
+
+A small file with what is under way, and the segments of `tombstone_log`. All of them are listed and
+checksummed in the manifest like any other file, so they are never older or newer than the stores beside them.
+What follows from the stores themselves is not in them: `load` reads that back from the stores.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.sequences import ProcessedSequences
+from helix_consolidation.ledger.tombstone_log import TombstoneLog
+from helix_shared.errors import CorruptArtifactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_consolidation.folding.context import ConsolidationState
+
+STATE_FILE: Final = "consolidation/state.json"
+TOMBSTONES: Final = "consolidation/tombstones"
+STATE_VERSION: Final = 3
+
+
+def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]:
+    """The files of the state by relative path: bytes to write, and files in the folder `live` to link."""
+    log = TombstoneLog.open(live / TOMBSTONES) if state.log is None else state.log
+    state.log = log
+    log.append(state.tombstones.take_changes())
+    linked: dict[str, Path | bytes] = {f"{TOMBSTONES}/{path.name}": path for path in log.files}
+    return linked | {STATE_FILE: encode_state(state)}
+
+
+def encode_state(state: ConsolidationState) -> bytes:
+    """Content of the small file."""
+    value = {
+        "version": STATE_VERSION,
+        "ordinals": state.ledger.size,
+        "applied": state.applied.to_json(),
+        "derived": state.derived.without(state.unstored_dead_letters).to_json(),
+        "derived_stream": state.derived_stream,
+        "erasure": state.erasure_generation,
+        "recent": [[*key, sequence] for key, sequence in sorted(state.latest_derived.items())],
+    }
+    others = json.dumps(value, separators=(",", ":")).removesuffix("}")
+    return f'{others},"pending":{state.pending.encoded()}}}'.encode()
+
+
+def restore_state(state: ConsolidationState, live: Path) -> int:
+    """Put the state in the folder `live` into `state`; returns the number of ordinals given.
+
+    Raises:
+        CorruptArtifactError: a file is missing, damaged or of another version.
+    """
+    path = live / STATE_FILE
+    try:
+        value = json.loads(path.read_bytes())
+        if value["version"] != STATE_VERSION:
+            raise CorruptArtifactError(f"state of version {value['version']} in {path}; rebuild, or upgrade")
+        _restore(state, value)
+        state.log = TombstoneLog.open(live / TOMBSTONES)
+        for record in state.log.records():
+            state.tombstones.restore(record)
+        return int(value["ordinals"])
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise CorruptArtifactError(f"generation has no readable state: {path}") from error
+
+
+def _restore(state: ConsolidationState, value: dict[str, Any]) -> None:
+    state.applied = ProcessedSequences.from_json(value["applied"])
+    state.derived = ProcessedSequences.from_json(value["derived"])
+    state.derived_stream = value["derived_stream"]
+    # a state of before this was saved has none
+    state.erasure_generation = value.get("erasure", 0)
+    state.pending = PendingActions.of([LifecycleAction.from_json(action) for action in value["pending"]])
+    state.latest_derived = {(kind, key): sequence for kind, key, sequence in value["recent"]}
