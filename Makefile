@@ -3,7 +3,7 @@
 #   make setup   environment and model      make lint    ruff, mypy, import contracts
 #   make demo    see it work                make eval    quality, on DATA or your own data (ARGS=...)
 #   make test    prove it works             make bench   latency and throughput (N=..., ARGS=...)
-#   make lock    pin every dependency anew  make stubs   gRPC stubs and AsyncAPI document anew
+#   make lock    pin every dependency anew  make stubs   protobuf stubs and AsyncAPI document anew
 #   make peers   Helix beside other engines, in an environment of their own (ARGS=...)
 #   make clean   remove what make made; memories and models stay
 
@@ -26,6 +26,7 @@ SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/demo/sample.p
 READY := $(VENV)/.ready
 PEERS := .venv-peers
 CONTRACT := proto/helix_memory/recall/v1/recall.proto
+MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cleared environment may lack HOME; the password database knows it, unless the user has no entry there.
@@ -102,6 +103,8 @@ stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
 	  --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=proto $(CONTRACT)
+	$(BIN)/python -m grpc_tools.protoc -Ishared --python_out=shared \
+	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=shared $(MANIFEST)
 	$(BIN)/python -m helix_memory.asyncapi > proto/asyncapi.json
 
 # What is pinned stays pinned; `make lock ARGS=--upgrade` takes the newest of everything.

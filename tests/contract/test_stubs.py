@@ -8,13 +8,14 @@ from google.protobuf import descriptor_pb2
 ROOT = Path(__file__).parents[2]
 CONTRACT = "helix_memory/recall/v1/recall.proto"
 GENERATED = ("recall_pb2.py", "recall_pb2.pyi", "recall_pb2_grpc.py", "recall_pb2_grpc.pyi")
+MANIFEST = "helix_shared/artifacts/vectors/manifest.proto"
 
 # Numbers of the fields that hold messages, enums, services, fields, values and methods in a file descriptor
 # and its parts: a source location is a path through them.
 _MESSAGE, _ENUM, _SERVICE, _FIELD, _VALUE, _METHOD = 4, 5, 6, 2, 2, 2
 
 
-def _protoc(*arguments: str) -> None:
+def _protoc(*arguments: str, root: str = "proto", source: str = CONTRACT) -> None:
     beside = Path(sys.executable).parent
     plugins = [
         f"--plugin=protoc-gen-{name}={beside / f'protoc-gen-{name}'}" for name in ("mypy", "mypy_grpc")
@@ -23,10 +24,10 @@ def _protoc(*arguments: str) -> None:
         sys.executable,
         "-m",
         "grpc_tools.protoc",
-        f"-I{ROOT / 'proto'}",
+        f"-I{ROOT / root}",
         *plugins,
         *arguments,
-        CONTRACT,
+        source,
     ]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
@@ -47,6 +48,16 @@ def test_committed_stubs_are_what_the_contract_generates(tmp_path: Path) -> None
         made = tmp_path / "helix_memory/recall/v1" / name
         committed = ROOT / "proto/helix_memory/recall/v1" / name
         assert committed.read_text() == made.read_text(), f"{name} is stale: run `make stubs`"
+
+
+def test_committed_stubs_of_the_lance_manifest_are_generated(tmp_path: Path) -> None:
+    """The manifest's messages are declared once, in its `.proto`."""
+    _protoc(f"--python_out={tmp_path}", f"--mypy_out={tmp_path}", root="shared", source=MANIFEST)
+    made = sorted(path for path in (tmp_path / MANIFEST).parent.iterdir())
+    assert [path.name for path in made] == ["manifest_pb2.py", "manifest_pb2.pyi"]
+    for path in made:
+        committed = ROOT / "shared" / path.relative_to(tmp_path)
+        assert committed.read_text() == path.read_text(), f"{path.name} is stale: run `make stubs`"
 
 
 def test_every_field_value_and_method_of_the_contract_has_a_comment(

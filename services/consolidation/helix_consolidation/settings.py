@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from helix_shared.artifacts.signals.vector_storage import StorageChoice
-from helix_shared.artifacts.vectors.form import Scan, VectorForm
+from helix_shared.artifacts.vectors.form import ScanChoice, VectorForm
 from helix_shared.settings import BrokerSettings, helix_home
 
 
@@ -60,8 +60,9 @@ class ConsolidationSettings(BrokerSettings):
     vector_storage: StorageChoice = Field(
         "auto", description="numbers of a stored vector; auto: by size; a store becomes narrower, never wider"
     )
-    vector_scan: Scan = Field(
-        "auto", description="numbers of a scanned vector: scalar (a byte), binary (a bit), auto: by size"
+    vector_scan: ScanChoice = Field(
+        "auto",
+        description="vector index: scalar (IVF-SQ), binary (IVF-RQ), product (IVF-PQ); auto: by size",
     )
     scan_dimensions: int = Field(
         0, ge=0, le=8_192, description="numbers scanned of a Matryoshka model's vector; 0: all"

@@ -76,8 +76,8 @@ def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
         table = generation.vectors.take(np.arange(facts.n), list(_COLUMNS))
         # whole ones: the signals of a large corpus keep a byte of each number
         vectors = np.empty((facts.n, generation.vectors.dimensions), np.float32)
-        for ordinals, whole in generation.vectors.whole():
-            vectors[ordinals] = whole
+        for ordinals, full in generation.vectors.all_vectors():
+            vectors[ordinals] = full
     finally:
         generation.close()
     columns = [table[name].to_pylist() for name in _COLUMNS]

@@ -63,7 +63,7 @@ def dense_recall(
         queries=len(sample),
         rows=vectors.count,
         unindexed_rows=vectors.unindexed_rows,
-        scan="exact" if index is None else index.scan,
+        scan="exact" if index is None else index.kind,
         partitions=0 if index is None else index.partitions,
         nprobes=0 if index is None else index.nprobes,
         candidates=vectors.candidates(depth),
@@ -89,10 +89,10 @@ def exact_nearest(
     """
     scores = np.empty((len(sought), 0), np.float32)
     found = np.empty((len(sought), 0), np.int64)
-    for every, whole in vectors.whole():
+    for every, full in vectors.all_vectors():
         kept = slice(None) if seen is None else seen(every)
         ordinals = every[kept]
-        scores = np.hstack([scores, sought @ whole[kept].T])
+        scores = np.hstack([scores, sought @ full[kept].T])
         found = np.hstack([found, np.broadcast_to(ordinals, (len(sought), len(ordinals)))])
         if scores.shape[1] > depth:
             best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]

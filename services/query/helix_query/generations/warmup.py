@@ -57,7 +57,7 @@ def warm(
     served = Snapshot(generation, encoder, centroids_there, known_order)
     # a swap must not take a core from those who ask
     at_start = centroids is None
-    generation.vectors.warm(whole=at_start)
+    generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()
     generation.signals.warm()
     tenant = _some_tenant(generation)

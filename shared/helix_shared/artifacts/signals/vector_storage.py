@@ -1,7 +1,7 @@
-"""The forms in which a segment keeps its vectors, each told by the dtype of the file alone.
+"""The forms in which a segment stores its vectors; the dtype of the file tells which one it is.
 
-Whatever the form, `signals` gives float32: a form is a trade of memory against the last digits of a
-cosine (ops/decisions/0015). `segments` stores and gathers the rows, this module knows what is in them.
+`signals` returns float32 in every form: a form trades memory for the last digits of a cosine
+(ops/decisions/0015). `signals.segments` stores and gathers the rows, this module packs and unpacks them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Storage = Literal["float32", "float16", "int8"]
-"""Numbers of a stored vector, which candidates are ordered by."""
+"""Type of a stored vector's numbers; candidates are ranked by stored vectors."""
 
 STORAGES: Final[tuple[Storage, ...]] = get_args(Storage)
 
 StorageChoice = Literal["auto", "float32", "float16", "int8"]
-"""A form for all segments, or auto: exact in small ones, `int8` in large ones."""
+"""A form for all segments; auto: float32 in small segments, int8 in large ones."""
 
 EXACT_ROWS: Final = 20_000
-"""Up to here auto keeps float32; a scan of more mapped rows costs four times what it does with int8."""
+"""Up to here auto stores float32; a scan of more mapped rows takes four times as long as with int8."""
 
 _MATRIX: Final = 2
 _INT8_LIMIT: Final = 127
@@ -34,9 +34,9 @@ _BYTES: Final[dict[Storage, int]] = {"float32": 4, "float16": 2, "int8": 1}
 def packed(vectors: NDArray[np.float32], storage: Storage) -> NDArray[Any]:
     """Rows to store for float32 `vectors` [n, dimensions].
 
-    float16 rounds each number: of unit vectors a cosine moves by less than 2^-11. int8 scales a vector by
-    its own largest number to -127..127: each number moves by half a step at most, a cosine of unit
-    vectors by less than step / 2 x sqrt(dimensions).
+    float16 rounds each number: a cosine of unit vectors changes by less than 2^-11. int8 scales each vector
+    by its largest number to -127..127: a number changes by half a step at most, a cosine of unit vectors
+    by less than step / 2 x sqrt(dimensions).
     """
     if storage != "int8":
         return vectors.astype(storage, copy=False)
@@ -57,10 +57,10 @@ def unpacked(rows: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def dot_products(rows: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Products of stored rows with `query`, without scaling more than the result.
+    """Dot products of stored rows with `query`.
 
-    Each row by itself: a product of the whole matrix sums rows at its end in another order, so the last digit
-    would depend on who stands beside.
+    Row by row: a product of the whole matrix sums its last rows in another order, so the last digit of a
+    product would depend on the other rows.
     """
     if rows.dtype.names is None:
         products: NDArray[np.float32] = np.vecdot(rows.astype(np.float32, copy=False), query)
@@ -70,7 +70,7 @@ def dot_products(rows: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.f
 
 
 def storage_of(rows: NDArray[Any]) -> Storage | None:
-    """The form these rows are in; None: no form this version knows."""
+    """The form of these rows; None: not a form of this version."""
     if rows.ndim == 1 and rows.dtype.names == ("step", "codes"):
         return "int8" if rows.dtype == _int8_rows(dimensions_of(rows)) else None
     return next((s for s in STORAGES[:-1] if rows.ndim == _MATRIX and rows.dtype == np.dtype(s)), None)
@@ -82,9 +82,9 @@ def dimensions_of(rows: NDArray[Any]) -> int:
 
 
 def storage_for(choice: StorageChoice, *, rows: int, sources: Iterable[Storage] = ()) -> Storage:
-    """The form of a segment of so many rows, made from segments in the forms `sources`.
+    """The form of a segment of `rows` rows, merged from segments in the forms `sources`.
 
-    Auto never widens: digits that are gone do not come back.
+    Auto never chooses a wider form than a source's: the digits are lost.
     """
     if choice != "auto":
         return choice
@@ -93,7 +93,7 @@ def storage_for(choice: StorageChoice, *, rows: int, sources: Iterable[Storage] 
 
 
 def is_narrower(storage: Storage, than: Storage) -> bool:
-    """Whether `storage` keeps fewer digits, so that a stored vector can be turned into it but not back."""
+    """Tell whether `storage` keeps fewer digits: a vector can be converted to it, but not back."""
     return _BYTES[storage] < _BYTES[than]
 
 

@@ -1,1 +1,5 @@
-"""The rooms below say what they hold."""
+"""The vector store: one LanceDB table of whole records, its writer, its reader and its vector index.
+
+Start with `writer` (consolidation) or `reader` (the query service). Only this room imports `lancedb`. It
+imports `files`, `filter` and `signals` of the artifacts, never `generation`.
+"""

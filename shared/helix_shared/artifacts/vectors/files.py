@@ -1,9 +1,8 @@
-"""LanceDB's table as files: which of them are its newest version, to be linked or to be kept.
+"""LanceDB's table as files: which files belong to its newest version, to link or to keep them.
 
-A manifest names the files of one version (protobuf, `protos/table.proto` of Lance): fragments name
-their data and deletions, an index section the folders of indices. Lance renames a manifest into
-place when all it names is complete, so what is read here is whole even while `optimize` is at work
-in another thread, whose unfinished files lie beside. `vectors` calls this; nothing else looks inside.
+A manifest (`manifest.proto`) names the files of one version: fragments name data and deletion files, an
+index section the folders of indices. Lance renames a manifest into place once all its files are complete,
+so a version read here is whole while `optimize` writes other files in another thread.
 """
 
 from __future__ import annotations
@@ -12,6 +11,9 @@ import shutil
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # stubs are a namespace package
+
+from helix_shared.artifacts.vectors.manifest_pb2 import DataFragment, DeletionFile, IndexSection, Manifest
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -24,31 +26,22 @@ TABLE_FOLDER: Final = f"{TABLE}.lance"
 _VERSIONS, _DATA, _DELETIONS, _INDICES, _TRANSACTIONS = (
     "_versions", "data", "_deletions", "_indices", "_transactions",
 )  # fmt: skip
-_DELETION_SUFFIXES: Final = ("arrow", "bin")
-
-# Field numbers of protos/table.proto: messages Manifest, DataFragment, DataFile, DeletionFile,
-# IndexSection, IndexMetadata and UUID.
-_FRAGMENTS, _INDEX_SECTION = 2, 6
-_FRAGMENT_ID, _FILES, _DELETION = 1, 2, 3
-_PATH = 1
-_KIND, _READ_VERSION, _DELETION_ID = 1, 2, 3
-_INDEX_METADATA = _UUID = _UUID_BYTES = 1
-_EXTERNAL: Final = (6, 8, 10)
-"""Row ids and versions of a fragment in files of their own, which Lance declares and does not write."""
+_DELETION_SUFFIXES: Final = {DeletionFile.ARROW_ARRAY: "arrow", DeletionFile.BITMAP: "bin"}
+_UNREADABLE: Final = ("external_row_ids", "external_updated_at", "external_created_at", "overlays")
+"""Fields of a fragment that name further files, which Lance declares and does not write."""
 
 _MAGIC: Final = b"LANC"
 _TRAILER_BYTES: Final = 16
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 def link_version(source: Path, target: Path) -> None:
     """Hard-link the newest version of the table in folder `source` into folder `target`.
 
-    Every file of a version is immutable. Transactions and the hint at the newest version are left out:
-    they only save a writer work.
+    Files of a version are immutable. Transactions and the hint at the newest version are left out: a writer
+    works without them.
 
     Raises:
-        CorruptArtifactError: the version cannot be told or lacks a file.
+        CorruptArtifactError: the manifest cannot be read, or a file of the version is missing.
     """
     manifest = newest_manifest(source)
     source, target = source / TABLE_FOLDER, target / TABLE_FOLDER
@@ -64,10 +57,10 @@ def link_version(source: Path, target: Path) -> None:
 def remove_superseded(folder: Path) -> None:
     """Remove all files but those of the newest version of the table in `folder`.
 
-    Nothing writes meanwhile, and whoever has the table open has opened its newest version.
+    Call it while nothing writes; open handles must be at the newest version.
 
     Raises:
-        CorruptArtifactError: the version cannot be told.
+        CorruptArtifactError: the manifest cannot be read.
     """
     table = folder / TABLE_FOLDER
     kept = set(_files_of(table, newest_manifest(folder)))
@@ -100,90 +93,40 @@ def newest_manifest(folder: Path) -> Path:
         raise CorruptArtifactError(f"folder has no vector table: {folder}") from error
 
 
-def _files_of(table: Path, manifest: Path) -> list[Path]:
-    """The manifest and all it names."""
+def _files_of(table: Path, path: Path) -> list[Path]:
+    """The manifest at `path` and the files it names."""
     try:
-        body = memoryview(manifest.read_bytes())
+        body = memoryview(path.read_bytes())
         if bytes(body[-len(_MAGIC) :]) != _MAGIC:
-            raise CorruptArtifactError(f"manifest of the vector table has another format: {manifest}")
+            raise CorruptArtifactError(f"manifest of the vector table has another format: {path}")
         position = int.from_bytes(body[-_TRAILER_BYTES : -_TRAILER_BYTES + 8], "little")
-        fields = list(_fields(_message_at(body, position)))
-        files = [manifest]
-        for number, value in fields:
-            if number == _FRAGMENTS:
-                files += _files_of_fragment(table, list(_fields(_bytes(value))))
-            elif number == _INDEX_SECTION:
-                section = _message_at(body, _int(value))
-                for _, index in _fields(section):
-                    files += _files_of_index(table, _bytes(index))
-    except (IndexError, KeyError, ValueError) as error:
-        raise CorruptArtifactError(f"manifest of the vector table cannot be read: {manifest}") from error
+        manifest, section = Manifest.FromString(_message_at(body, position)), IndexSection()
+        if manifest.HasField("index_section"):
+            section.ParseFromString(_message_at(body, manifest.index_section))
+        files = [path]
+        for fragment in manifest.fragments:
+            files += _files_of_fragment(table, fragment)
+        for index in section.indices:
+            files += (table / _INDICES / str(UUID(bytes=index.uuid.uuid))).iterdir()
+    except (DecodeError, KeyError, ValueError) as error:
+        raise CorruptArtifactError(f"manifest of the vector table cannot be read: {path}") from error
     return files
 
 
-def _files_of_fragment(table: Path, fields: list[tuple[int, int | memoryview]]) -> Iterator[Path]:
-    known = dict(fields)
-    if any(number in known for number in _EXTERNAL):
-        raise ValueError("fragment keeps row ids in a file of their own")
-    for number, value in fields:
-        if number == _FILES:
-            yield table / _DATA / str(_bytes(dict(_fields(_bytes(value)))[_PATH]), "utf-8")
-    if _DELETION in known:
-        # Numbers that are zero are not written.
-        deletion = dict(_fields(_bytes(known[_DELETION])))
-        parts = (known.get(_FRAGMENT_ID, 0), deletion.get(_READ_VERSION, 0), deletion.get(_DELETION_ID, 0))
-        suffix = _DELETION_SUFFIXES[_int(deletion.get(_KIND, 0))]
-        yield table / _DELETIONS / f"{'-'.join(map(str, parts))}.{suffix}"
+def _files_of_fragment(table: Path, fragment: DataFragment) -> Iterator[Path]:
+    if {field.name for field, _ in fragment.ListFields()}.intersection(_UNREADABLE):
+        raise ValueError("fragment names files of a kind that is not linked")
+    for file in fragment.files:
+        yield table / _DATA / file.path
+    if fragment.HasField("deletion_file"):
+        deletion = fragment.deletion_file
+        suffix = _DELETION_SUFFIXES[deletion.type]
+        yield table / _DELETIONS / f"{fragment.id}-{deletion.read_version}-{deletion.id}.{suffix}"
 
 
-def _files_of_index(table: Path, metadata: memoryview) -> Iterator[Path]:
-    uuid = _bytes(dict(_fields(_bytes(dict(_fields(metadata))[_UUID])))[_UUID_BYTES])
-    return (table / _INDICES / str(UUID(bytes=bytes(uuid)))).iterdir()
-
-
-def _message_at(body: memoryview, position: int) -> memoryview:
+def _message_at(body: memoryview, position: int) -> bytes:
+    """The message at `position`, which its length in four bytes precedes."""
     size = int.from_bytes(body[position : position + 4], "little")
     if position + 4 + size > len(body) - _TRAILER_BYTES:
         raise ValueError(f"message at {position} does not fit its file")
-    return body[position + 4 : position + 4 + size]
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values of a protobuf message, in order; what has a length is not looked into."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        kind = key & 7
-        if kind == _VARINT:
-            value, at = _varint(message, at)
-            yield key >> 3, value
-            continue
-        size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
-        if kind == _BYTES:
-            size, at = _varint(message, at)
-        if size is None or at + size > len(message):
-            raise ValueError(f"field {key >> 3} of wire type {kind} does not fit its message")
-        yield key >> 3, message[at : at + size]
-        at += size
-
-
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says another byte follows
-            return value, at
-
-
-def _int(value: int | memoryview) -> int:
-    if not isinstance(value, int):
-        raise ValueError("number expected")  # noqa: TRY004 - a malformed file, not a mistake of the caller
-    return value
-
-
-def _bytes(value: int | memoryview) -> memoryview:
-    if isinstance(value, int):
-        raise ValueError("bytes expected")  # noqa: TRY004 - a malformed file, not a mistake of the caller
-    return value
+    return bytes(body[position + 4 : position + 4 + size])

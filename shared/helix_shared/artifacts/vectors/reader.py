@@ -1,7 +1,6 @@
-"""The reader of the vector table: pinned to the version it opened, it works on a published generation.
+"""The reader of the vector table of a published generation, pinned to the version it opened.
 
-`vectors` has the table and its writer. Searches are approximate where there is an index; scores are those
-of the stored vectors. Safe to use from several threads.
+Searches are approximate if there is a vector index; scores are exact cosines of the stored vectors.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from helix_shared.artifacts.filter.sql import filter_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
-from helix_shared.artifacts.vectors.index import VectorIndex, unindexed_rows, vector_index
-from helix_shared.artifacts.vectors.loop import answer_of
+from helix_shared.artifacts.vectors.maintenance import unindexed_rows, vector_index
 from helix_shared.artifacts.vectors.scan import (
     SCAN_COLUMN,
     SHORT_CANDIDATES,
@@ -29,11 +27,12 @@ from helix_shared.artifacts.vectors.scan import (
     scanned_dimensions,
     shortened,
 )
+from helix_shared.artifacts.vectors.search_loop import result_of
 from helix_shared.artifacts.vectors.table import (
     RowMap,
-    demand_table,
     open_for_search,
     open_table,
+    require_table,
     rows_of_ids,
 )
 from helix_shared.errors import InvalidInputError
@@ -45,21 +44,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from helix_shared.artifacts.vectors.index import VectorIndex
 
 INDEX_CACHE_BYTES: Final = 256 << 20
-"""What a reader keeps of indices: all of one over 10^6 memories is 76 MB."""
+"""Cache of a reader for index pages: over 10^6 memories a binary index takes 76 MB, a product one 108."""
 METADATA_CACHE_BYTES: Final = 64 << 20
 MAX_LIMIT: Final = 10_000
 TAIL_MOST: Final = 30_000
-"""Rows outside the index that a caller is told of; more are for the engine to scan."""
+"""Longest `tail`; with more rows outside the index, the engine scans them."""
 _BATCH_ROWS: Final = 8_192
 
 
 class Latest(Protocol):
-    """Ordinals of at least the rows written last: `Signals.latest`."""
+    """Ordinals of the newest rows: `Signals.latest`."""
 
     def __call__(self, count: int, /) -> NDArray[np.int64]:
-        """Of `count` rows or more."""
+        """At least `count` of them."""
 
 
 class Cosines(Protocol):
@@ -72,8 +72,8 @@ class Cosines(Protocol):
 class VectorReader:
     """Reads the table of a published generation; safe to use from several threads.
 
-    With `cosines` the candidates of the vector index are rescored from memory-mapped vectors, which
-    is faster than LanceDB's own refinement; without an index LanceDB's distances are exact.
+    With `cosines` the index's candidates are rescored from memory-mapped vectors, which is faster than
+    LanceDB's own refinement. Without an index LanceDB's distances are exact.
     """
 
     def __init__(
@@ -85,20 +85,20 @@ class VectorReader:
         previous: VectorReader | None = None,
         scratch: Path | None = None,
     ) -> None:
-        """Pin the newest version in `folder`; what `previous` knows of an earlier one is not read again.
+        """Pin the newest version in `folder`; row ids that `previous` has read are not read again.
 
-        With `latest` it knows its `tail`. With `scratch`, a local writable folder, it holds the files of
-        the table open, so that `folder` may be removed while it is in use.
+        With `latest` it has a `tail`. With `scratch`, a local writable folder, it holds the files of the
+        table there, so that `folder` may be removed while it is in use.
 
         Raises:
-            CorruptArtifactError: there is no table that can be read.
+            CorruptArtifactError: there is no table, or it cannot be read.
             OSError: the files cannot be held.
         """
-        demand_table(folder)
+        require_table(folder)
         self._held = None if scratch is None else HeldFolder(folder / TABLE_FOLDER, scratch)
         self._cosines = cosines
         self._row_map: RowMap | None = None
-        self._known_map = None if previous is None else previous.known_rows
+        self._earlier_map = None if previous is None else previous.row_map
         self._lock = threading.Lock()
         self._versions: Versions | None = None
         self._versions_lock = threading.Lock()
@@ -106,14 +106,14 @@ class VectorReader:
             place = folder if self._held is None else self._held.root
             session = lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
             self._table = open_table(place, session=session)
-            self._searched = answer_of(open_for_search(place, session=session))
+            self._searched = result_of(open_for_search(place, session=session))
             self._schema: pa.Schema = self._table.schema
-            # Without the whole vectors at hand, short ones would be all there is to order by.
+            # Short vectors need `cosines` to be rescored.
             self._column = VECTOR_COLUMN if cosines is None else scanned_column(self._schema)
             scanned = self._column == scanned_column(self._schema)
             self._index = vector_index(self._table) if scanned else None
             self.tail = None if latest is None or self._index is None else _tail(self.unindexed_rows, latest)
-            """Rows outside the index, for who compares them himself; None: the engine should scan them."""
+            """Rows outside the index, for the caller to compare; None: the engine scans them."""
         except BaseException:
             self.close()
             raise
@@ -135,7 +135,7 @@ class VectorReader:
 
     @property
     def hidden_count(self) -> int:
-        """Rows that no search returns."""
+        """Hidden rows, which no search returns."""
         return int(self._table.count_rows("hidden = true"))
 
     def search(
@@ -150,12 +150,10 @@ class VectorReader:
     ) -> Hits:
         """The `limit` selected memories nearest to `vector`; the score is the exact cosine.
 
-        Without a selection of all rows, hidden ones and those of all tenants included: the caller has to
-        judge them.
-
-        `nprobes` partitions are looked at and `candidates` neighbours ordered again by whole vectors; by
-        default as many as suit the index. Without an index all rows are looked at. `indexed_only` leaves out
-        the rows outside the index, which cost the engine several times the rest.
+        Without a selection it searches all rows, hidden ones and those of all tenants included: the caller
+        must check them. `nprobes` partitions are searched and `candidates` neighbours rescored by full
+        vectors; the defaults suit the index. Without an index all rows are compared. `indexed_only` leaves
+        out the rows outside the index, which take the engine several times as long as the rest.
 
         Raises:
             InvalidInputError: a vector of another length, zero or not finite; a limit out of bounds.
@@ -166,7 +164,7 @@ class VectorReader:
         depth = max(limit, self.candidates(limit) if candidates is None else candidates)
         refine = math.ceil(depth / limit) if self._cosines is None else None
         asked = depth if refine is None else limit
-        found = answer_of(self._nearest(query, selection, asked, nprobes, refine, indexed_only=indexed_only))
+        found = result_of(self._nearest(query, selection, asked, nprobes, refine, indexed_only=indexed_only))
         ordinals = self._rows.ordinals(found["_rowid"].to_numpy())
         if self._cosines is None:
             return Hits.ranked(ordinals, np.float32(1) - found["_distance"].to_numpy(), limit=limit)
@@ -182,12 +180,12 @@ class VectorReader:
         *,
         indexed_only: bool,
     ) -> pa.Table:
-        """Row ids and distances, as the engine finds them."""
+        """Row ids and distances from LanceDB."""
         short = scanned_dimensions(self._schema) if self._column == SCAN_COLUMN else self.dimensions
         search = self._searched.query().nearest_to(shortened(query, short)).column(self._column)
         search = search.distance_type("cosine").select(["_distance"]).with_row_id().limit(limit)
         if selection is not None:
-            # filters before it searches, unless told otherwise
+            # LanceDB applies the filter before the search by default
             search = search.where(filter_sql(selection))
         if self._index is not None:
             search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
@@ -196,13 +194,13 @@ class VectorReader:
         return await search.to_arrow()
 
     def candidates(self, limit: int) -> int:
-        """How many neighbours are ordered again by whole vectors for the best `limit`."""
+        """Number of neighbours that are rescored by full vectors for the best `limit`."""
         if self._index is not None:
             return self._index.candidates(limit)
         return SHORT_CANDIDATES * limit if self._column == SCAN_COLUMN else limit
 
-    def whole(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-        """Ordinals and whole vectors of all rows, in batches; reads the table, so not for a recall."""
+    def all_vectors(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Ordinals and full vectors of all rows, in batches; reads the whole table, so not for a recall."""
         every = self._table.search().select(["ordinal", VECTOR_COLUMN]).limit(max(self.count, 1))
         for batch in every.to_batches(_BATCH_ROWS):
             flat = batch[VECTOR_COLUMN].flatten().to_numpy(zero_copy_only=False)
@@ -211,32 +209,29 @@ class VectorReader:
     def take(
         self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """Rows of `ordinals` in the order given, `ordinal` always among the columns.
-
-        Ordinals without a row are left out.
-        """
+        """Rows of the `ordinals` that exist, in their order; the column `ordinal` is always included."""
         names = list(dict.fromkeys(["ordinal", *(self._schema.names if columns is None else columns)]))
         wanted = np.asarray(ordinals, dtype=np.int64)
         row_ids = self._rows.row_ids(wanted)
         if not len(row_ids):
             return self._schema.empty_table().select(names)
         rows = self._table.take_row_ids(row_ids.tolist()).select(names).to_arrow()
-        # LanceDB answers in the order of its files, and once for an ordinal given twice
-        place = {ordinal: index for index, ordinal in enumerate(rows["ordinal"].to_pylist())}
-        return rows.take([place[ordinal] for ordinal in wanted.tolist() if ordinal in place])
+        # LanceDB returns rows in the order of its files, and one row for an ordinal given twice
+        position = {ordinal: index for index, ordinal in enumerate(rows["ordinal"].to_pylist())}
+        return rows.take([position[ordinal] for ordinal in wanted.tolist() if ordinal in position])
 
     def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        """Rows with these ids, in any order; hidden and foreign ones too, so check the tenant."""
+        """Rows with these memory ids, in any order; includes hidden rows and other tenants': check them."""
         return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
 
     @property
-    def known_rows(self) -> RowMap | None:
-        """The map of row ids, once a search or a take needed it."""
+    def row_map(self) -> RowMap | None:
+        """The map of row ids; None until a search or a take needed it."""
         return self._row_map
 
     @property
     def versions(self) -> Versions:
-        """Since when what is hidden is superseded; read once, when first asked for."""
+        """When hidden rows were superseded; read on first use."""
         with self._versions_lock:
             if self._versions is None:
                 self._versions = Versions.read(self._where)
@@ -244,28 +239,28 @@ class VectorReader:
 
     @property
     def index(self) -> VectorIndex | None:
-        """How its vectors are scanned; None: all of them, exactly."""
+        """The vector index; None: searches are exact."""
         return self._index
 
     @property
     def unindexed_rows(self) -> int:
-        """Rows outside the index, which every search scans; all of them without one."""
+        """Rows outside the index, which every search scans; all rows without one."""
         return unindexed_rows(self._table, self._index)
 
     @property
     def scanned_dimensions(self) -> int:
-        """Numbers of a vector that are scanned."""
+        """Dimensions of a vector that are scanned."""
         return scanned_dimensions(self._schema)
 
-    def warm(self, *, whole: bool = False) -> None:
-        """Load what the first search would wait for; with `whole` the vector index, too: .3 s at 10^6."""
-        if whole and self._index is not None:
+    def warm(self, *, with_index: bool = False) -> None:
+        """Load what the first search needs; `with_index`: the vector index too, which takes .3 s at 10^6."""
+        if with_index and self._index is not None:
             self._table.prewarm_index(self._index.name)
         probe = np.ones(self.dimensions, dtype=np.float32)
         self.search(probe, Selection(tenant_id="warm"), limit=1)
 
     def close(self) -> None:
-        """Let go of the files; it cannot search any more."""
+        """Release the files; the reader cannot be used afterwards."""
         if self._held is not None:
             self._held.close()
 
@@ -277,14 +272,16 @@ class VectorReader:
     def _rows(self) -> RowMap:
         with self._lock:
             if self._row_map is None:
-                known, self._known_map = self._known_map, None
-                goes_on = known is not None and known.fits(self._table)
-                self._row_map = known.extended(self._table) if known and goes_on else RowMap.of(self._table)
+                earlier, self._earlier_map = self._earlier_map, None
+                extends = earlier is not None and earlier.fits(self._table)
+                self._row_map = (
+                    earlier.extended(self._table) if earlier and extends else RowMap.of(self._table)
+                )
             return self._row_map
 
 
 def _tail(unindexed: int, latest: Latest) -> NDArray[np.int64] | None:
-    """The rows outside the index, with some that are inside; None where that would be too many."""
+    """The rows outside the index, and some inside it; None if there are too many."""
     ordinals = latest(unindexed) if unindexed else np.empty(0, np.int64)
     return ordinals if len(ordinals) <= TAIL_MOST else None
 

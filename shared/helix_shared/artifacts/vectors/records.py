@@ -1,6 +1,6 @@
-"""The record: what a memory is at rest, in the vector table.
+"""The record: a memory as a row of the vector table.
 
-`vectors` stores records; `lexicon` and `signals` make their own rows from them.
+`lexicon` and `signals` derive their own rows from records.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from helix_shared.errors import InvalidInputError
 
 
 def record_schema(dimensions: int) -> pa.Schema:
-    """Schema of a memory at rest: the memories edge and what consolidation adds to it."""
+    """Schema of a record: the columns of the memories edge, and those that consolidation adds."""
     time = pa.timestamp("us", tz="UTC")
     key = {"lance-schema:unenforced-primary-key": "true"}
     edge = [
@@ -33,29 +33,29 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("helpful_count", pa.int32(), nullable=False),
             pa.field("unhelpful_count", pa.int32(), nullable=False),
             pa.field("last_accessed_at", time),
-            # "" if shared, else user_id; and acl, or ["*"] without one
+            # owner: "" if shared, else user_id; audience: the acl, or ["*"] without one
             pa.field("owner", pa.string(), nullable=False),
             pa.field("audience", names, nullable=False),
             # event_start, else occurred_at
             pa.field("event_at", time, nullable=False),
-            # deleted or superseded
+            # true if deleted or superseded
             pa.field("hidden", pa.bool_(), nullable=False),
         ]
     )
 
 
 def conforming(records: pa.Table, schema: pa.Schema) -> pa.Table:
-    """`records` with the columns of `schema` alone, in its order and types.
+    """`records` with the columns of `schema` only, in its order and types.
 
     Raises:
-        InvalidInputError: a column is missing or of another type, or a memory id stands there twice.
+        InvalidInputError: a column is missing or of another type, or a memory id occurs twice.
     """
     missing = [name for name in schema.names if name not in records.column_names]
     if missing:
         raise InvalidInputError("records", f"columns are missing: {', '.join(missing)}")
     ids = records["memory_id"]
     if len(ids.unique()) != len(ids):
-        raise InvalidInputError("records", "a memory id stands there twice")
+        raise InvalidInputError("records", "a memory id occurs twice")
     try:
         return records.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, ValueError) as error:

@@ -1,4 +1,4 @@
-"""LanceDB's table as rows and row ids: what `vectors` needs below its two classes."""
+"""LanceDB's table as rows and row ids: what `reader` and `writer` share."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-NONE: Final = -1
+NO_ROW: Final = -1
 _COMPARED: Final = 8
-"""Rows looked at to tell whether a map still holds."""
+"""Newest rows compared to check that a map belongs to a table."""
 
 
 def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
-    """Make an empty table in a folder that has none; searches scan the first `scanned` numbers, 0: all.
+    """Create an empty table in a folder that has none; searches scan the first `scanned` dimensions, 0: all.
 
-    Its row ids survive updates and compaction.
+    Row ids stay the same through updates and compaction.
     """
     schema = with_scan_column(record_schema(dimensions), scanned)
     database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
     return database.create_table(TABLE, schema=schema)
 
 
-def demand_table(folder: Path) -> None:
+def require_table(folder: Path) -> None:
     """Check that there is a table in `folder`.
 
     Raises:
@@ -48,12 +48,12 @@ def demand_table(folder: Path) -> None:
 
 
 def open_table(folder: Path, *, session: Any = None) -> Any:
-    """Open the newest version, and stay with it; what is read is kept in the `session`, if there is one.
+    """Open the newest version; the handle stays at it. `session` holds LanceDB's caches.
 
     Raises:
-        CorruptArtifactError: there is no table that can be read.
+        CorruptArtifactError: there is no table, or it cannot be read.
     """
-    demand_table(folder)
+    require_table(folder)
     try:
         return lancedb.connect(str(folder), session=session).open_table(TABLE)
     except (ValueError, RuntimeError, OSError) as error:
@@ -61,16 +61,16 @@ def open_table(folder: Path, *, session: Any = None) -> Any:
 
 
 def rows_of_version(folder: Path) -> int:
-    """How many rows the newest version in `folder` has; known without reading them.
+    """Number of rows of the newest version in `folder`, from its metadata.
 
     Raises:
-        CorruptArtifactError: there is no table that can be read.
+        CorruptArtifactError: there is no table, or it cannot be read.
     """
     return int(open_table(folder).count_rows())
 
 
 async def open_for_search(folder: Path, *, session: Any = None) -> lancedb.AsyncTable:
-    """The table of `open_table` for searches that are coroutines."""
+    """The table of `open_table` with searches as coroutines."""
     connection = await lancedb.connect_async(str(folder), session=session)
     return await connection.open_table(TABLE)
 
@@ -86,9 +86,9 @@ def rows_of_ids(table: Any, memory_ids: Sequence[str], columns: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """LanceDB's row ids of one version, and the ordinals they stand for, both ways.
+    """Ordinals by LanceDB's row ids of one version, and row ids by ordinals.
 
-    Row ids are small and stay with their row for ever, so a later version adds to the map of an earlier.
+    Row ids are small and never change, so the map of a later version extends that of an earlier one.
     """
 
     ordinal_of_row: AppendOnlyColumn
@@ -96,21 +96,21 @@ class RowMap:
 
     @classmethod
     def of(cls, table: Any) -> RowMap:
-        """Map the rows of a whole table."""
+        """Map all rows of a table."""
         return cls(
             AppendOnlyColumn.of(np.empty(0, np.int64)), AppendOnlyColumn.of(np.empty(0, np.int64))
         ).extended(table)
 
     def extended(self, table: Any) -> RowMap:
-        """The map of a later version, by its new rows alone."""
-        known = self.row_of_ordinal.size
-        every = table.search().where(f"ordinal >= {known}") if known else table.search()
-        found = every.select(["ordinal"]).with_row_id(True).limit(max(table.count_rows(), 1)).to_arrow()  # noqa: FBT003 - LanceDB's signature
+        """The map of a later version; reads its new rows only."""
+        size = self.row_of_ordinal.size
+        rows_after = table.search().where(f"ordinal >= {size}") if size else table.search()
+        found = rows_after.select(["ordinal"]).with_row_id(True).limit(max(table.count_rows(), 1)).to_arrow()  # noqa: FBT003 - LanceDB's signature
         ordinals, rows = found["ordinal"].to_numpy(), found["_rowid"].to_numpy().astype(np.int64)
         return RowMap(_with(self.ordinal_of_row, rows, ordinals), _with(self.row_of_ordinal, ordinals, rows))
 
     def fits(self, table: Any) -> bool:
-        """Whether a later table goes on from the one this was made of, as far as a few rows tell."""
+        """Tell whether a later table continues the one of this map; compares a few rows."""
         size = self.row_of_ordinal.size
         rows = self.row_ids(np.arange(max(0, size - _COMPARED), size)).tolist()
         if not rows:
@@ -125,12 +125,12 @@ class RowMap:
 
     def row_ids(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row ids of those ordinals that have or had a row."""
-        known = ordinals[(ordinals >= 0) & (ordinals < self.row_of_ordinal.size)]
-        found = self.row_of_ordinal.values[known]
-        existing: NDArray[np.int64] = found[found != NONE]
+        mapped = ordinals[(ordinals >= 0) & (ordinals < self.row_of_ordinal.size)]
+        found = self.row_of_ordinal.values[mapped]
+        existing: NDArray[np.int64] = found[found != NO_ROW]
         return existing
 
 
 def _with(column: AppendOnlyColumn, places: NDArray[np.int64], values: NDArray[np.int64]) -> AppendOnlyColumn:
     size = max(column.size, int(places.max(initial=-1)) + 1)
-    return column.with_values(places, values, size=size, fill=NONE)
+    return column.with_values(places, values, size=size, fill=NO_ROW)

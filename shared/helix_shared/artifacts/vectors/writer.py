@@ -1,8 +1,8 @@
-"""The vectors and the whole records: one LanceDB table and its writer; `vector_reader` reads it.
+"""The writer of the vector table, which holds whole records; `reader` reads it.
 
-The `vector_*` files alone know LanceDB. Consolidation owns the one writer. Equal memory ids never make
-two rows: the id is the table's primary key. Hidden rows stay in the table (for `as_of` and for
-restoring) and never come out of a search. LanceDB does not fsync; `generation` does.
+Consolidation owns the one writer. The memory id is the table's primary key, so two rows never have the same
+one. Hidden rows stay in the table (for `as_of` and to restore them); searches leave them out. LanceDB does
+not fsync; `generation` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.filter.sql import ordinals_sql
 from helix_shared.artifacts.vectors.files import has_deletions, link_version, remove_superseded
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
-from helix_shared.artifacts.vectors.index import (
+from helix_shared.artifacts.vectors.index import require_kind
+from helix_shared.artifacts.vectors.maintenance import (
     OVERDUE,
     build_indices,
     lacks_indices,
@@ -24,7 +25,7 @@ from helix_shared.artifacts.vectors.index import (
     worth_compacting,
 )
 from helix_shared.artifacts.vectors.records import conforming
-from helix_shared.artifacts.vectors.scan import demand_scanned, with_scanned_vectors
+from helix_shared.artifacts.vectors.scan import require_scanned, scanned_dimensions, with_scanned_vectors
 from helix_shared.artifacts.vectors.table import create_table, open_table, rows_of_ids
 from helix_shared.telemetry import logger
 
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# `optimize` removes versions after a week by default; here `remove_superseded` does, when nothing writes.
+# `optimize` would remove old versions itself; `remove_superseded` does it when nothing writes.
 _NEVER: Final = timedelta(days=36_500)
 
 _PURGE_PARTS: Final = 8
-"""Compaction rewrites a fragment from a tenth of deleted rows on; an eighth is more."""
+"""Compaction rewrites a fragment once a tenth of its rows is deleted; an eighth is more than that."""
 
 _LANCE_ERRORS: Final = (ValueError, RuntimeError, OSError)
 
@@ -48,7 +49,7 @@ _log = logger(__name__)
 
 
 class VectorWriter:
-    """Writes the live table in `folder`; exactly one process and one thread at a time."""
+    """Writes the live table in `folder`; for one process and one thread at a time."""
 
     def __init__(self, folder: Path, table: Any, form: VectorForm) -> None:
         self._folder = folder
@@ -60,7 +61,12 @@ class VectorWriter:
 
     @classmethod
     def create(cls, folder: Path, dimensions: int, *, form: VectorForm = DEFAULT_FORM) -> Self:
-        """Make an empty table; the folder holds none yet."""
+        """Create an empty table in a folder that has none.
+
+        Raises:
+            InvalidInputError: `form` does not fit vectors of this length.
+        """
+        require_kind(form.scan, form.scan_dimensions or dimensions)
         return cls(folder, create_table(folder, dimensions, scanned=form.scan_dimensions), form)
 
     @classmethod
@@ -68,11 +74,13 @@ class VectorWriter:
         """Open the table of `folder`.
 
         Raises:
-            CorruptArtifactError: there is none that can be read.
-            InvalidInputError: it scans another number of dimensions than `form` says.
+            CorruptArtifactError: there is no table, or it cannot be read.
+            InvalidInputError: the table scans another number of dimensions than `form` says, or its vectors
+                cannot have the index of `form`.
         """
         table = open_table(folder)
-        demand_scanned(table.schema, form.scan_dimensions)
+        require_scanned(table.schema, form.scan_dimensions)
+        require_kind(form.scan, scanned_dimensions(table.schema))
         return cls(folder, table, form)
 
     @property
@@ -82,7 +90,7 @@ class VectorWriter:
 
     @property
     def hidden_count(self) -> int:
-        """Rows that no search returns."""
+        """Hidden rows, which no search returns."""
         return int(self._table.count_rows("hidden = true"))
 
     @property
@@ -94,7 +102,7 @@ class VectorWriter:
         """Insert or replace whole rows by memory id; `records` holds every column once per id.
 
         Raises:
-            InvalidInputError: a column is missing or of another type, or an id stands there twice.
+            InvalidInputError: a column is missing or of another type, or an id occurs twice.
         """
         rows = conforming(with_scanned_vectors(records, self._schema), self._schema)
         if not rows.num_rows:
@@ -103,14 +111,14 @@ class VectorWriter:
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
-        """Remove rows; their bytes go with the next `maintain(force=True)`."""
+        """Remove rows; the next `maintain(force=True)` removes their bytes."""
         if len(ordinals):
             self._table.delete(ordinals_sql(ordinals))
 
     def take(
         self, ordinals: Sequence[int] | NDArray[np.int64], columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """Rows of `ordinals` that exist, in any order; `columns` are all by default."""
+        """Rows of the `ordinals` that exist, in any order; all columns by default."""
         names = list(columns or self._schema.names)
         if not len(ordinals):
             return self._schema.empty_table().select(names)
@@ -118,7 +126,7 @@ class VectorWriter:
         return found.to_arrow().select(names)
 
     def find(self, memory_ids: Sequence[str]) -> pa.Table:
-        """Rows with these ids, in any order."""
+        """Rows with these memory ids, in any order."""
         return rows_of_ids(self._table, memory_ids, self._schema.names)
 
     def scan(self, columns: Sequence[str]) -> pa.Table:
@@ -126,11 +134,10 @@ class VectorWriter:
         return self._table.search().select(list(columns)).limit(max(self.count, 1)).to_arrow()
 
     def maintain(self, *, force: bool = False, resting: bool = False) -> bool:
-        """Compact, fold new rows into the indices and remove old versions at once, when that pays.
+        """Compact, build or extend the indices and remove old versions, if that pays; returns whether it did.
 
-        Builds the indices once the table is large, which takes a while for a million rows. With
-        `force` the bytes of deleted rows are gone afterwards; `resting` says that nothing else is due,
-        so that more pays. Tells whether anything was done.
+        Building an index over a million rows takes a minute or more. `force` also removes the bytes of
+        deleted rows. `resting` says that nothing else is due, so that less work pays.
         """
         self.finish_maintenance(wait=True)
         if not (force or self._pays(resting=resting)):
@@ -143,34 +150,34 @@ class VectorWriter:
         return True
 
     def begin_maintenance(self, *, resting: bool = False) -> None:
-        """Let a thread do what `maintain` does, when that pays; meanwhile the table is written and linked.
+        """Start `maintain` in a thread if it pays; the table may be written and linked meanwhile.
 
-        Changes of old rows preempt it. Then it waits for a table at rest, or is done at once when overdue.
+        A conflicting change of old rows aborts it. It then waits for an idle table; overdue, it runs here.
         """
         if self._maintenance.is_under_way or not self._pays(resting=resting):
             return
         if resting or not self._preempted:
-            # A handle of its own: versions that both write follow each other by Lance's rules of conflict.
+            # A handle of its own: Lance resolves or reports conflicts with what this one writes.
             self._maintenance.start(lambda: _improve(open_table(self._folder), form=self._form))
         elif worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
             self.maintain()
 
     @property
     def is_maintained(self) -> bool:
-        """Whether maintenance was begun and not finished yet."""
+        """Tell whether background maintenance is under way."""
         return self._maintenance.is_under_way
 
     def finish_maintenance(self, *, wait: bool = False) -> bool:
-        """Go on from what was begun if it is done; with `wait` when it is. Tells whether it was.
+        """Take over the result of background maintenance; returns whether there was one.
 
-        Old versions are removed here, where nothing else writes.
+        With `wait` it waits for the thread. Old versions are removed here, where nothing else writes.
         """
         try:
             if not self._maintenance.finished(wait=wait):
                 return False
             self._preempted = False
         except _LANCE_ERRORS as error:
-            # A conflict with what was written meanwhile: the table holds the same rows as it did.
+            # A conflict with a write: the table holds the same rows as without maintenance.
             self._preempted = True
             _log.warning("vector table not compacted", reason=str(error))
         self._table.checkout_latest()
@@ -184,7 +191,7 @@ class VectorWriter:
         )
 
     def _purge(self) -> None:
-        """Compaction leaves deleted rows where they are few, so others are moved out from beside them."""
+        """Remove the deleted rows of fragments that compaction skips, by moving their other rows."""
         for part in range(_PURGE_PARTS):
             if not has_deletions(self._folder):
                 break
@@ -193,7 +200,7 @@ class VectorWriter:
         rebuild_scalar_indices(self._table)
 
     def link_into(self, folder: Path) -> None:
-        """Hard-link the current version into `folder`, which then holds a table of its own."""
+        """Hard-link the current version into `folder`, which then holds an independent table."""
         link_version(self._folder, folder)
 
 

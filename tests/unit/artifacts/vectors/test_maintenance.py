@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helix_shared.artifacts.vectors import index as vector_index
+from helix_shared.artifacts.vectors import maintenance
 from helix_shared.artifacts.vectors.files import link_version, remove_superseded
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
@@ -122,7 +122,7 @@ def test_one_deleted_row_of_many_leaves_no_byte_when_forced(tmp_path: Path, reco
 def test_an_erased_id_is_in_no_index_either(tmp_path: Path, records: Records) -> None:
     """Folding an index keeps the values of rows that were deleted."""
     writer = VectorWriter.create(tmp_path, 8)
-    writer.upsert(records([{} for _ in range(vector_index.INDEX_ROWS + 1)]))
+    writer.upsert(records([{} for _ in range(maintenance.INDEX_ROWS + 1)]))
     secret = bytes(range(60, 92)).decode()
     writer.upsert(records([{"ordinal": 5_000, "memory_id": secret}]))
     writer.maintain(force=True)
@@ -144,7 +144,7 @@ def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
 ) -> None:
     """A change of old rows that comes first wins; compaction is not tried in vain again and again."""
     writer = VectorWriter.create(tmp_path, 8)
-    for index in range(vector_index.FEWEST_FRAGMENTS):
+    for index in range(maintenance.FEWEST_FRAGMENTS):
         writer.upsert(records([{"ordinal": index}]))
 
     def preempted(*_: Any, **__: Any) -> bool:
@@ -156,7 +156,7 @@ def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
         assert writer.finish_maintenance(wait=True)
     writer.begin_maintenance()
     assert not writer.is_maintained
-    for index in range(vector_index.FEWEST_FRAGMENTS):
+    for index in range(maintenance.FEWEST_FRAGMENTS):
         writer.upsert(records([{"ordinal": 100 + index}]))
     writer.begin_maintenance()
     assert not writer.is_maintained

@@ -24,9 +24,8 @@ from helix_shared.artifacts.signals.vector_storage import (
     unpacked,
 )
 from helix_shared.artifacts.signals.writer import SignalsWriter
-from helix_shared.artifacts.vectors import index
+from helix_shared.artifacts.vectors import index, maintenance
 from helix_shared.artifacts.vectors.form import VectorForm
-from helix_shared.artifacts.vectors.index import VectorIndex, wanted_index
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import InvalidInputError
@@ -123,23 +122,12 @@ def test_an_array_of_another_kind_is_no_known_form() -> None:
         assert storage_of(rows) is None
 
 
-def test_index_parameters_follow_the_size() -> None:
-    """One partition per 1,000 rows, 4 times their root looked at; bits above 200,000 rows."""
-    small, large = wanted_index(100_000), wanted_index(1_000_000)
-    assert (small, small.nprobes, small.candidates(100)) == (VectorIndex("scalar", 100), 40, 150)
-    assert (large, large.nprobes, large.candidates(100)) == (VectorIndex("binary", 1000), 127, 600)
-    assert wanted_index(9_000).nprobes == 9
-    # a quarter of the rows in sight: twice as many; never more than there are
-    assert (large.nprobes_within(0.25), small.nprobes_within(0.01)) == (254, 100)
-    assert wanted_index(9_000, scan="binary").name == "vector_rq_9"
-
-
-@pytest.mark.parametrize(("scan", "short"), [("auto", 0), ("binary", 0), ("scalar", 4)])
+@pytest.mark.parametrize(("scan", "short"), [("auto", 0), ("binary", 0), ("product", 0), ("scalar", 4)])
 def test_status_measures_recall_of_a_real_store(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch, scan: Any, short: int
 ) -> None:
     """Whatever is scanned, the best are ordered by stored vectors; the measure says how many were found."""
-    monkeypatch.setattr(index, "INDEX_ROWS", 300)
+    monkeypatch.setattr(maintenance, "INDEX_ROWS", 300)
     monkeypatch.setattr(index, "ROWS_PER_PARTITION", 150)
     generator = np.random.default_rng(1)
     vectors = generator.standard_normal((600, 8)).astype(np.float32)
@@ -157,7 +145,7 @@ def test_status_measures_recall_of_a_real_store(
     assert hits.scores == pytest.approx(vectors[hits.ordinals] @ vectors[7], abs=BOUNDS["int8"])
     measured = dense_recall(reader, signals, queries=20, depth=20)
     assert measured == dense_recall(reader, signals, queries=20, depth=20)
-    assert measured.scan == ("binary" if scan == "binary" else "scalar")
+    assert measured.scan == ("scalar" if scan == "auto" else scan)
     assert (measured.queries, measured.rows, measured.unindexed_rows, measured.partitions) == (20, 600, 0, 4)
     assert (measured.storage, measured.dimensions, measured.scanned_dimensions) == ("int8", 8, short or 8)
     assert measured.recall is not None
@@ -170,7 +158,7 @@ def test_a_table_that_scans_other_dimensions_is_refused(tmp_path: Path) -> None:
     """The message names the setting the store was made with; one longer than the model is no setting."""
     VectorWriter.create(tmp_path, 8, form=VectorForm(scan_dimensions=4))
     VectorWriter.open(tmp_path, form=VectorForm(scan_dimensions=4))
-    with pytest.raises(InvalidInputError, match="was made with 4"):
+    with pytest.raises(InvalidInputError, match="was created with 4"):
         VectorWriter.open(tmp_path)
     with pytest.raises(InvalidInputError, match="less than the 8"):
         VectorWriter.create(tmp_path / "other", 8, form=VectorForm(scan_dimensions=8))

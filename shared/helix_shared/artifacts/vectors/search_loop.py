@@ -1,7 +1,7 @@
 """One event loop for all searches of LanceDB, in a thread of its own.
 
-LanceDB's synchronous table makes five round trips to its own loop for one search; a search that is one
-coroutine makes one, which saves a millisecond of 5 and most of what waiting for threads costs on busy cores.
+A search through LanceDB's synchronous table makes five round trips to LanceDB's own loop. A search that is
+one coroutine makes one round trip, which saves 1 ms of 5.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Coroutine
 from functools import cache
 from typing import Any, TypeVar
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-def answer_of(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
-    """What a coroutine returns or raises; called from any thread but the loop's own."""
+def result_of(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on the search loop; call this from any other thread."""
     return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result()
 
 
