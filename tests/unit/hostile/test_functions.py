@@ -17,6 +17,7 @@ from helix_ingest.extraction.segment import segment
 from helix_kg.consumer import link_rows
 from helix_memory import limits
 from helix_memory.events import MessageEvent
+from helix_query.profile.intent import Intent
 from helix_query.recall.evidence.quotation import is_quotation
 from helix_query.recall.recipes.rephrasing import rephrase
 from helix_query.recall.routing.anchors import anchor_of
@@ -63,7 +64,11 @@ def routed(query: str) -> object:
         has_time=lambda text: bool(find_time_expressions(text, NOW, limit=1)),
     )
     intents = intents_by_rule(query)
-    words = without_times(query, NOW), rephrase(query, ("preference", "temporal"), most=8), stems(query)
+    words = (
+        without_times(query, NOW),
+        rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8),
+        stems(query),
+    )
     return (
         reason,
         intents,

@@ -19,6 +19,7 @@ from helix_lab.ranking_profiles import profile_folder
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import build_direct, open_direct
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import Candidates, CandidateSignals, Route
@@ -152,7 +153,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
         ranked = rank(
             pool,
             traits,
-            Route(intents=("multi_hop", "current_value")),
+            Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE)),
             now=datetime(2024, 1, 1, tzinfo=UTC),
             constants=constants.rank,
             type_names=("episodic", "semantic"),

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Ranking, Retrieved
 from helix_query.recall.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
@@ -38,7 +39,13 @@ def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0,
     """Features of an answer of ordinals 30 and 20 with final scores 2 and .5."""
     positions, scores = np.array([0, 2], np.int64), np.array([2.0, 0.5])
     return answer_features(
-        POOL, positions, scores, retrieved, rarities=rarities, intents=("what", "multi_hop"), visible=999
+        POOL,
+        positions,
+        scores,
+        retrieved,
+        rarities=rarities,
+        intents=(Intent.WHAT, Intent.MULTI_HOP),
+        visible=999,
     )
 
 

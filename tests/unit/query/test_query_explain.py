@@ -13,6 +13,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message, explanation_message
 from helix_query.diagnostics.explain import Duplicate, Explanation, Loss, Trace
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import (
     CHANNELS,
@@ -128,7 +129,7 @@ def explained(random: np.random.Generator) -> Explanation:
         rephrased_weight=fusion.rephrased_weight,
     )
     pool = with_newcomers(first, random)
-    intents = tuple(intent for intent in ("multi_hop", "current_value") if random.random() < 0.5)
+    intents = tuple(intent for intent in (Intent.MULTI_HOP, Intent.CURRENT_VALUE) if random.random() < 0.5)
     window = Window(NOW - timedelta(days=9), NOW) if random.random() < 0.5 else None
     way = Route(intents=intents, window=window)
     scored = scoring(

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.fusion import ChannelWeights, Fuse
 from helix_shared.errors import InvalidInputError
@@ -59,17 +60,17 @@ def test_reference_weights_are_the_specifications_table() -> None:
 def test_an_intent_may_have_its_own_weights() -> None:
     """The first listed intent that the query has decides; without one the plain weights hold."""
     rare = ChannelWeights(dense=0.2, lexical=0.8)
-    fuse = Fuse(weights=ChannelWeights(dense=0.3, lexical=0.7), by_intent={"exact_lookup": rare})
-    assert fuse.weights_for(("what",)) == CHANNELS_ALIKE | {"dense": 0.3, "lexical": 0.7}
-    exact = fuse.weights_for(("what", "exact_lookup"))
+    fuse = Fuse(weights=ChannelWeights(dense=0.3, lexical=0.7), by_intent={Intent.EXACT_LOOKUP: rare})
+    assert fuse.weights_for((Intent.WHAT,)) == CHANNELS_ALIKE | {"dense": 0.3, "lexical": 0.7}
+    exact = fuse.weights_for((Intent.WHAT, Intent.EXACT_LOOKUP))
     assert exact == CHANNELS_ALIKE | {"dense": 0.2, "lexical": 0.8}
 
 
 def test_an_intent_may_have_its_own_field_weights() -> None:
     """Who looks up a symbol does not want what surrounds it."""
     retrieve = load_profiles()["helix"].retrieve
-    assert retrieve.fields_for(("what",)) == retrieve.fields
-    assert retrieve.fields_for(("what", "exact_lookup")).context < retrieve.fields.context
+    assert retrieve.fields_for((Intent.WHAT,)) == retrieve.fields
+    assert retrieve.fields_for((Intent.WHAT, Intent.EXACT_LOOKUP)).context < retrieve.fields.context
 
 
 def test_a_profile_of_the_operator_is_loaded_beside_the_built_in_ones(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from helix_memory.events import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import (
     DENSE,
@@ -122,7 +123,7 @@ def test_cems_has_every_published_constant() -> None:
     assert projects == (1.3, 0.8, 0.9)
     assert (CEMS.token_budget, CEMS.top_k) == (2000, 5)
     assert (CEMS.diversify.coverage_lambda, CEMS.diversify.session_floor) == (0.6, 0.0)
-    assert CEMS.retrieve.rephrase.intents == ("temporal", "preference")
+    assert CEMS.retrieve.rephrase.intents == (Intent.TEMPORAL, Intent.PREFERENCE)
     assert CEMS.rerank.method == "none"
 
 
@@ -140,9 +141,10 @@ def test_engram_has_every_published_constant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("intent", "raised"), [("why", "entity"), ("who", "entity"), ("when", "lexical"), ("how", "dense")]
+    ("intent", "raised"),
+    [(Intent.WHY, "entity"), (Intent.WHO, "entity"), (Intent.WHEN, "lexical"), (Intent.HOW, "dense")],
 )
-def test_engram_raises_the_channel_that_suits_the_intent(intent: str, raised: str) -> None:
+def test_engram_raises_the_channel_that_suits_the_intent(intent: Intent, raised: str) -> None:
     """Why and who: the graph; when: BM25; how: dense."""
     plain, weights = ENGRAM.fuse.weights_for(()), ENGRAM.fuse.weights_for((intent,))
     assert weights[raised] > plain[raised]

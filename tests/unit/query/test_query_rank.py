@@ -7,6 +7,7 @@ import pytest
 
 from helix_memory.events import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank
 from helix_query.recall.candidates import Candidates, CandidateSignals, Route, Window
 from helix_query.recall.stages.normalise import normalise
@@ -151,7 +152,7 @@ def test_graph_leads_for_multi_hop_questions_only() -> None:
     pool = pool_of([1.0, 0.4], [0.9, 0.3], [0.0, 1.0])
     common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
     plain = rank(pool, traits_of(2), Route(), **common)
-    hops = rank(pool, traits_of(2), Route(intents=("multi_hop",)), **common)
+    hops = rank(pool, traits_of(2), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert plain.positions.tolist() == [0, 1]
     assert hops.positions.tolist() == [1, 0]
 
@@ -160,7 +161,7 @@ def test_without_a_graph_similarity_ranks_multi_hop_questions_too() -> None:
     """Dense mode walks no graph: no mass anywhere must not mean no order."""
     common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
     pool = pool_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
-    ranked = rank(pool, traits_of(3), Route(intents=("multi_hop",)), **common)
+    ranked = rank(pool, traits_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert ranked.positions.tolist() == [1, 2, 0]
     assert ranked.scores[0] > ranked.scores[1] > ranked.scores[2]
 
@@ -198,7 +199,8 @@ def test_current_value_prefers_the_later_of_two_statements() -> None:
     traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
     common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
     assert rank(pool, traits, Route(), **common).positions.tolist() == [0, 1, 2]
-    assert rank(pool, traits, Route(intents=("current_value",)), **common).positions.tolist() == [1, 0, 2]
+    current = rank(pool, traits, Route(intents=(Intent.CURRENT_VALUE,)), **common)
+    assert current.positions.tolist() == [1, 0, 2]
 
 
 def test_who_says_the_very_words_stands_before_all_others() -> None:

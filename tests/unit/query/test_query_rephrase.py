@@ -2,12 +2,13 @@ import time
 
 import pytest
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.recipes.rephrasing import events, own_statements, rephrase, topic
 
 
 def test_a_recommendation_is_searched_for_as_a_statement() -> None:
     """Recommend X also searches I use X, I prefer X, my favourite X."""
-    found = rephrase("Can you recommend a good text editor?", ("preference",), most=3)
+    found = rephrase("Can you recommend a good text editor?", (Intent.PREFERENCE,), most=3)
     assert found == ("I use text editor", "I prefer text editor", "my favourite text editor")
 
 
@@ -44,14 +45,14 @@ def test_a_temporal_question_is_a_question_for_each_event(query: str, named: lis
 def test_both_intents_stay_within_the_bound() -> None:
     """Wordings by preference first; none twice."""
     query = "Should I get the laptop I used before the trip?"
-    assert len(rephrase(query, ("preference", "temporal"), most=4)) == 4
-    assert len(rephrase(query, ("preference", "temporal"), most=8)) == 5
-    assert rephrase(query, ("who", "when"), most=8) == ()
+    assert len(rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=4)) == 4
+    assert len(rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8)) == 5
+    assert rephrase(query, (Intent.WHO, Intent.WHEN), most=8) == ()
 
 
 def test_a_question_without_subject_has_no_other_words() -> None:
     """The words "I use" alone would find every statement there is."""
-    assert rephrase("What would you recommend?", ("preference",), most=3) == ()
+    assert rephrase("What would you recommend?", (Intent.PREFERENCE,), most=3) == ()
 
 
 def test_own_statements_are_sentences_that_state_something() -> None:
@@ -75,6 +76,6 @@ def test_own_statements_are_sentences_that_state_something() -> None:
 def test_hostile_queries_cost_no_more(query: str) -> None:
     """Only the beginning is read, and no pattern backtracks."""
     started = time.perf_counter()
-    rephrase(query, ("preference", "temporal"), most=8)
+    rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8)
     own_statements([query], most=3)
     assert time.perf_counter() - started < 0.1

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Window
 from helix_query.recall.routing.anchors import Dated, Probed
 from helix_query.recall.routing.centroids import Centroids, load_centroids
@@ -12,7 +13,9 @@ from helix_query.recall.routing.rules import intents_by_rule
 from helix_shared.timex import EARLIEST
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)  # a Wednesday
-NOWHERE = Centroids(("preference",), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32))
+NOWHERE = Centroids(
+    (Intent.PREFERENCE,), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32)
+)
 PLAIN = np.array([0.0, 1.0], np.float32)
 
 SKIPPED = [
@@ -259,7 +262,7 @@ def test_an_event_that_no_memory_dates_leaves_no_window() -> None:
 
 def test_examples_do_not_overrule_the_words() -> None:
     """A statement has no intent by example, and talk about one first name is no multi-hop question."""
-    near = Centroids(("multi_hop",), np.array([[1.0, 0.0]], np.float32), PLAIN)
+    near = Centroids((Intent.MULTI_HOP,), np.array([[1.0, 0.0]], np.float32), PLAIN)
     vector = np.array([1.0, 0.0], np.float32)
     for query in ("Misunderstandings lead to mistakes.", "When did Anna say she likes the garden?"):
         assert "multi_hop" not in route(query, vector, now=NOW, centroids=near).intents

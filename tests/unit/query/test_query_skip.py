@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.routing.centroids import Centroids
 from helix_query.recall.routing.chat import is_small_talk, play_reason
 from helix_query.recall.routing.route import route
@@ -14,7 +15,9 @@ from helix_query.recall.routing.sums import is_conversion, is_sum
 from helix_query.recall.routing.supplied_text import asks_about_a_word, given_text
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-NOWHERE = Centroids(("preference",), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32))
+NOWHERE = Centroids(
+    (Intent.PREFERENCE,), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32)
+)
 PLAIN = np.array([0.0, 1.0], np.float32)
 GOLDEN = Path(__file__).parents[2] / "golden/routing"
 NO_MEMORY: dict[str, list[str]] = json.loads((GOLDEN / "no_memory.json").read_text(encoding="utf-8"))

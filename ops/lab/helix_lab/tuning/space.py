@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant
 from helix_shared.errors import InvalidInputError
 
@@ -63,11 +64,11 @@ SPACE: Final = (
     Knob("fuse.k", "log_int", 1, 120, needs=("fuse.method", "rrf")),
     Knob("fuse.weights.dense", "float", 0.0, 1.0, complement="fuse.weights.lexical"),
     Knob(
-        "fuse.by_intent.exact_lookup.dense",
+        f"fuse.by_intent.{Intent.EXACT_LOOKUP}.dense",
         "float",
         0.0,
         1.0,
-        complement="fuse.by_intent.exact_lookup.lexical",
+        complement=f"fuse.by_intent.{Intent.EXACT_LOOKUP}.lexical",
     ),
     Knob("expand.method", "choice", choices=("pagerank", "walk"), usual=False),
     Knob("expand.hops", "int", 1, 2, needs=("expand.method", "walk"), usual=False),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, Packed, Ranked, Retrieved, Route
 from helix_query.recall.columns import traits
 from helix_query.recall.finding import Finding
@@ -65,7 +66,7 @@ class Binding(Finding):
         """Stage 7, over the best candidates; what the caller has comes on top and goes in `delta`."""
         constants, signals = self.profile.diversify, self.served.generation.signals
         candidates, count = self.looked_at(ranked, pool)
-        covering = "aggregation" in way.intents and constants.session_floor <= 1
+        covering = Intent.AGGREGATION in way.intents and constants.session_floor <= 1
         ordinals = pool.ordinals[candidates.positions]
         return diversify(
             candidates,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from helix_query.profile.intent import Intent
     from helix_shared.artifacts.hits import Hits
 
 ExpandContext = Literal["none", "neighbours", "session"]
@@ -53,7 +54,7 @@ class Route:
     """What stage 2 made of a query."""
 
     skip: bool = False
-    intents: tuple[str, ...] = ()
+    intents: tuple[Intent, ...] = ()
     window: Window | None = None
     as_of_moment: datetime | None = None
     """The latest moment the question asks about, never after it is asked; None: it names no past time."""

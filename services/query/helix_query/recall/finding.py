@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helix_memory.events import MEMORY_TYPES
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Retrieved, Route
 from helix_query.recall.graph.bridge import bridges
 from helix_query.recall.graph.expand import expand
@@ -55,7 +56,7 @@ class Finding:
     """Deadline of the recall, a moment of the monotonic clock."""
     already: Lazy[NDArray[np.int64]] = field(init=False)
     """Ordinals of what the caller has."""
-    by_rule: Lazy[tuple[str, ...]] = field(init=False)
+    by_rule: Lazy[tuple[Intent, ...]] = field(init=False)
     """Intents by the question's wording; read once, though two stages ask."""
     view: Visibility = field(init=False)
 
@@ -188,7 +189,7 @@ class Finding:
             tokens=signals.token_count[ordinals],
             words=len(words_of(self.question.query)),
             has_exact_tokens=bool(exact_words_of(self.question.query)),
-            looks_up_exactly="exact_lookup" in way.intents,
+            looks_up_exactly=Intent.EXACT_LOOKUP in way.intents,
         )
         share = dense_share(seen, **constants.adaptive.model_dump())
         whole = weights[DENSE] + weights[LEXICAL]
@@ -200,7 +201,7 @@ class Finding:
         quiet = not (constants.graph_candidates_single_hop or self.profile.rank.weighs_graph_single_hop)
         if not constants.enabled or self.question.mode == "dense":
             return pool
-        if quiet and "multi_hop" not in way.intents:
+        if quiet and Intent.MULTI_HOP not in way.intents:
             return pool
         named = self.served.named_nodes(self.question.selection.tenant_id, names_in(self.question.query))
         grown = expand(
@@ -211,8 +212,8 @@ class Finding:
             cosines=partial(generation.signals.cosines, vector),
             visible=self.view.sees,
             kind_factors=self.served.kind_factors(constants.edges),
-            graph_candidates=constants.candidates_for(multi_hop="multi_hop" in way.intents),
-            bridge=partial(self._bridge, named) if "multi_hop" in way.intents else None,
+            graph_candidates=constants.candidates_for(multi_hop=Intent.MULTI_HOP in way.intents),
+            bridge=partial(self._bridge, named) if Intent.MULTI_HOP in way.intents else None,
             **constants.model_dump(
                 exclude={"enabled", "edges", "graph_candidates", "graph_candidates_single_hop"}
             ),

@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_query.profile.sections.section import Factor, Intent, Part, Share, of_intents
+from helix_query.profile.intent import Intent
+from helix_query.profile.sections.section import Factor, Part, Share, of_intents
 
 Feature = Literal[
     "words", "exact_tokens", "exact_lookup", "lexical_best", "lexical_drop", "cosine_best", "cosine_drop",
@@ -59,6 +60,6 @@ class Fuse(Part):
         default=None, description="minmax: the share of dense against lexical, for each query anew"
     )
 
-    def weights_for(self, intents: Iterable[str]) -> dict[str, float]:
+    def weights_for(self, intents: Iterable[Intent]) -> dict[str, float]:
         """Weight by channel for a query of these intents."""
         return next(of_intents(self.by_intent, intents), self.weights).model_dump()

@@ -7,19 +7,23 @@ in ops/decisions/0012.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import Multiplier, Part
 from helix_query.recall.stages.rerank import METHODS, MOST_CANDIDATES
+
+REPHRASED: Final = frozenset([Intent.TEMPORAL, Intent.PREFERENCE])
+"""Intents that have rules for rephrasing."""
 
 
 class Rephrase(Part):
     """Stage 3: further searches in other words, each a list of its own in the fusion."""
 
-    intents: tuple[Literal["temporal", "preference"], ...] = Field(
-        default=(), description="questions that are rephrased; none: off"
+    intents: tuple[Intent, ...] = Field(
+        default=(), description="questions that are rephrased, temporal and preference; none: off"
     )
     most: int = Field(default=3, ge=1, le=8, description="wordings by rule at most")
     channels: tuple[Literal["dense", "lexical"], ...] = Field(
@@ -31,6 +35,13 @@ class Rephrase(Part):
         le=20,
         description="preference: memories looked at for the user's own statements, one more list; 0: none",
     )
+
+    @field_validator("intents")
+    @classmethod
+    def _have_rules(cls, intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
+        if not REPHRASED.issuperset(intents):
+            raise ValueError(f"must be {' or '.join(sorted(REPHRASED))}")
+        return intents
 
 
 class Recipe(Part):

@@ -10,8 +10,9 @@ from typing import Final
 
 from pydantic import Field
 
+from helix_query.profile.intent import Intent
 from helix_query.profile.sections.recipe import Rephrase
-from helix_query.profile.sections.section import Channel, Factor, Intent, Part, Share, of_intents
+from helix_query.profile.sections.section import Channel, Factor, Part, Share, of_intents
 
 MOST_CANDIDATES: Final = 1000
 """Of one channel."""
@@ -85,7 +86,7 @@ class Retrieve(Part):
         default=0.3, description="mode auto: least lead of the best match over the second"
     )
 
-    def fields_for(self, intents: Iterable[str]) -> FieldWeights:
+    def fields_for(self, intents: Iterable[Intent]) -> FieldWeights:
         """Weight by lexicon field for a query of these intents."""
         return next(of_intents(self.fields_by_intent, intents), self.fields)
 

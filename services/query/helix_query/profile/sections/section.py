@@ -7,11 +7,9 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from helix_query.profile.intent import Intent
+
 Channel = Literal["dense", "lexical", "entity", "associative"]
-Intent = Literal[
-    "why", "when", "who", "how", "what", "temporal", "preference", "aggregation", "multi_hop",
-    "exact_lookup", "current_value",
-]  # fmt: skip
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0, le=10)]
@@ -26,7 +24,7 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def of_intents(by_intent: Mapping[Intent, _Chosen], intents: Iterable[str]) -> Iterator[_Chosen]:
+def of_intents(by_intent: Mapping[Intent, _Chosen], intents: Iterable[Intent]) -> Iterator[_Chosen]:
     """What is set for any of `intents`, in the order of the profile."""
     asked = set(intents)
     return (chosen for intent, chosen in by_intent.items() if intent in asked)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from helix_query.profile.intent import Intent
+
 LOOKED_AT: Final = 600
 """Characters; a longer question carries its subject in its beginning."""
 TOPIC_WORDS: Final = 12
@@ -48,16 +50,16 @@ _STATEMENT = re.compile(
 )
 
 
-def rephrase(query: str, intents: Collection[str], *, most: int) -> tuple[str, ...]:
+def rephrase(query: str, intents: Collection[Intent], *, most: int) -> tuple[str, ...]:
     """At most `most` other wordings of `query`, for the intents preference and temporal; else none.
 
     A preference is searched for as it would be stated, a temporal question by each event it names.
     """
     text = query[:LOOKED_AT]
     found: list[str] = []
-    if "preference" in intents and (subject := topic(text)):
+    if Intent.PREFERENCE in intents and (subject := topic(text)):
         found += [f"{stated} {subject}" for stated in STATED]
-    if "temporal" in intents:
+    if Intent.TEMPORAL in intents:
         found += events(text)
     return tuple(dict.fromkeys(found))[:most]
 

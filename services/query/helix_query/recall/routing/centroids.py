@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.intent import Intent
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,11 +27,11 @@ PLAIN: Final = "plain"
 class Centroids:
     """Unit vectors, one row per intent, and that of plain questions."""
 
-    intents: tuple[str, ...]
+    intents: tuple[Intent, ...]
     vectors: NDArray[np.float32]
     plain: NDArray[np.float32]
 
-    def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[str, ...]:
+    def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[Intent, ...]:
         """The intent whose centroid is closest, if it is `margin` (cosine) closer than `plain`."""
         cosines = self.vectors @ vector
         best = int(np.argmax(cosines))
@@ -40,11 +42,9 @@ def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroi
     """Embed the example questions; a few hundred short texts."""
     text = (resources.files("helix_query.recall.routing") / "examples.toml").read_text(encoding="utf-8")
     examples: dict[str, list[str]] = tomllib.loads(text)
-    means = {
-        intent: _mean([embed_query(question) for question in group]) for intent, group in examples.items()
-    }
+    means = {name: _mean([embed_query(question) for question in group]) for name, group in examples.items()}
     plain = means.pop(PLAIN)
-    return Centroids(tuple(means), np.stack(list(means.values())), plain)
+    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain)
 
 
 def _mean(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:

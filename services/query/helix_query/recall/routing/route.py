@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.profile.intent import Intent
     from helix_query.recall.routing.anchors import Probe
     from helix_query.recall.routing.centroids import Centroids
 
@@ -41,7 +42,7 @@ def route(
     may_skip: bool = True,
     centroid_margin: float = 0.1,
     probe: Probe | None = None,
-    intents_of: Callable[[str], tuple[str, ...]] = intents_by_rule,
+    intents_of: Callable[[str], tuple[Intent, ...]] = intents_by_rule,
     zone: tzinfo | None = None,
 ) -> Route:
     """Read the query; `now` is the moment it is asked, for "last week".
@@ -109,7 +110,7 @@ def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
     return None if bounds is None or bounds[0] > now else min(bounds[1], now)
 
 
-def _explained(by_rule: tuple[str, ...], by_example: tuple[str, ...], told: str) -> str:
+def _explained(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], told: str) -> str:
     parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
     parts += [f"examples: {', '.join(by_example)}"] if by_example else []
     parts += [told] if told else []

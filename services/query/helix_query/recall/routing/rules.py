@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.routing.current_value import asks_for_value, says_now
 from helix_query.recall.routing.exact import looks_up_exactly
 from helix_query.recall.routing.multi_hop import ASKING, NEEDS_HOPS, log_odds
@@ -20,19 +21,19 @@ LOOKED_AT: Final = 600
 
 # Matched on the folded query, each as whole words.
 _PHRASES: Final = {
-    "why": (
+    Intent.WHY: (
         r"why", r"how come", r"what (?:was|is|were|are) the (?:reasons?|rationale|cause)",
         r"reasons? (?:for|behind)", r"for what reason", r"what (?:made|caused|led)",
     ),
-    "when": (
+    Intent.WHEN: (
         r"when", r"(?:what|which) (?:day|date|time|year|month|week)", r"how long ago", r"since when",
     ),
-    "who": (r"who(?:m|se)?", r"which (?:person|people|colleague|team ?mate|user)"),
-    "how": (
+    Intent.WHO: (r"who(?:m|se)?", r"which (?:person|people|colleague|team ?mate|user)"),
+    Intent.HOW: (
         r"how (?:do|does|did|can|could|should|would|to|is|are|was|were)", r"steps? (?:to|for)", r"way to",
     ),
-    "what": (r"what(?:'s)?", r"which"),
-    "temporal": (
+    Intent.WHAT: (r"what(?:'s)?", r"which"),
+    Intent.TEMPORAL: (
         r"before", r"after", r"since", r"until", r"during", r"ago", r"recently", r"lately", r"yesterday",
         r"today", r"tomorrow", r"earlier", r"later", r"first", r"last time", r"most recent", r"how long",
         r"(?:in )?(?:what|which) order", r"(?:the )?order in which", r"in (?:chronological )?order",
@@ -43,7 +44,7 @@ _PHRASES: Final = {
         r"(?:in|on|of) (?:january|february|march|april|may|june|july|august|september|october|november)",
         r"(?:in|on|of) december",
     ),
-    "preference": (
+    Intent.PREFERENCE: (
         r"prefer\w*", r"favou?rites?", r"(?<!you )recommend(?:ations?|s|ed)?",
         r"(?<!you )suggest(?:ions?|s)?",
         r"would you (?:suggest|recommend|advise)", r"do you (?:think|recommend|suggest|advise)",
@@ -52,7 +53,7 @@ _PHRASES: Final = {
         r"(?:do|does|did) \w+ (?:like|love|enjoy|hate|dislike)", r"(?:should|shall) (?:i|we) (?!have|be)\w+",
         r"(?:can|could|would) you (?:please )?help me", r"help me (?:plan|choose|pick|decide|find)",
     ),
-    "aggregation": (
+    Intent.AGGREGATION: (
         r"how (?:many|often)", r"how much (?:in total|altogether)", r"how much progress",
         r"(?:list|name|show|give me|enumerate) (?:all|every|each|the (?:names|different))",
         r"summari[sz]e\w*",
@@ -69,7 +70,7 @@ _PHRASES: Final = {
         r"in how many",
     ),
 }  # fmt: skip
-_OF_ANY_TEXT: Final = frozenset(["how", "temporal"])
+_OF_ANY_TEXT: Final = frozenset([Intent.HOW, Intent.TEMPORAL])
 """Read off notes and statements too: "how to restart", "incidents since May"."""
 _PATTERNS: Final = {
     intent: re.compile(rf"\b(?:{'|'.join(phrases)})\b") for intent, phrases in _PHRASES.items()
@@ -118,16 +119,16 @@ def is_question(text: str) -> bool:
     return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
 
 
-def may_add(intent: str, query: str) -> bool:
+def may_add(intent: Intent, query: str) -> bool:
     """Whether a query that resembles an intent's examples may have it: the words must not speak against it.
 
     A statement has no intent, and talk about people the caller knows is no multi-hop question.
     """
     text = _read(query)
-    return is_question(text) and (intent != "multi_hop" or log_odds(text) > DOUBTFUL_HOPS)
+    return is_question(text) and (intent is not Intent.MULTI_HOP or log_odds(text) > DOUBTFUL_HOPS)
 
 
-def intents_by_rule(query: str) -> tuple[str, ...]:
+def intents_by_rule(query: str) -> tuple[Intent, ...]:
     """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters.
 
     Half a millisecond: a recall asks once. Nothing is remembered from one recall to the next.
@@ -142,11 +143,11 @@ def intents_by_rule(query: str) -> tuple[str, ...]:
     hops = asks and (log_odds(text) > NEEDS_HOPS or any(form.search(text) for form in _OF_RELATIONS))
     # A question through other things asks what is so in the world, not for the latest statement.
     if asks_for_value(folded, is_question=asks) and (not hops or says_now(folded)):
-        found.append("current_value")
+        found.append(Intent.CURRENT_VALUE)
     if hops:
-        found.append("multi_hop")
+        found.append(Intent.MULTI_HOP)
     if looks_up_exactly(text):
-        found.append("exact_lookup")
+        found.append(Intent.EXACT_LOOKUP)
     return tuple(found)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import CHANNELS, DENSE, LEXICAL, Candidates, Retrieved
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ LARGEST: Final = 10_000
 LOG_SIZE: Final = math.log1p(LARGEST)
 """Brings the logarithm of a store's size to 1 at `LARGEST`."""
 
+INTENT_FEATURES: Final = (Intent.MULTI_HOP, Intent.CURRENT_VALUE, Intent.EXACT_LOOKUP)
+"""Intents that are features of an answer, 1 or 0 each."""
 NO_REASON: Final = ""
 NOTHING_FOUND: Final = "no memory was found"
 
@@ -66,7 +69,7 @@ def answer_features(
     retrieved: Retrieved,
     *,
     rarities: Sequence[float],
-    intents: Sequence[str],
+    intents: Sequence[Intent],
     visible: int,
 ) -> Features | None:
     """Features of the memories at `positions` (best first) with their final `scores`.
@@ -109,7 +112,7 @@ def answer_features(
         "overlap": _overlap(lists[DENSE], lists[LEXICAL]),
         "words": math.log1p(len(rarities)),
         "size": size,
-        **{name: float(name in intents) for name in ("multi_hop", "current_value", "exact_lookup")},
+        **{intent.value: float(intent in intents) for intent in INTENT_FEATURES},
     }
     return Features(memories, answer)
 

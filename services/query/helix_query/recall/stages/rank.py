@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, product, weighted
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
 from helix_query.recall.recipes.factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.recall.stages.latest_statement import STEP, latest_statement
@@ -98,7 +99,7 @@ def scoring(
     if constants.future_penalty != 1.0:
         later = traits.occurred_at > microseconds(now)
         running.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    if "current_value" in route.intents and pool.coverage is not None:
+    if Intent.CURRENT_VALUE in route.intents and pool.coverage is not None:
         gains = latest_statement(
             running.scores,
             pool.coverage,
@@ -154,7 +155,7 @@ def _relevance(
         return Relevance("additive", additive(values, weights), weights)
     if constants.method == "blend":
         return Relevance("blend", values["sim"], {})
-    lead = constants.graph_weight_multi_hop if "multi_hop" in route.intents else constants.graph_weight
+    lead = constants.graph_weight_multi_hop if Intent.MULTI_HOP in route.intents else constants.graph_weight
     # A graph that was not walked, or tells nobody apart, must not lead.
     lead = lead if values["graph"].any() else 0.0
     scores = multiplicative(values, weights, graph_weight=lead, quality_weight=constants.quality_weight)

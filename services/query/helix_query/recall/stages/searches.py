@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import ASSOCIATIVE, COVERING, DENSE, ENTITY, LEXICAL, QUOTED, Route
 from helix_query.recall.channels.associative import associative
 from helix_query.recall.channels.dense import dense
@@ -55,7 +56,7 @@ class ByWords:
     view: Visibility
     already: Lazy[NDArray[np.int64]]
     """Memories the caller has; they take no place of others."""
-    by_rule: Lazy[tuple[str, ...]]
+    by_rule: Lazy[tuple[Intent, ...]]
     """Intents by the question's wording."""
     until: float = field(default=math.inf, kw_only=True)
     """Deadline of the recall, a moment of the monotonic clock."""
@@ -64,11 +65,11 @@ class ByWords:
         """Candidates asked of a channel."""
         return self.profile.retrieve.limit_of(channel, self.question.top_k or self.profile.top_k)
 
-    def fields(self, intents: Sequence[str]) -> FieldWeights:
+    def fields(self, intents: Sequence[Intent]) -> FieldWeights:
         """What the profile weighs the lexicon's fields by, for questions of these intents."""
         return self.profile.retrieve.fields_for(intents)
 
-    def search(self, words: str, intents: Sequence[str], limit: int | None = None) -> Hits:
+    def search(self, words: str, intents: Sequence[Intent], limit: int | None = None) -> Hits:
         """The memories that match `words` best."""
         return lexical(
             words,
@@ -90,7 +91,7 @@ class ByWords:
         """The question's own words, weighed as its wording alone says: what `Searches` most often asks."""
         return self.search(self.question.query, self.by_rule.value)
 
-    def foresees(self, intents: Sequence[str]) -> bool:
+    def foresees(self, intents: Sequence[Intent]) -> bool:
         """Whether `ahead` weighs the fields as a question of these intents does."""
         return self.fields(intents) == self.fields(self.by_rule.value)
 
@@ -127,13 +128,13 @@ class Searches(ByWords):
             for words in rephrase(self.question.query, intents, most=constants.most)
             for channel in constants.channels
         ]
-        if "current_value" in self.way.intents:
+        if Intent.CURRENT_VALUE in self.way.intents:
             if self.profile.retrieve.term_coverage_limit:
                 found.append(ExtraSearch(LEXICAL, COVERING, self._covering))
         # who wants what holds now is not served by an earlier statement in the same words
         elif self.profile.retrieve.phrase_match_limit and is_quotation(self.question.query):
             found.append(ExtraSearch(LEXICAL, QUOTED, self._quoted))
-        if "preference" in intents and constants.own_examples:
+        if Intent.PREFERENCE in intents and constants.own_examples:
             found.append(ExtraSearch(LEXICAL, OWN_STATEMENTS, self._own_statements))
         return tuple(found)
 

@@ -1,0 +1,24 @@
+"""Intents: what kind of answer a question wants. A question has any number of them, also none.
+
+`recall.routing` finds them; ranking profiles set constants by intent; replies name them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Intent(StrEnum):
+    """The values are the names in profiles, in `examples.toml` and on the wire."""
+
+    WHY = "why"
+    WHEN = "when"
+    WHO = "who"
+    HOW = "how"
+    WHAT = "what"
+    TEMPORAL = "temporal"
+    PREFERENCE = "preference"
+    AGGREGATION = "aggregation"
+    MULTI_HOP = "multi_hop"
+    EXACT_LOOKUP = "exact_lookup"
+    CURRENT_VALUE = "current_value"
