@@ -14,7 +14,7 @@ from helix_query.api.server import RecallServer
 from helix_query.api.service import RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
 from helix_query.generations.link_folder import scratch_folder
-from helix_query.generations.verified_files import receipt_path
+from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
@@ -50,16 +50,18 @@ class App:
 
     async def _serve(self, scratch: Path) -> End:
         data = self.settings.data_dir
-        serving = CurrentGeneration(
+        current = CurrentGeneration(
             data,
             self.settings.models_dir,
             scratch=scratch,
             profile=self.profiles[DEFAULT_PROFILE],
             encoder_threads=self.settings.encoder_threads,
             poll_seconds=self.settings.poll_seconds,
-            receipt=receipt_path(self.settings.cache_dir, data) if self.settings.trust_receipt else None,
+            verified_files=verified_files_path(self.settings.cache_dir, data)
+            if self.settings.trust_verified_files
+            else None,
         )
-        handlers = RecallHandlers(serving, self.profiles, self.settings)
+        handlers = RecallHandlers(current, self.profiles, self.settings)
         server = RecallServer(handlers, self.settings)
         stopped, loop = _signals(), asyncio.get_running_loop()
         failed = asyncio.Event()
@@ -71,14 +73,14 @@ class App:
         handlers.on_too_many_stuck(partial(_soon, loop, fail))
         port = await server.start()
         _log.info("listening", address=self.settings.listen, port=port)
-        serving.start(server.set_serving)
+        current.start(server.set_serving)
         try:
             await stopped.wait()
         finally:
             _log.info("stopping")
             await server.stop()
             await asyncio.to_thread(handlers.close)
-            await asyncio.to_thread(serving.close)
+            await asyncio.to_thread(current.close)
         return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)
 
 

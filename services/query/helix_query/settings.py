@@ -35,7 +35,7 @@ class QuerySettings(ServiceSettings):
     cache_dir: Path = Field(
         default_factory=lambda: helix_home() / "cache", description="folder of the receipt of verified files"
     )
-    trust_receipt: bool = Field(
+    trust_verified_files: bool = Field(
         default=True,
         description="files verified before and not written since are not hashed at a start; false: all are",
     )

@@ -203,7 +203,7 @@ class Service:
 Start = Callable[..., Service]
 
 
-def serving(service: Service) -> bool:
+def is_serving(service: Service) -> bool:
     """Whether recalls are answered."""
     return service.health() == "SERVING"
 
@@ -259,7 +259,7 @@ def serve(models_dir: Path) -> Callable[[Path], Service]:
 
     def begin(folder: Path) -> Service:
         service = start_service(folder / "data", models_dir, folder / "query.log")
-        service.wait_for(serving)
+        service.wait_for(is_serving)
         return service
 
     return begin
@@ -336,7 +336,7 @@ def answering(
     corpus.publish()
     corpus.live.close()
     service = start_service(folder / "data", models_dir, folder / "query.log")
-    service.wait_for(serving)
+    service.wait_for(is_serving)
     yield service, dict(zip([row.get("name", row["text"]) for row in rows], ids, strict=True))
     assert service.stop() == 0
 
@@ -349,9 +349,9 @@ class InProcess:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         profiles = load_profiles(None)
-        self.serving = CurrentGeneration(root, models, scratch=scratch, profile=profiles["helix"])
-        assert self.serving.refresh()
-        self.handlers = RecallHandlers(self.serving, profiles, settings)
+        self.current = CurrentGeneration(root, models, scratch=scratch, profile=profiles["helix"])
+        assert self.current.refresh()
+        self.handlers = RecallHandlers(self.current, profiles, settings)
         self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)
         self.address = f"127.0.0.1:{port}"
         self._channel = grpc.insecure_channel(self.address)
@@ -368,7 +368,7 @@ class InProcess:
         self._channel.close()
         asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(10)
         self.handlers.close()
-        self.serving.close()
+        self.current.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

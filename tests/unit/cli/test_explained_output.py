@@ -146,7 +146,7 @@ def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: boo
     explanation = explanation_of(1)
     one = explanation.candidates[0]
     one.excerpt = "We chose Postgres for the ledger; Priya ran it."
-    one.packed, one.loss, one.duplicate_of, one.likeness = False, recall_pb2.LOSS_NEAR_DUPLICATE, ID, 0.93
+    one.packed, one.loss, one.duplicate_of, one.similarity = False, recall_pb2.LOSS_NEAR_DUPLICATE, ID, 0.93
     stream = io.StringIO()
     console = Console(
         file=stream, width=columns, force_terminal=terminal, color_system=None, legacy_windows=False
@@ -162,7 +162,7 @@ def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: boo
 
 def test_every_loss_has_its_words() -> None:
     """A duplicate names the other; a loss to the budget keeps its rank."""
-    one = recall_pb2.Candidate(loss=recall_pb2.LOSS_NEAR_DUPLICATE, duplicate_of=ID, likeness=0.9)
+    one = recall_pb2.Candidate(loss=recall_pb2.LOSS_NEAR_DUPLICATE, duplicate_of=ID, similarity=0.9)
     assert fate(one) == "near-duplicate of 4f4f4f4f (0.90)"
     assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_TOKEN_BUDGET, rank=4)) == "rank 4, no room"
     assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_NONE, rank=2, packed=True)) == "rank 2"

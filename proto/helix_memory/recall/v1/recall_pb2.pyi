@@ -1185,7 +1185,7 @@ class Candidate(_message.Message):
     LOSS_FIELD_NUMBER: _builtins.int
     DROPPED_BY_FIELD_NUMBER: _builtins.int
     DUPLICATE_OF_FIELD_NUMBER: _builtins.int
-    LIKENESS_FIELD_NUMBER: _builtins.int
+    SIMILARITY_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     PACKED_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
@@ -1218,7 +1218,7 @@ class Candidate(_message.Message):
     """Stage that dropped it: rank, diversify, abstain, pack; empty where it is in."""
     duplicate_of: _builtins.str
     """LOSS_NEAR_DUPLICATE: of which memory."""
-    likeness: _builtins.float
+    similarity: _builtins.float
     """LOSS_NEAR_DUPLICATE: Jaccard coefficient of the two texts by MinHash, 0 to 1."""
     rank: _builtins.int
     """Rank in the answer, 1 is best; 0: it is not in."""
@@ -1267,13 +1267,13 @@ class Candidate(_message.Message):
         loss: Global___Loss.ValueType = ...,
         dropped_by: _builtins.str = ...,
         duplicate_of: _builtins.str = ...,
-        likeness: _builtins.float = ...,
+        similarity: _builtins.float = ...,
         rank: _builtins.int = ...,
         packed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "coverage", b"coverage", "fusion", b"fusion"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "likeness", b"likeness", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "similarity", b"similarity", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__coverage: _TypeAlias = _typing.Literal["coverage"]  # noqa: Y015
     _WhichOneofArgType__coverage: _TypeAlias = _typing.Literal["_coverage", b"_coverage"]  # noqa: Y015
@@ -1392,7 +1392,7 @@ class Change(_message.Message):
 Global___Change: _TypeAlias = Change  # noqa: Y015
 
 @_typing.final
-class Depth(_message.Message):
+class ChannelRank(_message.Message):
     """How far down a channel a memory stands."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1433,7 +1433,7 @@ class Depth(_message.Message):
     _WhichOneofArgType__least_score: _TypeAlias = _typing.Literal["_least_score", b"_least_score"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__least_score) -> _WhichOneofReturnType__least_score | None: ...
 
-Global___Depth: _TypeAlias = Depth  # noqa: Y015
+Global___ChannelRank: _TypeAlias = ChannelRank  # noqa: Y015
 
 @_typing.final
 class WhyNotResponse(_message.Message):
@@ -1443,7 +1443,7 @@ class WhyNotResponse(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     VERDICT_FIELD_NUMBER: _builtins.int
     FILTER_FIELDS_FIELD_NUMBER: _builtins.int
-    DEPTHS_FIELD_NUMBER: _builtins.int
+    CHANNEL_RANKS_FIELD_NUMBER: _builtins.int
     CANDIDATE_FIELD_NUMBER: _builtins.int
     NEEDED_SCORE_FIELD_NUMBER: _builtins.int
     NEEDED_TOKENS_FIELD_NUMBER: _builtins.int
@@ -1474,7 +1474,7 @@ class WhyNotResponse(_message.Message):
         """LOSS_FILTER: fields of the filter that exclude it."""
 
     @_builtins.property
-    def depths(self) -> _containers.RepeatedCompositeFieldContainer[Global___Depth]:
+    def channel_ranks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChannelRank]:
         """LOSS_NOT_RETRIEVED: how deep it stands in the channels."""
 
     @_builtins.property
@@ -1495,7 +1495,7 @@ class WhyNotResponse(_message.Message):
         stage: _builtins.str = ...,
         verdict: _builtins.str = ...,
         filter_fields: _abc.Iterable[_builtins.str] | None = ...,
-        depths: _abc.Iterable[Global___Depth] | None = ...,
+        channel_ranks: _abc.Iterable[Global___ChannelRank] | None = ...,
         candidate: Global___Candidate | None = ...,
         needed_score: _builtins.float | None = ...,
         needed_tokens: _builtins.int = ...,
@@ -1506,7 +1506,7 @@ class WhyNotResponse(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "candidate", b"candidate", "needed_score", b"needed_score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "advice", b"advice", "candidate", b"candidate", "changes", b"changes", "depths", b"depths", "filter_fields", b"filter_fields", "generation", b"generation", "loss", b"loss", "needed_score", b"needed_score", "needed_tokens", b"needed_tokens", "replays", b"replays", "stage", b"stage", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score", "advice", b"advice", "candidate", b"candidate", "changes", b"changes", "channel_ranks", b"channel_ranks", "filter_fields", b"filter_fields", "generation", b"generation", "loss", b"loss", "needed_score", b"needed_score", "needed_tokens", b"needed_tokens", "replays", b"replays", "stage", b"stage", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__needed_score: _TypeAlias = _typing.Literal["needed_score"]  # noqa: Y015
     _WhichOneofArgType__needed_score: _TypeAlias = _typing.Literal["_needed_score", b"_needed_score"]  # noqa: Y015

@@ -133,7 +133,7 @@ def fate(candidate: recall_pb2.Candidate) -> str:
         return f"rank {candidate.rank}"
     reason = REASONS.get(candidate.loss, "dropped")
     if candidate.duplicate_of:
-        reason += f" of {candidate.duplicate_of[:ID_DIGITS]} ({candidate.likeness:.2f})"
+        reason += f" of {candidate.duplicate_of[:ID_DIGITS]} ({candidate.similarity:.2f})"
     return f"rank {candidate.rank}, {reason}" if candidate.rank else reason
 
 

@@ -71,7 +71,7 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
         dropped_by=STAGES[loss],
         duplicate_of="" if duplicate is None else explanation.shown.get(duplicate.position, ("",))[0],
-        likeness=0.0 if duplicate is None else duplicate.likeness,
+        similarity=0.0 if duplicate is None else duplicate.likeness,
         rank=rank,
         packed=loss is Loss.NONE,
     )

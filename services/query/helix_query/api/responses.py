@@ -34,12 +34,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def recall_response(
-    answer: RecallResult, question: Query, served: Snapshot, *, total_seconds: float
+    answer: RecallResult, question: Query, snapshot: Snapshot, *, total_seconds: float
 ) -> recall_pb2.RecallResponse:
     """The reply to a recall."""
     packed, belief = set(answer.packed.memory_ids), answer.belief
     relevance = _relevance(answer)
-    manifest = served.generation.manifest
+    manifest = snapshot.generation.manifest
     return recall_pb2.RecallResponse(
         memories=[
             _recalled(found, rank, packed, likely)
@@ -81,12 +81,12 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
 
 
 def status_response(
-    served: Snapshot | None, *, uptime_seconds: float, instance: str
+    snapshot: Snapshot | None, *, uptime_seconds: float, instance: str
 ) -> recall_pb2.GetStatusResponse:
     """What the server serves; generation 0 while there is none."""
-    if served is None:
+    if snapshot is None:
         return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
-    manifest = served.generation.manifest
+    manifest = snapshot.generation.manifest
     return recall_pb2.GetStatusResponse(
         generation=manifest.generation,
         applied_sequence=manifest.applied_sequence,

@@ -56,9 +56,9 @@ class RecallHandlers:
     """RecallService; owns the threads its calls run in."""
 
     def __init__(
-        self, serving: CurrentGeneration, profiles: Mapping[str, RankingProfile], settings: QuerySettings
+        self, current: CurrentGeneration, profiles: Mapping[str, RankingProfile], settings: QuerySettings
     ) -> None:
-        self._serving = serving
+        self._current = current
         self._profiles = profiles
         self._settings = settings
         self._started = time.monotonic()
@@ -128,10 +128,10 @@ class RecallHandlers:
         memory_id = memory_id_of(request.memory_id)
         scope = scope_of(request.scope, as_of=moment_of(request))
 
-        def work(served: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
-            row, entities = get_memory(memory_id, scope, served, now=datetime.now(UTC), until=until)
+        def work(snapshot: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
+            row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), until=until)
             return recall_pb2.GetMemoryResponse(
-                memory=memory_message(row, entities), generation=served.number
+                memory=memory_message(row, entities), generation=snapshot.number
             )
 
         _, begun = self._begin("GetMemory", scope.tenant_id, [work], until)
@@ -167,8 +167,8 @@ class RecallHandlers:
         """What the server serves; answers even while there is nothing to serve."""
         uptime = time.monotonic() - self._started
         try:
-            with self._serving.lease() as served:
-                return status_response(served, uptime_seconds=uptime, instance=self._settings.instance)
+            with self._current.lease() as snapshot:
+                return status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
         except TemporaryError:
             return status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
 
@@ -179,7 +179,7 @@ class RecallHandlers:
 
         With an event that is wanted once that can be recalled, or when only the time to answer is left.
         """
-        wanted, progress = max((one.min_sequence for one in questions), default=0), self._serving.progress
+        wanted, progress = max((one.min_sequence for one in questions), default=0), self._current.progress
         if progress.has_reached(wanted):
             return await self._ask(rpc, questions, until)
         with self._turns.reserved(len(questions)):
@@ -207,20 +207,20 @@ class RecallHandlers:
     ) -> tuple[int, list[Future[T]]]:
         """Works in the queue, and their generation's number; it is leased until their last thread ends."""
         with ExitStack() as lease:
-            served = lease.enter_context(self._serving.lease())
-            bound: list[Work] = [partial(work, served) for work in works]
+            snapshot = lease.enter_context(self._current.lease())
+            bound: list[Work] = [partial(work, snapshot) for work in works]
             release = lease.pop_all().close
         try:
             begun = self._turns.enter(tenant, bound, until=until, rpc=rpc, reserved=reserved, ended=release)
         except BaseException:
             release()
             raise
-        return served.number, begun
+        return snapshot.number, begun
 
     def _recall(
         self,
         question: Query,
-        served: Snapshot,
+        snapshot: Snapshot,
         channels: Mapping[str, Executor],
         *,
         until: float,
@@ -229,7 +229,7 @@ class RecallHandlers:
         started = time.perf_counter()
         answer = recall(
             question,
-            served,
+            snapshot,
             profile=self._profiles[question.profile],
             lanes=channels,
             channel_deadline_seconds=self._settings.channel_deadline_seconds,
@@ -239,7 +239,7 @@ class RecallHandlers:
         RECALL_SECONDS.labels("total").observe(elapsed)
         if waited_seconds:
             answer = replace(answer, seconds=((WAIT, waited_seconds), *answer.seconds))
-        return recall_response(answer, question, served, total_seconds=waited_seconds + elapsed)
+        return recall_response(answer, question, snapshot, total_seconds=waited_seconds + elapsed)
 
     def _until(self, context: Any) -> float:
         """Moment of the monotonic clock: the sooner of the caller's deadline and our own."""

@@ -34,13 +34,13 @@ class WhyNotSearch:
     searching: float
     until: float
     _steps: Steps[recall_pb2.WhyNotResponse] | None = field(default=None, init=False)
-    _attempts: Replays | None = field(default=None, init=False)
+    _replays: Replays | None = field(default=None, init=False)
 
-    def turn(self, served: Snapshot, channels: Mapping[str, Executor]) -> Any:
+    def turn(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
         """The reply, or `MORE`; all turns are on one generation."""
         if self._steps is None:
-            self._attempts = Replays(
-                served,
+            self._replays = Replays(
+                snapshot,
                 self.profiles,
                 channels,
                 self.channel_deadline_seconds,
@@ -48,7 +48,7 @@ class WhyNotSearch:
                 until=self.searching,
                 deadline=self.until,
             )
-            self._steps = _steps(self.request, self._attempts, served)
+            self._steps = _steps(self.request, self._replays, snapshot)
         try:
             next(self._steps)
         except StopIteration as end:
@@ -58,12 +58,12 @@ class WhyNotSearch:
     def stop(self) -> None:
         """Try nothing further."""
         self.searching = -math.inf
-        if self._attempts is not None:
-            self._attempts.until = self.searching
+        if self._replays is not None:
+            self._replays.until = self.searching
 
 
 def _steps(
-    request: recall_pb2.WhyNotRequest, attempts: Replays, served: Snapshot
+    request: recall_pb2.WhyNotRequest, replays: Replays, snapshot: Snapshot
 ) -> Steps[recall_pb2.WhyNotResponse]:
-    found = yield from why_not(request.recall, request.memory_id, attempts)
-    return why_not_response(found, served)
+    found = yield from why_not(request.recall, request.memory_id, replays)
+    return why_not_response(found, snapshot)

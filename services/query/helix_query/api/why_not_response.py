@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message
-from helix_query.diagnostics.channel_rank import SEARCHED, depths
+from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explain import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
 from helix_query.diagnostics.replays import excluded_by
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Reply = recall_pb2.WhyNotResponse
 
 
-def why_not_response(found: WhyNot, served: Snapshot) -> Reply:
+def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
     """The reply to a WhyNot."""
     first = found.first
     loss, position = first.loss, first.position
@@ -33,9 +33,9 @@ def why_not_response(found: WhyNot, served: Snapshot) -> Reply:
         candidate=None if position is None else candidate_message(first.explanation, position),
         changes=found.changes,
         replays=found.replays,
-        generation=served.number,
+        generation=snapshot.number,
     )
-    reply.verdict = _BY_LOSS[loss](reply, first, served)
+    reply.verdict = _BY_LOSS[loss](reply, first, snapshot)
     reply.advice = _advice(found) if loss is not Loss.NONE else ""
     return reply
 
@@ -88,10 +88,10 @@ def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
     return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
 
 
-def _not_retrieved(reply: Reply, first: Replay, served: Snapshot) -> str:
-    found = depths(first, served)
-    reply.depths.extend(
-        recall_pb2.Depth(
+def _not_retrieved(reply: Reply, first: Replay, snapshot: Snapshot) -> str:
+    found = channel_ranks(first, snapshot)
+    reply.channel_ranks.extend(
+        recall_pb2.ChannelRank(
             channel=one.channel,
             rank=one.rank,
             score=one.score,
@@ -155,8 +155,9 @@ def _by_score(reply: Reply, first: Replay) -> str:
 def _near_duplicate(reply: Reply, first: Replay, _served: Snapshot) -> str:
     candidate = reply.candidate
     return (
-        f"It says nearly the same as the better memory {candidate.duplicate_of or 'withheld'}: likeness "
-        f"{candidate.likeness:.3f}, and from {first.profile.diversify.near_duplicate:g} on only one is kept."
+        f"It is a near-duplicate of the better memory {candidate.duplicate_of or 'withheld'}: similarity "
+        f"{candidate.similarity:.3f}; the profile keeps one of two from "
+        f"{first.profile.diversify.near_duplicate:g} on."
     )
 
 
@@ -170,8 +171,8 @@ def _abstained(reply: Reply, first: Replay, _served: Snapshot) -> str:
     return f"It is in the answer at rank {reply.candidate.rank}, but nothing was packed: {reason}."
 
 
-def _token_budget(reply: Reply, first: Replay, served: Snapshot) -> str:
-    budget, needed = first.token_budget, tokens_needed(first, served)
+def _token_budget(reply: Reply, first: Replay, snapshot: Snapshot) -> str:
+    budget, needed = first.token_budget, tokens_needed(first, snapshot)
     told = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
     widened: Any = next((one for one in reply.changes if one.request_field == "token_budget"), None)
     reply.needed_tokens = max(needed, 0 if widened is None else json.loads(widened.value))

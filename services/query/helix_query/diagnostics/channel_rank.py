@@ -34,14 +34,14 @@ class ChannelRank:
     """Of the last within the limit; None: there were fewer."""
 
 
-def depths(attempt: Replay, served: Snapshot) -> tuple[ChannelRank, ...]:
+def channel_ranks(replay: Replay, snapshot: Snapshot) -> tuple[ChannelRank, ...]:
     """The dense and the lexical channel; the dense score is always the true cosine."""
-    stages = Binding(attempt.question, served, attempt.profile)
+    stages = Binding(replay.question, snapshot, replay.profile)
     vector, already = stages.embed(), stages.already.value
-    searches = stages.searches(vector, attempt.answer.route)
-    ordinal = attempt.row["ordinal"]
-    cosine = float(served.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
-    asked = (DENSE,) if attempt.question.mode == "dense" else attempt.profile.retrieve.channels
+    searches = stages.searches(vector, replay.answer.route)
+    ordinal = replay.row["ordinal"]
+    cosine = float(snapshot.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
+    asked = (DENSE,) if replay.question.mode == "dense" else replay.profile.retrieve.channels
     found = []
     for channel in (DENSE, LEXICAL):
         hits, limit = searches.deeper(channel, SEARCHED), searches.limit_of(channel)

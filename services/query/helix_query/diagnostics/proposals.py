@@ -18,7 +18,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.diagnostics.channel_rank import ChannelRank, depths
+from helix_query.diagnostics.channel_rank import ChannelRank, channel_ranks
 from helix_query.diagnostics.explain import Loss
 from helix_query.diagnostics.replays import excluded_by
 from helix_query.profile.overrides import constant
@@ -46,28 +46,28 @@ SPARE_TOKENS: Final = (0, 8, 64)
 """Where parts of a context count less than the whole."""
 
 
-def remedies(attempt: Replay, served: Snapshot) -> Iterator[Proposal]:
-    """What may undo the loss of `attempt`, the smallest change first; nothing where there is none.
+def proposals(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+    """What may undo the loss of `replay`, the smallest change first; nothing where there is none.
 
     A memory the caller has already is lost in the end whatever else is done, so that goes with all of them.
     """
-    served_already = attempt.row["memory_id"] in attempt.question.already_served
-    unserved = _unserved(attempt) if served_already else ()
-    for remedy in _BY_LOSS[attempt.loss](attempt, served):
-        yield (*unserved, *remedy)
+    served_already = replay.row["memory_id"] in replay.question.already_served
+    unserved = _unserved(replay) if served_already else ()
+    for proposal in _BY_LOSS[replay.loss](replay, snapshot):
+        yield (*unserved, *proposal)
 
 
-def field_change(attempt: Replay, path: str, value: Any) -> recall_pb2.Change:
+def field_change(replay: Replay, path: str, value: Any) -> recall_pb2.Change:
     """Another value of a field of the request; None clears it."""
-    was: Any = json_format.MessageToDict(attempt.request, preserving_proto_field_name=True)
+    was: Any = json_format.MessageToDict(replay.request, preserving_proto_field_name=True)
     for name in path.split("."):
         was = was.get(name) if isinstance(was, dict) else None
     return recall_pb2.Change(request_field=path, value=json.dumps(value), was=json.dumps(was))
 
 
-def constant_change(attempt: Replay, key: str, value: Any) -> recall_pb2.Change:
+def constant_change(replay: Replay, key: str, value: Any) -> recall_pb2.Change:
     """Another constant of the ranking profile."""
-    was = constant(attempt.profile, key, mode="json")
+    was = constant(replay.profile, key, mode="json")
     return recall_pb2.Change(profile_key=key, value=json.dumps(value), was=json.dumps(was))
 
 
@@ -75,72 +75,72 @@ def _none(_attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
     yield from ()
 
 
-def _filter(attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    fields = excluded_by(attempt.question.selection, attempt.row)
-    yield tuple(field_change(attempt, name, None) for name in fields)
+def _filter(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+    fields = excluded_by(replay.question.selection, replay.row)
+    yield tuple(field_change(replay, name, None) for name in fields)
 
 
-def _skipped(attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    yield (field_change(attempt, "never_skip", value=True),)
+def _skipped(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+    yield (field_change(replay, "never_skip", value=True),)
 
 
-def _not_retrieved(attempt: Replay, served: Snapshot) -> Iterator[Proposal]:
+def _not_retrieved(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
     """Ask more channels, ask them for more, and last look through less."""
-    if attempt.answer.explanation is not None and attempt.explanation.trace.retrieved.lexical_alone:
-        yield from _with_dense(attempt)
-    standing = sorted((one for one in depths(attempt, served) if one.rank), key=_effort)
-    for depth in standing:
-        if depth.rank <= MOST_CANDIDATES:
-            yield from _asked_deeper(attempt, depth)
-    yield from _narrower(attempt)
+    if replay.answer.explanation is not None and replay.explanation.trace.retrieved.lexical_alone:
+        yield from _with_dense(replay)
+    standing = sorted((one for one in channel_ranks(replay, snapshot) if one.rank), key=_effort)
+    for found in standing:
+        if found.rank <= MOST_CANDIDATES:
+            yield from _asked_deeper(replay, found)
+    yield from _narrower(replay)
 
 
-def _effort(depth: ChannelRank) -> tuple[bool, float]:
-    return not depth.asked, depth.rank / depth.limit
+def _effort(found: ChannelRank) -> tuple[bool, float]:
+    return not found.asked, found.rank / found.limit
 
 
-def _with_dense(attempt: Replay) -> Iterator[Proposal]:
+def _with_dense(replay: Replay) -> Iterator[Proposal]:
     """Mode auto answered from the lexicon alone."""
-    if attempt.question.mode == "auto":
-        yield (field_change(attempt, "mode", "MODE_HYBRID"),)
+    if replay.question.mode == "auto":
+        yield (field_change(replay, "mode", "MODE_HYBRID"),)
 
 
-def _asked_deeper(attempt: Replay, depth: ChannelRank) -> Iterator[Proposal]:
-    if not depth.asked and attempt.question.mode == "dense":
-        asked: Proposal = (field_change(attempt, "mode", "MODE_HYBRID"),)
-    elif not depth.asked:
-        channels = [*attempt.profile.retrieve.channels, depth.channel]
-        asked = (constant_change(attempt, "retrieve.channels", channels),)
+def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
+    if not found.asked and replay.question.mode == "dense":
+        asked: Proposal = (field_change(replay, "mode", "MODE_HYBRID"),)
+    elif not found.asked:
+        channels = [*replay.profile.retrieve.channels, found.channel]
+        asked = (constant_change(replay, "retrieve.channels", channels),)
     else:
         asked = ()
-    if asked and depth.rank <= depth.limit:
+    if asked and found.rank <= found.limit:
         yield asked
     # A vector index that is asked for more may also look at others: a little more than the rank at last.
-    deeper = (depth.rank, min(math.ceil(1.5 * depth.rank), MOST_CANDIDATES), MOST_CANDIDATES)
+    deeper = (found.rank, min(math.ceil(1.5 * found.rank), MOST_CANDIDATES), MOST_CANDIDATES)
     for limit in dict.fromkeys(deeper):
-        if limit > depth.limit:
-            yield (*asked, *_limited(attempt, depth.channel, limit))
+        if limit > found.limit:
+            yield (*asked, *_limited(replay, found.channel, limit))
 
 
-def _limited(attempt: Replay, channel: str, limit: int) -> Proposal:
+def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
     """So many candidates of a channel, also where the profile asks for a multiple of top_k."""
-    multiples = {str(name): value for name, value in attempt.profile.retrieve.per_top_k.items()}
-    changes = [constant_change(attempt, f"retrieve.{channel}_limit", limit)]
+    multiples = {str(name): value for name, value in replay.profile.retrieve.per_top_k.items()}
+    changes = [constant_change(replay, f"retrieve.{channel}_limit", limit)]
     if multiples.pop(channel, None) is not None:
-        changes.append(constant_change(attempt, "retrieve.per_top_k", multiples))
+        changes.append(constant_change(replay, "retrieve.per_top_k", multiples))
     return tuple(changes)
 
 
-def _narrower(attempt: Replay) -> Iterator[Proposal]:
+def _narrower(replay: Replay) -> Iterator[Proposal]:
     """Look through its session alone, or the moment it speaks of."""
-    row, selection = attempt.row, attempt.question.selection
+    row, selection = replay.row, replay.question.selection
     if row["session_id"] and selection.session_ids != (row["session_id"],):
-        yield (field_change(attempt, "filter.session_ids", [row["session_id"]]),)
+        yield (field_change(replay, "filter.session_ids", [row["session_id"]]),)
     start, end = row["event_at"], row["event_at"] + timedelta(microseconds=1)
     if (selection.event_after, selection.event_before) != (start, end):
         yield (
-            field_change(attempt, "filter.event_after", _timestamp(start)),
-            field_change(attempt, "filter.event_before", _timestamp(end)),
+            field_change(replay, "filter.event_after", _timestamp(start)),
+            field_change(replay, "filter.event_before", _timestamp(end)),
         )
 
 
@@ -148,12 +148,12 @@ def _timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _threshold(attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    explanation, scoring = attempt.explanation, attempt.explanation.scoring
+def _threshold(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+    explanation, scoring = replay.explanation, replay.explanation.scoring
     held = scoring.relevance.values if explanation.threshold_on == "relevance" else scoring.scores
-    own = max(float(held[_position(attempt)]), 0.0)
+    own = max(float(held[_position(replay)]), 0.0)
     for slack in SLACKS:
-        yield (constant_change(attempt, "rank.recipe.threshold", _floored(slack * own)),)
+        yield (constant_change(replay, "rank.recipe.threshold", _floored(slack * own)),)
 
 
 def _floored(value: float) -> float:
@@ -164,88 +164,88 @@ def _floored(value: float) -> float:
     return float(f"{math.floor(value / unit) * unit:.3g}")
 
 
-def _top_k(attempt: Replay, served: Snapshot) -> Iterator[Proposal]:
+def _top_k(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
     """As many memories as it takes; where no request may ask for so many, fewer others, or other weights."""
     # A near-duplicate has no place then, but one by score.
-    place = _place_among_all(attempt, served) or _place_by_score(attempt)
+    place = _place_among_all(replay, snapshot) or _place_by_score(replay)
     if place:
         more = (place, math.ceil(1.25 * place), limits.TOP_K)
         for count in dict.fromkeys(min(one, limits.TOP_K) for one in more):
-            if count > attempt.top_k:
-                yield (field_change(attempt, "top_k", count),)
-    yield from _narrower(attempt)
-    yield from _other_weights(attempt)
+            if count > replay.top_k:
+                yield (field_change(replay, "top_k", count),)
+    yield from _narrower(replay)
+    yield from _other_weights(replay)
 
 
-def _place_among_all(attempt: Replay, served: Snapshot) -> int:
+def _place_among_all(replay: Replay, snapshot: Snapshot) -> int:
     """Its rank if the most came back that a request may ask for; 0: not then either."""
-    trace = attempt.explanation.trace
-    others = tuple(one for one in attempt.question.already_served if one != attempt.row["memory_id"])
-    most = replace(attempt.question, top_k=limits.TOP_K, already_served=others)
-    stages = Binding(most, served, attempt.profile)
+    trace = replay.explanation.trace
+    others = tuple(one for one in replay.question.already_served if one != replay.row["memory_id"])
+    most = replace(replay.question, top_k=limits.TOP_K, already_served=others)
+    stages = Binding(most, snapshot, replay.profile)
     chosen, _ = stages.delta(stages.diversify(trace.ranked, trace.pool, trace.way), trace.pool)
-    rows = np.flatnonzero(chosen.positions == attempt.position)
+    rows = np.flatnonzero(chosen.positions == replay.position)
     return int(rows[0]) + 1 if len(rows) else 0
 
 
-def _place_by_score(attempt: Replay) -> int:
-    return int(attempt.explanation.places[_position(attempt)])
+def _place_by_score(replay: Replay) -> int:
+    return int(replay.explanation.places[_position(replay)])
 
 
-def _other_weights(attempt: Replay) -> Iterator[Proposal]:
+def _other_weights(replay: Replay) -> Iterator[Proposal]:
     """The channel it does best in decides alone."""
-    fuse = attempt.profile.fuse
+    fuse = replay.profile.fuse
     others: list[tuple[str, Any]] = [("fuse.by_intent", {})] if fuse.by_intent else []
     others += [("fuse.adaptive", None)] if fuse.adaptive is not None else []
     for first, second in ((DENSE, LEXICAL), (LEXICAL, DENSE)):
         values = [(f"fuse.weights.{first}", 1.0), (f"fuse.weights.{second}", 0.0), *others]
-        yield tuple(constant_change(attempt, key, value) for key, value in values)
+        yield tuple(constant_change(replay, key, value) for key, value in values)
 
 
-def _near_duplicate(attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    likeness = attempt.explanation.duplicates[_position(attempt)].likeness
+def _near_duplicate(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+    likeness = replay.explanation.duplicates[_position(replay)].likeness
     above = math.floor(likeness / ABOVE + 1.0) * ABOVE
-    yield (constant_change(attempt, "diversify.near_duplicate", min(round(above, 3), UNLIKE)),)
-    yield (constant_change(attempt, "diversify.near_duplicate", UNLIKE),)
+    yield (constant_change(replay, "diversify.near_duplicate", min(round(above, 3), UNLIKE)),)
+    yield (constant_change(replay, "diversify.near_duplicate", UNLIKE),)
 
 
-def _already_served(attempt: Replay, served: Snapshot) -> Iterator[Proposal]:
+def _already_served(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
     """Nothing more than that it is not; it stood beyond top_k, so it may need a place there."""
     yield ()
-    place = min(_place_among_all(attempt, served), limits.TOP_K)
-    if place > attempt.top_k:
-        yield (field_change(attempt, "top_k", place),)
+    place = min(_place_among_all(replay, snapshot), limits.TOP_K)
+    if place > replay.top_k:
+        yield (field_change(replay, "top_k", place),)
 
 
-def _unserved(attempt: Replay) -> Proposal:
-    left = [one for one in attempt.question.already_served if one != attempt.row["memory_id"]]
-    return (field_change(attempt, "already_served", left or None),)
+def _unserved(replay: Replay) -> Proposal:
+    left = [one for one in replay.question.already_served if one != replay.row["memory_id"]]
+    return (field_change(replay, "already_served", left or None),)
 
 
-def _abstained(attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _abstained(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
     """The threshold down to what the answer has, and no further."""
-    belief = attempt.answer.belief
+    belief = replay.answer.belief
     likely = 0.0 if belief is None or belief.answer is None else belief.answer
     lower = math.floor(likely / LIKELY_STEP) * LIKELY_STEP
-    yield (constant_change(attempt, "abstain.threshold", round(lower, 4)),)
+    yield (constant_change(replay, "abstain.threshold", round(lower, 4)),)
 
 
-def _token_budget(attempt: Replay, served: Snapshot) -> Iterator[Proposal]:
-    needed = tokens_needed(attempt, served)
+def _token_budget(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+    needed = tokens_needed(replay, snapshot)
     for spare in SPARE_TOKENS:
-        if attempt.token_budget < needed + spare <= limits.TOKEN_BUDGET:
-            yield (field_change(attempt, "token_budget", needed + spare),)
+        if replay.token_budget < needed + spare <= limits.TOKEN_BUDGET:
+            yield (field_change(replay, "token_budget", needed + spare),)
 
 
-def tokens_needed(attempt: Replay, served: Snapshot) -> int:
+def tokens_needed(replay: Replay, snapshot: Snapshot) -> int:
     """Budget with which the memory is packed, all better ones that fit standing before it."""
-    encoder = served.encoder
+    encoder = snapshot.encoder
     meter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    entries = [entry_of(found.row, attempt.question.zone) for found in attempt.answer.rows]
+    entries = [entry_of(found.row, replay.question.zone) for found in replay.answer.rows]
     widest = mark_of(len(entries))
     needs = [meter.block(widest, entry) for entry in entries]
-    own = next(n for n, entry in enumerate(entries) if entry.memory_id == attempt.row["memory_id"])
-    budget = attempt.token_budget
+    own = next(n for n, entry in enumerate(entries) if entry.memory_id == replay.row["memory_id"])
+    budget = replay.token_budget
     while True:
         used = 0
         for need in needs[:own]:
@@ -255,10 +255,10 @@ def tokens_needed(attempt: Replay, served: Snapshot) -> int:
         budget = used + needs[own]
 
 
-def _position(attempt: Replay) -> int:
-    if attempt.position is None:
+def _position(replay: Replay) -> int:
+    if replay.position is None:
         raise AssertionError("it is no candidate")
-    return attempt.position
+    return replay.position
 
 
 _BY_LOSS: Final[Mapping[Loss, Callable[[Replay, Snapshot], Iterator[Proposal]]]] = {

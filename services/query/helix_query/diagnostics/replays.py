@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from helix_query.recall.query import Query, RecallResult
     from helix_shared.artifacts.filter.selection import Selection
 
-MOST_ATTEMPTS: Final = 48
+MOST_REPLAYS: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Replay:
 class Replays:
     """Asks; stops at a moment of the monotonic clock, or after so many attempts."""
 
-    served: Snapshot
+    snapshot: Snapshot
     profiles: Mapping[str, RankingProfile]
     lanes: Mapping[str, Executor]
     channel_deadline_seconds: float
@@ -99,7 +99,7 @@ class Replays:
     @property
     def exhausted(self) -> bool:
         """Whether there is no time, or no attempt, left."""
-        return self.asked > MOST_ATTEMPTS or time.monotonic() > self.until
+        return self.asked > MOST_REPLAYS or time.monotonic() > self.until
 
     def ask(
         self,
@@ -119,10 +119,10 @@ class Replays:
         profile = with_constants(self.profiles[question.profile], constants)
         self.asked += 1
         if question.query not in self._vectors:
-            self._vectors[question.query] = embed(question.query, encoder=self.served.encoder)
+            self._vectors[question.query] = embed(question.query, encoder=self.snapshot.encoder)
         answer = recall(
             question,
-            self.served,
+            self.snapshot,
             vector=self._vectors[question.query],
             profile=profile,
             lanes=self.lanes,

@@ -3,7 +3,7 @@
 Every asking is a step of its own: `why_not` is a generator that yields before each but the first, so that who
 drives it can let other calls have their turn in between.
 
-The question is asked; `remedies` names what may undo the loss; each is tried on the same generation and
+The question is asked; `proposals` names what may undo the loss; each is tried on the same generation and
 kept if the memory gets further, until it is packed. What is advised has therefore been seen to work.
 `why_not_reply` says it in words.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.requests import question_of
 from helix_query.diagnostics.explain import Loss
-from helix_query.diagnostics.proposals import remedies
+from helix_query.diagnostics.proposals import proposals
 from helix_query.recall.packing.memory import get_memory
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import InvalidInputError
@@ -66,7 +66,7 @@ class WhyNot:
     """Whether the search for changes ended for want of time."""
 
 
-def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Replays) -> Steps[WhyNot]:
+def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays) -> Steps[WhyNot]:
     """Ask the question of `request`, and look for the change; each step asks once.
 
     Raises:
@@ -75,76 +75,76 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, attempts: Replays
         TemporaryError: no channel answered.
         OverdueError: the deadline of the call passed.
     """
-    question = question_of(request, profiles=attempts.profiles, clock=attempts.clock)
-    row = _visible(memory_id, question.selection, attempts, now=question.clock)
-    first = attempts.ask(request, row)
-    found = yield from _search(request, first, (), attempts)
-    exhausted = found is None and attempts.exhausted
+    question = question_of(request, profiles=replays.profiles, clock=replays.clock)
+    row = _visible(memory_id, question.selection, replays, now=question.clock)
+    first = replays.ask(request, row)
+    found = yield from _search(request, first, (), replays)
+    exhausted = found is None and replays.exhausted
     changes: Changes = ()
     if found is not None:
-        changes = yield from _without_needless(request, row, found, attempts)
+        changes = yield from _without_needless(request, row, found, replays)
     for change in changes:
-        changes = yield from _lowered(request, first, changes, change, attempts)
+        changes = yield from _lowered(request, first, changes, change, replays)
     # With fewer memories another part may have become needless.
-    changes = yield from _without_needless(request, row, changes, attempts)
-    return WhyNot(first, changes, attempts.asked - 1, exhausted)
+    changes = yield from _without_needless(request, row, changes, replays)
+    return WhyNot(first, changes, replays.asked - 1, exhausted)
 
 
-def _visible(memory_id: str, selection: Selection, attempts: Replays, *, now: datetime) -> Mapping[str, Any]:
+def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
     """The row, under the scope of the request without its filter."""
     scope = Selection(selection.tenant_id, selection.user_id, selection.principals, as_of=selection.as_of)
-    row, _ = get_memory(memory_id, scope, attempts.served, now=now, until=attempts.deadline)
+    row, _ = get_memory(memory_id, scope, replays.snapshot, now=now, until=replays.deadline)
     return row
 
 
 def _search(
-    request: recall_pb2.RecallRequest, attempt: Replay, changes: Changes, attempts: Replays
+    request: recall_pb2.RecallRequest, replay: Replay, changes: Changes, replays: Replays
 ) -> Steps[Changes | None]:
     """Changes on top of `changes` that bring the memory in; depth first, so the smallest are tried first."""
-    if attempt.loss is Loss.NONE:
+    if replay.loss is Loss.NONE:
         return changes
-    for remedy in remedies(attempt, attempts.served):
-        if attempts.exhausted:
+    for proposal in proposals(replay, replays.snapshot):
+        if replays.exhausted:
             return None
-        more = merged(changes, remedy)
-        better = yield from _asked(request, attempt.row, more, attempts)
-        if better is None or _reached(better) <= _reached(attempt):
+        more = merged(changes, proposal)
+        better = yield from _asked(request, replay.row, more, replays)
+        if better is None or _reached(better) <= _reached(replay):
             continue
-        found = yield from _search(request, better, more, attempts)
+        found = yield from _search(request, better, more, replays)
         if found is not None:
             return found
     return None
 
 
 def _asked(
-    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Replays
+    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, replays: Replays
 ) -> Steps[Replay | None]:
     """The changed question; None where the changes break a limit."""
     yield
     try:
-        return attempts.ask(request, row, changes)
+        return replays.ask(request, row, changes)
     except InvalidInputError:
         return None
 
 
-def _reached(attempt: Replay) -> tuple[int, int]:
+def _reached(replay: Replay) -> tuple[int, int]:
     """How far the memory got: the stage, then its place by score."""
-    loss, position = attempt.loss, attempt.position
+    loss, position = replay.loss, replay.position
     if position is None:
         return WAY[loss], 0
-    return WAY[loss], -int(attempt.explanation.places[position])
+    return WAY[loss], -int(replay.explanation.places[position])
 
 
 def _without_needless(
-    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, attempts: Replays
+    request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, replays: Replays
 ) -> Steps[Changes]:
     """What is left when every change goes without which the memory is in as well."""
     for change in changes if len(changes) > 1 else ():
         fewer = tuple(one for one in changes if one is not change)
-        if attempts.exhausted:
+        if replays.exhausted:
             break
-        attempt = yield from _asked(request, row, fewer, attempts)
-        if attempt is not None and attempt.loss is Loss.NONE:
+        replay = yield from _asked(request, row, fewer, replays)
+        if replay is not None and replay.loss is Loss.NONE:
             changes = fewer
     return changes
 
@@ -154,7 +154,7 @@ def _lowered(
     first: Replay,
     changes: Changes,
     change: recall_pb2.Change,
-    attempts: Replays,
+    replays: Replays,
 ) -> Steps[Changes]:
     """`changes` with the number of `change` as low as it may be; found by halving, where one less will do."""
     high, step = json.loads(change.value), 1
@@ -163,14 +163,14 @@ def _lowered(
     )
     if type(high) is not int or type(low) is not int:
         return changes
-    while high - low > 1 and not attempts.exhausted:
+    while high - low > 1 and not replays.exhausted:
         tried = high - step
         lower = recall_pb2.Change()
         lower.CopyFrom(change)
         lower.value = json.dumps(tried)
         fewer = merged(changes, (lower,))
-        attempt = yield from _asked(request, first.row, fewer, attempts)
-        if attempt is not None and attempt.loss is Loss.NONE:
+        replay = yield from _asked(request, first.row, fewer, replays)
+        if replay is not None and replay.loss is Loss.NONE:
             changes, high = fewer, tried
         elif step == 1:
             break

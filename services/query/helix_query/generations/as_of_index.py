@@ -40,7 +40,7 @@ class AsOfIndex:
         late = np.flatnonzero((created_at < latest) & (created_at != NO_TIME))
         return cls(latest, late, created_at[late])
 
-    def known_at(self, moment: int) -> OrdinalSet:
+    def created_by(self, moment: int) -> OrdinalSet:
         """At least all that were created by `moment`; exactly those while stragglers are few."""
         below = int(np.searchsorted(self.latest, moment, side="right"))
         also = self.stragglers[(self.created_at <= moment) & (self.stragglers >= below)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from helix_query.generations.verified_files import read_receipt, write_receipt
+from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
@@ -52,7 +52,7 @@ _log = logger(__name__)
 class _Holder:
     """A served generation and how many requests are on it; guarded by the lock of `CurrentGeneration`."""
 
-    served: Snapshot
+    snapshot: Snapshot
     users: int = 0
     retired: bool = False
 
@@ -69,9 +69,9 @@ class CurrentGeneration:
         profile: RankingProfile,
         encoder_threads: int = 1,
         poll_seconds: float = 0.25,
-        receipt: Path | None = None,
+        verified_files: Path | None = None,
     ) -> None:
-        """Nothing serves yet; with `receipt`, files are not read again that it says were verified."""
+        """Nothing serves yet; with `verified_files`, files are not read again that it says were verified."""
         self._root = root
         self._models = models
         self._scratch = scratch
@@ -82,8 +82,8 @@ class CurrentGeneration:
         self._on_serving: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._holder: _Holder | None = None
-        self._receipt = receipt
-        self._verified = set() if receipt is None else read_receipt(receipt)
+        self._verified_path = verified_files
+        self._verified = set() if verified_files is None else read_verified_files(verified_files)
         self._refused: dict[int, float] = {}
         self._waiting: tuple[int, str] | None = None
         self._stop = threading.Event()
@@ -114,18 +114,18 @@ class CurrentGeneration:
                 raise TemporaryError("no generation yet; publish events and try again")
             holder.users += 1
         try:
-            yield holder.served
+            yield holder.snapshot
         finally:
             with self._lock:
                 holder.users -= 1
                 last = holder.retired and holder.users == 0
             if last:
-                holder.served.generation.close()
+                holder.snapshot.generation.close()
 
     def refresh(self) -> bool:
         """Look at CURRENT once; tell whether another generation serves now."""
         newest = current_number(self._root)
-        serving = 0 if self._holder is None else self._holder.served.number
+        serving = 0 if self._holder is None else self._holder.snapshot.number
         if newest is None or newest <= serving:
             return False
         numbers = [newest] if serving else [*published_numbers(self._root, up_to=newest)]
@@ -147,7 +147,7 @@ class CurrentGeneration:
         if time.monotonic() < self._refused.get(number, 0.0):
             return False
         try:
-            served = self._load(number)
+            snapshot = self._load(number)
         except NotFoundError as error:
             # A missing model may still be installed: said once, tried again.
             self._refuse_once(number, str(error))
@@ -157,14 +157,14 @@ class CurrentGeneration:
         except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
             self._refuse_for(number, error, seconds=math.inf)
         else:
-            self._swap(served)
+            self._swap(snapshot)
             return True
         return False
 
     def _load(self, number: int) -> Snapshot:
         """Open, verify and warm a generation; nothing of it is served before all of that went well."""
         manifest = self._verified_manifest(folder_of(self._root, number))
-        previous = None if self._holder is None else self._holder.served
+        previous = None if self._holder is None else self._holder.snapshot
         if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
             raise CorruptArtifactError(
                 f"generation {number} has epoch {manifest.epoch}, before the one served"
@@ -186,7 +186,7 @@ class CurrentGeneration:
                 profile=self._profile,
                 now=datetime.now(UTC),
                 centroids=centroids,
-                known_order=None if previous is None else previous.reading_order,
+                previous_order=None if previous is None else previous.session_order,
             )
         except BaseException:
             generation.close()
@@ -196,12 +196,12 @@ class CurrentGeneration:
         before = set(self._verified)
         manifest = verify(folder, verified=self._verified, beside=self._holder is not None)
         if (
-            self._receipt is not None
+            self._verified_path is not None
             and self._verified != before
-            and not write_receipt(self._receipt, self._verified)
+            and not write_verified_files(self._verified_path, self._verified)
         ):
             # Said once: the folder will not become writable.
-            self._receipt = None
+            self._verified_path = None
         return manifest
 
     def _encoder_for(self, manifest: Manifest, previous: Snapshot | None) -> Encoder:
@@ -224,21 +224,21 @@ class CurrentGeneration:
             "install it, or rebuild with an installed one"
         )
 
-    def _swap(self, served: Snapshot | None) -> None:
+    def _swap(self, snapshot: Snapshot | None) -> None:
         with self._lock:
-            old, self._holder = self._holder, None if served is None else _Holder(served)
+            old, self._holder = self._holder, None if snapshot is None else _Holder(snapshot)
             idle = old is not None and old.users == 0
             if old is not None:
                 old.retired = True
         if old is not None and idle:
-            old.served.generation.close()
-        if served is not None:
+            old.snapshot.generation.close()
+        if snapshot is not None:
             self._refused.clear()
-            GENERATION.labels(SERVICE).set(served.number)
-            recallable = served.generation.manifest.counts.recallable
-            _log.info("generation_served", generation=served.number, memories=recallable)
+            GENERATION.labels(SERVICE).set(snapshot.number)
+            recallable = snapshot.generation.manifest.counts.recallable
+            _log.info("generation_served", generation=snapshot.number, memories=recallable)
             # After the swap: who is woken leases the new one.
-            self.progress.advance(served.generation.manifest.applied_sequence)
+            self.progress.advance(snapshot.generation.manifest.applied_sequence)
             if old is None:
                 self._on_serving()
 

@@ -28,7 +28,7 @@ _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SessionPart:
     """A session, or the part of it around one memory, in reading order."""
 
     ordinals: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class SegmentOrder:
     """The rows of one segment in reading order, session by session."""
 
     segment: Segment
@@ -89,7 +89,7 @@ class Piece:
 class SessionOrder:
     """The reading order of a generation, by the segments of its signals."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[SegmentOrder, ...] = ()
 
     @classmethod
     def of(cls, signals: Signals, *, known: SessionOrder | None = None) -> Self:
@@ -97,11 +97,12 @@ class SessionOrder:
         sorted_already = {} if known is None else {id(piece.segment): piece for piece in known.pieces}
         return cls(
             tuple(
-                sorted_already.get(id(segment)) or Piece.of(segment, signals) for segment in signals.segments
+                sorted_already.get(id(segment)) or SegmentOrder.of(segment, signals)
+                for segment in signals.segments
             )
         )
 
-    def around(self, ordinal: int, signals: Signals, *, reach: int) -> Stretch:
+    def around(self, ordinal: int, signals: Signals, *, reach: int) -> SessionPart:
         """The session of a memory, as far as `reach` places before and after it.
 
         `signals` are those of the generation. A memory that was written again stands where its last row says.
@@ -120,7 +121,7 @@ class SessionOrder:
             after.append(self._nearest(number, signals, place, last, reach + 2, backwards=False))
         earlier, later = _in_order(before, signals), _in_order(after, signals)[1:]
         place = min(len(earlier), reach)
-        return Stretch(
+        return SessionPart(
             np.concatenate([earlier[len(earlier) - place :], here, later[:reach]]),
             place,
             max(len(earlier), len(later)) <= reach,

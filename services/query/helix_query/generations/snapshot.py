@@ -47,24 +47,24 @@ class Snapshot:
     generation: Generation
     encoder: Encoder
     centroids: Centroids
-    chronology: Lazy[AsOfIndex] = field(init=False)
+    as_of_index: Lazy[AsOfIndex] = field(init=False)
     """What was known when; for `as_of`."""
-    past: Lazy[None] = field(init=False)
+    _as_of_reads: Lazy[None] = field(init=False)
     """Makes what recalls of a past moment need."""
-    known_order: InitVar[SessionOrder | None] = None
+    previous_order: InitVar[SessionOrder | None] = None
     """The reading order of the generation before."""
-    reading_order: SessionOrder = field(init=False)
+    session_order: SessionOrder = field(init=False)
     """What stands beside what; for packing surroundings."""
-    sights: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
+    visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
     """How callers stand to their tenants, for as many as were here lately."""
 
-    def __post_init__(self, known_order: SessionOrder | None) -> None:
+    def __post_init__(self, previous_order: SessionOrder | None) -> None:
         signals = self.generation.signals
-        chronology, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
-        object.__setattr__(self, "chronology", chronology)
-        object.__setattr__(self, "past", Lazy(lambda: _read(chronology.value, vectors.versions)))
-        order = SessionOrder.of(signals, known=known_order)
-        object.__setattr__(self, "reading_order", order)
+        as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
+        object.__setattr__(self, "as_of_index", as_of_index)
+        object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
+        order = SessionOrder.of(signals, known=previous_order)
+        object.__setattr__(self, "session_order", order)
 
     @property
     def number(self) -> int:
@@ -86,30 +86,30 @@ class Snapshot:
         """Type of each type code."""
         return MEMORY_TYPES
 
-    def sight_of(self, view: Visibility) -> VisibilityEstimate:
+    def estimate_visibility(self, view: Visibility) -> VisibilityEstimate:
         """How a view stands to its tenant's memories, sampled once for a selection and hour.
 
         The hour is that of the view's moment, since what is valid and not expired changes with it.
         """
         key = view.selection, microseconds(view.moment) // _HOUR
-        sight = self.sights.get(key)
+        sight = self.visibility_estimates.get(key)
         if sight is None:
-            if len(self.sights) >= SELECTIONS:
-                self.sights.clear()
-            sight = self.sights[key] = VisibilityEstimate.of(view)
+            if len(self.visibility_estimates) >= SELECTIONS:
+                self.visibility_estimates.clear()
+            sight = self.visibility_estimates[key] = VisibilityEstimate.of(view)
         return sight
 
-    def ready_for_past(self, until: float) -> None:
+    def prepare_as_of(self, until: float) -> None:
         """Read what recalls of a past moment need, so that no channel's deadline pays for it.
 
         Raises:
             OverdueError: another thread reads it and is not ready by `until`, of the monotonic clock.
         """
-        self.past.by(until)
+        self._as_of_reads.by(until)
 
-    def known_sequence(self, moment: datetime) -> int:
+    def last_sequence_at(self, moment: datetime) -> int:
         """The last event sequence of which a memory was known at `moment`, 0 if there was none."""
-        known = self.chronology.value.known_at(microseconds(moment))
+        known = self.as_of_index.value.created_by(microseconds(moment))
         sequences = self.generation.signals.stream_sequence
         also = max((int(sequences[ordinal]) for ordinal in known.also), default=0)
         return max(int(sequences[: known.below].max(initial=0)), also)

@@ -24,7 +24,7 @@ _NAME_DIGITS: Final = 16
 _log = logger(__name__)
 
 
-class _Receipt(BaseModel):
+class _VerifiedFiles(BaseModel):
     """The file; `verified` gives the checksum of an identity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -33,32 +33,32 @@ class _Receipt(BaseModel):
     verified: dict[str, Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]]
 
 
-def receipt_path(cache: Path, data: Path) -> Path:
+def verified_files_path(cache: Path, data: Path) -> Path:
     """Where the receipt of a data folder lies in the cache folder."""
     name = hashlib.sha256(os.fsencode(data.absolute())).hexdigest()[:_NAME_DIGITS]
     return cache / f"verified-{name}.json"
 
 
-def read_receipt(path: Path) -> set[tuple[str, str]]:
+def read_verified_files(path: Path) -> set[tuple[str, str]]:
     """Identities and checksums for `generation.verify`; none if there is no receipt that can be read."""
     try:
-        return set(_Receipt.model_validate_json(path.read_bytes()).verified.items())
+        return set(_VerifiedFiles.model_validate_json(path.read_bytes()).verified.items())
     except FileNotFoundError:
         return set()
     except (OSError, ValidationError) as error:
-        _log.warning("receipt_ignored", path=str(path), error=type(error).__name__)
+        _log.warning("verified_files_ignored", path=str(path), error=type(error).__name__)
         return set()
 
 
-def write_receipt(path: Path, verified: set[tuple[str, str]]) -> bool:
+def write_verified_files(path: Path, verified: set[tuple[str, str]]) -> bool:
     """Replace the receipt in one step; tell whether that was possible."""
-    body = _Receipt(format_version=1, verified=dict(verified)).model_dump_json().encode()
+    body = _VerifiedFiles(format_version=1, verified=dict(verified)).model_dump_json().encode()
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_bytes(body)
         unfinished.replace(path)
     except OSError as error:
-        _log.warning("receipt_not_written", path=str(path), error=str(error))
+        _log.warning("verified_files_not_written", path=str(path), error=str(error))
         return False
     return True

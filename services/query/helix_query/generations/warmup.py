@@ -17,7 +17,7 @@ from helix_query.recall.candidates import SEARCHED
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_query.recall.routing.centroids import Centroids, load_centroids
-from helix_query.scheduling.threads import Workers
+from helix_query.scheduling.worker_threads import WorkerThreads
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import CorruptArtifactError
 
@@ -44,17 +44,17 @@ def warm(
     profile: RankingProfile,
     now: datetime,
     centroids: Centroids | None = None,
-    known_order: SessionOrder | None = None,
+    previous_order: SessionOrder | None = None,
 ) -> Snapshot:
     """The generation, warmed; `centroids` are those of the same encoder if there are some.
 
-    `known_order` is the reading order of the generation before.
+    `previous_order` is the reading order of the generation before.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
     centroids_there = centroids or load_centroids(encoder.embed_query)
-    served = Snapshot(generation, encoder, centroids_there, known_order)
+    snapshot = Snapshot(generation, encoder, centroids_there, previous_order)
     # a swap must not take a core from those who ask
     at_start = centroids is None
     generation.vectors.warm(with_index=at_start)
@@ -62,7 +62,7 @@ def warm(
     generation.signals.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
-        lanes = {channel: Workers(1, name=f"canary-{channel}") for channel in SEARCHED}
+        lanes = {channel: WorkerThreads(1, name=f"canary-{channel}") for channel in SEARCHED}
         for lane in lanes.values():
             # a channel that hangs must not keep the next generation waiting
             held.callback(lane.shutdown, wait=False)
@@ -70,7 +70,7 @@ def warm(
             question = Query(query, Selection(tenant), now, now, never_skip=True)
             answer = recall(
                 question,
-                served,
+                snapshot,
                 profile=profile,
                 lanes=lanes,
                 channel_deadline_seconds=CANARY_SECONDS,
@@ -78,8 +78,8 @@ def warm(
             # a graph too dense for PageRank is no fault of the generation
             missing = ", ".join(channel for channel in answer.degraded if channel in SEARCHED)
             if missing:
-                raise CorruptArtifactError(f"generation {served.number}: no answer from channel {missing}")
-    return served
+                raise CorruptArtifactError(f"generation {snapshot.number}: no answer from channel {missing}")
+    return snapshot
 
 
 def _some_tenant(generation: Generation) -> str:

@@ -122,7 +122,7 @@ class Finding:
         """
         question, constants = self.question, self.profile.retrieve
         if question.selection.as_of is not None:
-            self.served.ready_for_past(self.until)
+            self.served.prepare_as_of(self.until)
         searches = self.searches(vector, way, begun)
         of_channels = searches.of_channels()
         asked = (DENSE,) if question.mode == "dense" else constants.channels

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from helix_query.scheduling.deadline import PASSED, WAITED
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
-from helix_query.scheduling.threads import Workers, end_all, outcome, settle
+from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
 from helix_shared.errors import OverdueError
 from helix_shared.telemetry import RECALL_SECONDS, RECALL_STUCK, logger
 
@@ -46,8 +46,8 @@ class FairExecutor:
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
         self._queue = FairQueue(workers=workers, places=places)
-        self._workers = Workers(workers, name="recall")
-        self._channels = {name: Workers(workers, name=name) for name in channels}
+        self._workers = WorkerThreads(workers, name="recall")
+        self._channels = {name: WorkerThreads(workers, name=name) for name in channels}
         self._stuck_seconds = stuck_seconds
         self._stuck = 0
         self._ends: list[Callable[[], None]] = []
@@ -179,7 +179,7 @@ class FairExecutor:
                 self._update(call)
         return None
 
-    def on_channel(self, call: Call, pool: Workers, search: Callable[[], T]) -> T:
+    def on_channel(self, call: Call, pool: WorkerThreads, search: Callable[[], T]) -> T:
         """Run a search of `call` in this thread of `pool`."""
         thread = threading.current_thread()
         with self._lock:
@@ -270,7 +270,7 @@ class FairExecutor:
 class _Channel(Executor):
     """The threads of one channel for one call: what runs here is accounted to the call."""
 
-    def __init__(self, turns: FairExecutor, call: Call, pool: Workers) -> None:
+    def __init__(self, turns: FairExecutor, call: Call, pool: WorkerThreads) -> None:
         self._turns = turns
         self._call = call
         self._pool = pool

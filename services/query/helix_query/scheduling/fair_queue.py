@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import Gauge
 
-    from helix_query.scheduling.threads import Workers
+    from helix_query.scheduling.worker_threads import WorkerThreads
 
 TYPICAL_SECONDS: Final = 0.02
 """Of a turn, until some were seen."""
@@ -52,7 +52,7 @@ class Call:
     future: Future[Any] = field(default_factory=Future)
     entered: float = field(default_factory=time.monotonic)
     queued_at: float = 0.0
-    threads: dict[threading.Thread, Workers] = field(default_factory=dict)
+    threads: dict[threading.Thread, WorkerThreads] = field(default_factory=dict)
     """Threads at work for it now, and the workers they belong to."""
     jobs: list[Future[Any]] = field(default_factory=list)
     """What it has submitted to channels in this turn."""

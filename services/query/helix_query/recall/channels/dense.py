@@ -89,15 +89,15 @@ def dense(
     vectors: VectorReader,
     limit: int,
     already: NDArray[np.int64] = NONE,
-    sight_of: Callable[[Visibility], VisibilityEstimate] = VisibilityEstimate.of,
+    estimate_visibility: Callable[[Visibility], VisibilityEstimate] = VisibilityEstimate.of,
 ) -> Hits:
     """Up to `limit` memories in sight, best first; the score is the exact cosine.
 
-    Those of `already` come on top of the limit. `sight_of` tells, or remembers, the `VisibilityEstimate`.
+    Those of `already` come on top of the limit. `estimate_visibility` makes or caches it.
     """
     members, tenant = view.signals.members, code(view.selection.tenant_id)
     count = members.count(tenant)
-    sight = sight_of(view) if count > JUDGED_ALL else NO_SIGHT
+    sight = estimate_visibility(view) if count > JUDGED_ALL else NO_SIGHT
     if count <= SCANNED and sight.lists <= MANY_LISTS:
         scan = _Scan(vector, view, tenant, count, limit, already)
         hits = scan.judged_after(sight.share) if scan.pays(sight.share) else None

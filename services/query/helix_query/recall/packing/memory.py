@@ -28,7 +28,7 @@ def get_memory(
         OverdueError: `until`, a moment of the monotonic clock, came first.
     """
     if selection.as_of is not None:
-        served.ready_for_past(until)
+        served.prepare_as_of(until)
     check(until)
     ordinals = served.ordinals_of([memory_id])
     for row in stored_rows(served, ordinals, Visibility.of(served.generation, selection, now)):

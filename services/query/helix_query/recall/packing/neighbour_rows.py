@@ -96,7 +96,7 @@ def _stretches(
 
     What the caller may not see must not even take room.
     """
-    order, signals = served.reading_order, served.generation.signals
+    order, signals = served.session_order, served.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NONE]))
     seen = everyone[view.of_all_types().sees(everyone)]

@@ -32,7 +32,7 @@ def stored_rows(served: Snapshot, ordinals: NDArray[np.int64], view: Visibility)
     rows = completed(signals.lines(ordinals[view.alive(ordinals)]), signals)
     if view.past is None:
         return rows
-    known = served.known_sequence(view.moment)
+    known = served.last_sequence_at(view.moment)
     return [_as_of(row, known) for row in rows]
 
 

@@ -85,7 +85,7 @@ class ByWords:
         """What the lexicon is asked among, where the moment is a past one."""
         if self.view.past is None:
             return None
-        return self.served.chronology.value.known_at(microseconds(self.view.moment))
+        return self.served.as_of_index.value.created_by(microseconds(self.view.moment))
 
     def ahead(self) -> Hits:
         """The question's own words, weighed as its wording alone says: what `Searches` most often asks."""
@@ -156,7 +156,7 @@ class Searches(ByWords):
             vectors=self.served.generation.vectors,
             limit=limit or self.limit_of(DENSE),
             already=self.already.value,
-            sight_of=self.served.sight_of,
+            estimate_visibility=self.served.estimate_visibility,
         )
 
     def _lexical(self, words: str, limit: int | None = None) -> Hits:

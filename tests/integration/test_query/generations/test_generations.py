@@ -175,24 +175,24 @@ def test_a_leased_generation_lives_until_its_last_request_ends(
 ) -> None:
     """The old one closes with its last lease, not with the swap; new leases get the new one."""
     scratch = tmp_path / "scratch"
-    serving = CurrentGeneration(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
-    assert not serving.refresh()
-    with pytest.raises(TemporaryError, match="no generation yet"), serving.lease():
+    current = CurrentGeneration(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
+    assert not current.refresh()
+    with pytest.raises(TemporaryError, match="no generation yet"), current.lease():
         pass
     corpus.add([marker(1)])
     corpus.publish()
-    assert serving.refresh()
-    with serving.lease() as old:
+    assert current.refresh()
+    with current.lease() as old:
         corpus.add([marker(2)])
         corpus.publish()
-        assert serving.refresh()
-        assert not serving.refresh()
-        with serving.lease() as new:
+        assert current.refresh()
+        assert not current.refresh()
+        with current.lease() as new:
             assert (old.number, new.number) == (1, 2)
         assert len(list(scratch.glob("lexicon-*"))) == 2
         assert len(old.generation.lexicon.search("marker", Selection("acme"), limit=5)) == 1
     assert sorted(path.name.partition("-")[0] for path in scratch.iterdir()) == ["lexicon", "memories.lance"]
-    serving.close()
+    current.close()
     assert list(scratch.iterdir()) == []
 
 
@@ -259,28 +259,32 @@ def test_a_restart_reads_only_files_written_since_they_were_verified(
     corpus: Any, models_dir: Path, tmp_path: Path
 ) -> None:
     """By receipt a file of the same identity is not read, and only such; without one all are."""
-    receipt = tmp_path / "cache" / "verified.json"
+    verified_files = tmp_path / "cache" / "verified.json"
 
     def serves_after_start(at: Path | None) -> bool:
-        serving = CurrentGeneration(
-            corpus.root, models_dir, scratch=tmp_path / "s", profile=load_profiles()["helix"], receipt=at
+        current = CurrentGeneration(
+            corpus.root,
+            models_dir,
+            scratch=tmp_path / "s",
+            profile=load_profiles()["helix"],
+            verified_files=at,
         )
         try:
-            return serving.refresh()
+            return current.refresh()
         finally:
-            serving.close()
+            current.close()
 
     corpus.add([marker(1)])
     corpus.publish()
-    assert serves_after_start(receipt)
+    assert serves_after_start(verified_files)
     state = folder_of(corpus.root, 1) / "lexicon" / ".managed.json"
     rewrite(state, later=False)
-    assert serves_after_start(receipt)
+    assert serves_after_start(verified_files)
     assert not serves_after_start(None)
-    damaged = receipt.read_bytes()[:-3]
-    receipt.write_bytes(damaged)
-    assert not serves_after_start(receipt)
+    damaged = verified_files.read_bytes()[:-3]
+    verified_files.write_bytes(damaged)
+    assert not serves_after_start(verified_files)
     rewrite(state, later=False)
-    assert serves_after_start(receipt)
+    assert serves_after_start(verified_files)
     rewrite(state, later=True)
-    assert not serves_after_start(receipt)
+    assert not serves_after_start(verified_files)

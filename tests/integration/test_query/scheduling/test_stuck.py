@@ -238,13 +238,13 @@ def test_a_hung_canary_refuses_its_generation_alone(
     monkeypatch.setattr(searches, "dense", lambda *_, **__: release.wait(20))
     corpus.publish()
     began = time.monotonic()
-    assert not service.serving.refresh()
+    assert not service.current.refresh()
     assert time.monotonic() - began < 2
     monkeypatch.setattr(warmup, "CANARY_SECONDS", 5)
     monkeypatch.setattr(searches, "dense", real)
     assert answered(service).generation == 1
     corpus.publish()
-    assert service.serving.refresh()
+    assert service.current.refresh()
     assert answered(service).generation == 3
 
 

@@ -149,15 +149,15 @@ def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path
     corpus.add([{"text": f"The heron of the harbour is grey, as note {number} says."} for number in range(5)])
     corpus.publish()
     profiles = load_profiles()
-    serving = CurrentGeneration(
+    current = CurrentGeneration(
         corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"]
     )
-    assert serving.refresh()
+    assert current.refresh()
     words = ("who", "saw", "the", "heron", "of", "the", "harbour", "before", "the", "flood", "last", "week")
 
     def ask(profile: str) -> int:
         question = Query(" ".join(words), Selection("acme"), NOW, NOW, profile=profile, never_skip=True)
-        with serving.lease() as served:
+        with current.lease() as served:
             lanes = dict.fromkeys(SEARCHED, pool)
             answer = recall(
                 question, served, profile=profiles[profile], lanes=lanes, channel_deadline_seconds=30
@@ -167,4 +167,4 @@ def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path
     with ThreadPoolExecutor(8) as pool:
         assert all(ask(profile) for profile in profiles)
     assert holders(" ".join(words)) == []
-    serving.close()
+    current.close()

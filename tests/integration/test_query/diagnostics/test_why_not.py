@@ -94,10 +94,10 @@ class World:
         self, request: recall_pb2.RecallRequest, memory_id: str, *, seconds: float = 60
     ) -> recall_pb2.WhyNotResponse:
         """As the service answers it."""
-        attempts = Replays(
+        replays = Replays(
             self.served, self.profiles, self.lanes, 30, clock=NOW, until=time.monotonic() + seconds
         )
-        steps = why_not(request, memory_id, attempts)
+        steps = why_not(request, memory_id, replays)
         while True:
             try:
                 next(steps)
@@ -133,12 +133,12 @@ def world(
     profiles["narrow"] = with_constants(profiles["helix"], NARROW)
     profiles["abstaining"] = with_constants(profiles["helix"], ABSTAINING)
     with contextlib.ExitStack() as held:
-        serving = CurrentGeneration(
+        current = CurrentGeneration(
             corpus.root, models_dir, scratch=root / "scratch", profile=profiles["helix"]
         )
-        held.callback(serving.close)
-        serving.refresh()
-        served = held.enter_context(serving.lease())
+        held.callback(current.close)
+        current.refresh()
+        served = held.enter_context(current.lease())
         lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
         yield World(served, profiles, lanes, rows, ids)
 
@@ -255,7 +255,7 @@ def test_how_deep_it_stands_is_its_true_rank(world: World) -> None:
     order = np.lexsort((visible, -cosines))
     rank = 15
     reply = world.why_not(request, world.ids[order[rank - 1]])
-    dense = next(one for one in reply.depths if one.channel == "dense")
+    dense = next(one for one in reply.channel_ranks if one.channel == "dense")
     assert (reply.loss, dense.rank, dense.limit) == (recall_pb2.LOSS_NOT_RETRIEVED, rank, 6)
     assert dense.score == pytest.approx(cosines[order[rank - 1]], abs=1e-6)
     assert dense.least_score == pytest.approx(cosines[order[5]], abs=1e-6)
@@ -273,10 +273,10 @@ def test_a_near_duplicate_names_the_better_memory(world: World) -> None:
     reply = replies[lost[0]]
     other = next(name for name in replies if name != lost[0])
     assert reply.candidate.duplicate_of == world.id_of(other)
-    assert reply.candidate.likeness >= 0.9
+    assert reply.candidate.similarity >= 0.9
     [change] = reply.changes
     assert (change.profile_key, change.was) == ("diversify.near_duplicate", "0.9")
-    assert reply.candidate.likeness < float(change.value) <= reply.candidate.likeness + 0.002
+    assert reply.candidate.similarity < float(change.value) <= reply.candidate.similarity + 0.002
 
 
 def test_top_k_is_the_rank_and_no_more(world: World) -> None:

@@ -208,7 +208,7 @@ def test_the_random_memories_hold_every_case(past: Past) -> None:
     assert len(known & hidden) >= 10
     assert len(now - known) >= 10
     assert {bool(row["superseded_by"]) for row in past.rows if not row["is_latest"]} == {True, False}
-    assert len(past.served.chronology.value.stragglers) >= 4
+    assert len(past.served.as_of_index.value.stragglers) >= 4
 
 
 def test_without_as_of_nothing_hidden_comes_back(past: Past) -> None:
@@ -221,7 +221,7 @@ def test_without_as_of_nothing_hidden_comes_back(past: Past) -> None:
 def test_the_lexical_channel_looks_among_the_known_alone(past: Past) -> None:
     """What came later takes no place of what was there; the lexicon has the latest versions only."""
     as_of = START + timedelta(days=DAYS / 3)
-    known = past.served.chronology.value.known_at(microseconds(as_of))
+    known = past.served.as_of_index.value.created_by(microseconds(as_of))
     created = past.served.generation.signals.created_at
     inside = {*range(known.below), *known.also}
     assert inside == set(np.flatnonzero(created <= microseconds(as_of)).tolist())
@@ -256,17 +256,17 @@ def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
     """Another thread reads what a past moment needs, for longer than the caller waits."""
     served = Snapshot(past.served.generation, past.served.encoder, past.served.centroids)
     gate, begun = threading.Event(), threading.Event()
-    object.__setattr__(served, "past", Lazy(lambda: (begun.set(), gate.wait(2))))
-    reading = threading.Thread(target=lambda: served.past.value)
+    object.__setattr__(served, "_as_of_reads", Lazy(lambda: (begun.set(), gate.wait(2))))
+    reading = threading.Thread(target=lambda: served._as_of_reads.value)
     reading.start()
     assert begun.wait(5)
     request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="which port")
     as_of = START + timedelta(days=DAYS / 2)
     request.as_of.FromDatetime(as_of)
     began = time.monotonic()
-    attempts = Replays(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
+    replays = Replays(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
     with pytest.raises(OverdueError):
-        next(why_not(request, min(past.known(as_of)), attempts))
+        next(why_not(request, min(past.known(as_of)), replays))
     assert time.monotonic() - began < 1
     gate.set()
     reading.join()

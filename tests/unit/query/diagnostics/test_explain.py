@@ -240,7 +240,7 @@ def test_what_dropped_a_candidate_is_told() -> None:
     assert (best.rank, best.packed, best.loss, best.dropped_by) == (1, True, recall_pb2.LOSS_NONE, "")
     assert (dropped.rank, dropped.packed, dropped.dropped_by) == (0, False, "diversify")
     assert (dropped.loss, dropped.duplicate_of) == (recall_pb2.LOSS_NEAR_DUPLICATE, "a" * 32)
-    assert dropped.likeness == 0.875
+    assert dropped.similarity == 0.875
 
 
 def test_who_may_not_be_seen_is_only_counted() -> None:

@@ -56,14 +56,18 @@ def test_an_odd_moment_spoils_no_estimate_that_others_use(
     """What part of its tenant a caller sees is estimated once; first asked with a moment of the year 9999."""
     monkeypatch.setattr(dense, "JUDGED_ALL", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
-    with service.serving.lease() as served:
+    with service.current.lease() as served:
         view = Visibility.of(served.generation, Selection("acme"), datetime.now(UTC))
-        kept = [sight for (selection, _), sight in served.sights.items() if selection == view.selection]
+        kept = [
+            sight
+            for (selection, _), sight in served.visibility_estimates.items()
+            if selection == view.selection
+        ]
         assert kept == [VisibilityEstimate.of(view)]
         assert kept[0].share == pytest.approx(0.25)
         later = Visibility.of(served.generation, Selection("acme"), AHEAD - timedelta(hours=1))
         earlier = Visibility.of(served.generation, Selection("acme"), PAST - timedelta(hours=1))
-        assert [served.sight_of(one).share for one in (later, earlier)] == [0.25, 0.5]
+        assert [served.estimate_visibility(one).share for one in (later, earlier)] == [0.25, 0.5]
 
 
 NOW = datetime(2026, 3, 4, 23, 30, tzinfo=UTC)

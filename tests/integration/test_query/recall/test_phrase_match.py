@@ -155,7 +155,7 @@ def test_past_moments_quote_what_was_known_then(generation: Generation, served: 
     """As of a time before anything was written nothing is quoted."""
     selection = replace(Selection("acme"), as_of=NOW - timedelta(days=9_000))
     view = Visibility.of(generation, selection, NOW)
-    known = served.chronology.value.known_at(0)
+    known = served.as_of_index.value.created_by(0)
     hits = quoted(
         WORDS, view, lexicon=generation.lexicon, limit=30, happened_by=microseconds(NOW), known=known
     )

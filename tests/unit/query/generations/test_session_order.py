@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_query.generations.session_order import SessionOrder, Stretch
+from helix_query.generations.session_order import SessionOrder, SessionPart
 from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.segments import write_segment
@@ -48,7 +48,7 @@ class Order:
         self.signals = Signals.open(folder)
         self.order = SessionOrder.of(self.signals)
 
-    def around(self, ordinal: int, reach: int) -> Stretch:
+    def around(self, ordinal: int, reach: int) -> SessionPart:
         """The stretch around a memory."""
         return self.order.around(ordinal, self.signals, reach=reach)
 

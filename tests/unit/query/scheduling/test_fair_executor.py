@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from helix_query.scheduling.fair_executor import MORE, MOST_STUCK, FairExecutor
-from helix_query.scheduling.threads import Workers
+from helix_query.scheduling.worker_threads import WorkerThreads
 from helix_shared.errors import OverdueError, OverloadedError
 
 STUCK_SECONDS = 0.1
@@ -297,7 +297,7 @@ def test_work_that_wants_more_turns_ends_at_its_deadline(held: Held) -> None:
 
 def test_workers_replace_a_thread_once() -> None:
     """The old one ends with its job; asked again for the same thread, nothing is started."""
-    workers, gate = Workers(1, name="replaced"), threading.Event()
+    workers, gate = WorkerThreads(1, name="replaced"), threading.Event()
     held: list[threading.Thread] = []
     job = workers.submit(lambda: held.append(threading.current_thread()) or gate.wait(5))
     until(lambda: bool(held))
@@ -315,7 +315,7 @@ def test_workers_replace_a_thread_once() -> None:
 
 def test_the_wait_for_workers_ends_at_its_limit() -> None:
     """A thread that no call accounts for does not hold up the end of the process."""
-    workers, gate = Workers(2, name="left"), threading.Event()
+    workers, gate = WorkerThreads(2, name="left"), threading.Event()
     job = workers.submit(gate.wait, 5)
     workers.shutdown(wait=False)
     began = time.monotonic()

@@ -109,14 +109,14 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
     """Nothing that a recall leaves behind keeps it: an idle process collects no cycles for hours."""
     fill(corpus)
     profiles = load_profiles()
-    serving = CurrentGeneration(
+    current = CurrentGeneration(
         corpus.root, models_dir, scratch=tmp_path / "scratch", profile=profiles["helix"]
     )
-    assert serving.refresh()
+    assert current.refresh()
     gc.collect()
     gc.disable()
     try:
-        with ThreadPoolExecutor(8) as pool, serving.lease() as served:
+        with ThreadPoolExecutor(8) as pool, current.lease() as served:
             for name, profile in profiles.items():
                 for as_of in (None, NOW - 5 * DAY):
                     asked = Query(
@@ -128,11 +128,11 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
             kept = [weakref.ref(served.generation.vectors), weakref.ref(served.generation.lexicon)]
             del served
         corpus.publish()
-        assert serving.refresh()
+        assert current.refresh()
         assert [one() for one in kept] == [None, None]
     finally:
         gc.enable()
-        serving.close()
+        current.close()
 
 
 def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: Any, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _Job = tuple[Future[Any], Callable[[], Any]]
 
 
-class Workers(Executor):
+class WorkerThreads(Executor):
     """Runs jobs on `count` threads in the order of submission."""
 
     def __init__(self, count: int, *, name: str) -> None:
@@ -97,7 +97,7 @@ class Workers(Executor):
                 return
 
 
-def end_all(pools: Iterable[Workers], *, seconds: float) -> bool:
+def end_all(pools: Iterable[WorkerThreads], *, seconds: float) -> bool:
     """Cancel what waits in `pools` and end their threads; tell whether all ended in so many seconds."""
     pools, until = list(pools), time.monotonic() + seconds
     for pool in pools:
