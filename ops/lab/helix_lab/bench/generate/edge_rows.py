@@ -1,0 +1,140 @@
+"""Rows of the memories edge for a batch of generated memories: the base's columns, and what varies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from helix_lab.bench.generate.base import CHAT, DOCUMENT, FACT, KINDS, Base
+from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout, tenant_name
+from helix_lab.bench.generate.noise import Noise, moved
+from helix_lab.bench.generate.vary import Varied
+from helix_memory.events import MEMORY_TYPES
+from helix_shared.edges import memories_schema
+from helix_shared.identity import memory_id
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FACT_TYPES: Final = ("semantic", "procedural", "decision", "episodic")
+"""Memory types of facts, by turns; turns and code keep the type that ingest gave their base."""
+
+_TIME: Final = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSource:
+    """What the rows of every batch are made from."""
+
+    base: Base
+    layout: Layout
+    noise: Noise
+    sequences: NDArray[np.int64]
+    """Sequence of the event of each memory."""
+    pieces: NDArray[np.int32]
+    """Number of each memory among those of its event."""
+    seed: int
+
+
+def batch_seed(seed: int, start: int) -> int:
+    """Seed of the batch that begins with memory `start`."""
+    return seed * 1_000_003 + start
+
+
+def events_of(layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Sequence of the event behind each memory, and its piece: a document is one event of several."""
+    document = layout.kind == KINDS.index(DOCUMENT)
+    begins = ~document | (layout.position == 0)
+    return np.cumsum(begins).astype(np.int64), np.where(document, layout.position, 0).astype(np.int32)
+
+
+def edge_rows(source: EdgeSource, start: int, varied: Varied) -> pa.Table:
+    """Rows of the memories edge: what a variant does not change is its base's."""
+    part = slice(start, start + len(varied.texts))
+    layout = source.layout
+    rows = source.base.rows.take(pa.array(layout.base[part]))
+    vectors = moved(
+        source.noise, layout.base[part], layout.session[part], seed=batch_seed(source.seed, start)
+    )
+    times = layout.occurred_at[part]
+    shift = pa.array(times - rows["occurred_at"].cast(pa.int64()).to_numpy())
+    columns: dict[str, Any] = {
+        **_scopes(source, part),
+        "text": varied.texts,
+        "title": varied.titles,
+        "context": varied.contexts,
+        "content_hash": varied.content_hashes,
+        "minhash": varied.minhashes,
+        "occurred_at": pa.array(times).cast(_TIME),
+        "created_at": pa.array(times + 1_000_000).cast(_TIME),
+        "event_start": _shifted(rows["event_start"], shift),
+        "event_end": _shifted(rows["event_end"], shift),
+        "type": _types(rows["type"].to_pylist(), layout.kind[part]),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1]),
+    }
+    schema = memories_schema(vectors.shape[1])
+    return pa.table(
+        [
+            _column(columns[name], kind) if name in columns else rows[name].cast(kind)
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ],
+        schema=schema,
+    )
+
+
+def _column(values: Any, kind: pa.DataType) -> Any:
+    return values.cast(kind) if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)
+
+
+def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
+    """Where each memory belongs, and which event it came of."""
+    layout = source.layout
+    sequences, pieces = source.sequences[part].tolist(), source.pieces[part].tolist()
+    tenants = [tenant_name(code) for code in layout.tenant[part].tolist()]
+    events = [f"{source.seed}-{sequence}" for sequence in sequences]
+    sessions = layout.session[part].tolist()
+    kinds = [KINDS[kind] for kind in layout.kind[part].tolist()]
+    origins = list(zip(tenants, events, pieces, strict=True))
+    audiences = layout.audience[part].tolist()
+    return {
+        "memory_id": [memory_id(*origin) for origin in origins],
+        "tenant_id": tenants,
+        "user_id": [f"user-{user:02d}" for user in layout.user[part].tolist()],
+        "project_id": [f"project-{project}" for project in layout.project[part].tolist()],
+        "session_id": [
+            "" if kind == DOCUMENT else f"s{session}" for kind, session in zip(kinds, sessions, strict=True)
+        ],
+        "document_id": [
+            f"d{session}" if kind == DOCUMENT else "" for kind, session in zip(kinds, sessions, strict=True)
+        ],
+        "acl": [[] if audience == NOBODY else [AUDIENCES[audience]] for audience in audiences],
+        "shared": (~layout.private[part]).tolist(),
+        "event_id": events,
+        "event_kind": [_event_kind(kind) for kind in kinds],
+        "stream_sequence": sequences,
+        "revision_sequence": sequences,
+        "piece": pieces,
+    }
+
+
+def _event_kind(kind: str) -> str:
+    return {CHAT: "message", DOCUMENT: "document"}.get(kind, "memory")
+
+
+def _types(found: list[str], kinds: NDArray[np.int8]) -> list[str]:
+    fact = KINDS.index(FACT)
+    return [
+        FACT_TYPES[row % len(FACT_TYPES)] if kind == fact or name not in MEMORY_TYPES else name
+        for row, (name, kind) in enumerate(zip(found, kinds.tolist(), strict=True))
+    ]
+
+
+def _shifted(times: pa.ChunkedArray, shift: pa.Array) -> Any:
+    """Times of the base moved with their text; unknown ones stay so."""
+    moment = times.combine_chunks().cast(pa.int64())
+    known = moment.is_valid()
+    moved_to = moment.fill_null(0).to_numpy() + shift.to_numpy()
+    return pa.array(moved_to, mask=~known.to_numpy(zero_copy_only=False)).cast(_TIME)
