@@ -93,3 +93,11 @@ def make_set(tmp_path: Path) -> Callable[..., EvaluationSet]:
         return load_set(generated(tmp_path / "sets" / name, turns=turns, notes=notes))
 
     return make
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A HELIX_HOME of the test's own with the model that is there already."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(models_dir)
+    monkeypatch.setenv("HELIX_HOME", str(tmp_path / "home"))

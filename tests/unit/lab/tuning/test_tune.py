@@ -1,60 +1,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import optuna
 import pytest
 
-from helix_lab.sets.answers import Answer, Run
-from helix_lab.sets.data import Document, EvaluationSet, Question
+from helix_lab.sets.answers import Run
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.nested import held_out, held_out_overall, judged, tuned
 from helix_lab.tuning.objective import Objective, read_objective
-from helix_lab.tuning.search import Plan, search
+from helix_lab.tuning.search import search
 from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, proposed
 from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
-from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
-HELIX = with_constants(load_profiles()["helix"], {"rank.quality_weight": 0.03})
-QUALITY_WEIGHT = chosen_space("rank.quality_weight,expand.restart")
-MRR = Objective("MRR@10")
-
-
-def made(name: str = "s", *, questions: int = 24, tenants: int = 1) -> EvaluationSet:
-    """Questions q0, q1, ... in turn of the tenants; each has the document d0, d1, ... and one superseded."""
-    asked = [Question(f"q{n}", "?", "", "", f"t{n % tenants}") for n in range(questions)]
-    documents = [Document(f"d{n}", "text", "", "", "", "", "") for n in range(questions + 1)]
-    relevant = {question.id: {f"d{n}": 1.0} for n, question in enumerate(asked)}
-    last = f"d{questions}"
-    return EvaluationSet(name, documents, asked, relevant, {question.id: {last} for question in asked})
-
-
-def steep(profile: RankingProfile, part: EvaluationSet) -> Run:
-    """An engine that finds the document at rank 1 if rank.quality_weight is above .2, else at rank 2."""
-    last = part.documents[-1].id
-
-    def ranking(question: Question) -> tuple[str, ...]:
-        (document,) = part.relevant[question.id]
-        return (document, last) if profile.rank.quality_weight > 0.2 else (last, document)
-
-    answers = tuple(Answer(question.id, ranking(question), 1.0) for question in part.questions)
-    return Run(part.name, profile.name, answers)
-
-
-@pytest.fixture
-def own_home(tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A HELIX_HOME of the test's own with the model that is there already."""
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "models").symlink_to(models_dir)
-    monkeypatch.setenv("HELIX_HOME", str(tmp_path / "home"))
-
-
-def plan(**changes: Any) -> Plan:
-    """A small search for rank.quality_weight and a constant nobody feels."""
-    return replace(Plan(QUALITY_WEIGHT, MRR, trials=12, inner=2, seed=1), **changes)
+from .tuning_cases import HELIX, MRR, made, plan, steep
 
 
 def ids(parts: Sequence[EvaluationSet]) -> set[str]:

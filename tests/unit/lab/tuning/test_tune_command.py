@@ -1,61 +1,21 @@
 import gzip
 import json
 import tomllib
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from helix_lab.sets.answers import Answer, Run
-from helix_lab.sets.data import Document, EvaluationSet, Question
 from helix_lab.tuning.command import tune_command
 from helix_lab.tuning.nested import tuned
-from helix_lab.tuning.objective import Objective
 from helix_lab.tuning.profile_file import write_profile
-from helix_lab.tuning.search import Plan
-from helix_lab.tuning.space import chosen_space
 from helix_lab.tuning.summary import profile_heading, tuning_markdown, tuning_report
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
-from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
-HELIX = with_constants(load_profiles()["helix"], {"rank.quality_weight": 0.03})
-
-
-QUALITY_WEIGHT = chosen_space("rank.quality_weight,expand.restart")
-
-
-MRR = Objective("MRR@10")
-
-
-def made(name: str = "s", *, questions: int = 24, tenants: int = 1) -> EvaluationSet:
-    """Questions q0, q1, ... in turn of the tenants; each has the document d0, d1, ... and one superseded."""
-    asked = [Question(f"q{n}", "?", "", "", f"t{n % tenants}") for n in range(questions)]
-    documents = [Document(f"d{n}", "text", "", "", "", "", "") for n in range(questions + 1)]
-    relevant = {question.id: {f"d{n}": 1.0} for n, question in enumerate(asked)}
-    last = f"d{questions}"
-    return EvaluationSet(name, documents, asked, relevant, {question.id: {last} for question in asked})
-
-
-def steep(profile: RankingProfile, part: EvaluationSet) -> Run:
-    """An engine that finds the document at rank 1 if rank.quality_weight is above .2, else at rank 2."""
-    last = part.documents[-1].id
-
-    def ranking(question: Question) -> tuple[str, ...]:
-        (document,) = part.relevant[question.id]
-        return (document, last) if profile.rank.quality_weight > 0.2 else (last, document)
-
-    answers = tuple(Answer(question.id, ranking(question), 1.0) for question in part.questions)
-    return Run(part.name, profile.name, answers)
-
-
-def plan(**changes: Any) -> Plan:
-    """A small search for rank.quality_weight and a constant nobody feels."""
-    return replace(Plan(QUALITY_WEIGHT, MRR, trials=12, inner=2, seed=1), **changes)
+from .tuning_cases import HELIX, made, plan, steep
 
 
 def test_a_written_profile_is_read_back_the_same(tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+import json
+import tomllib
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from helix_lab.calibration.command import calibrate_command
+from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.sets.data import EvaluationSet
+from helix_query.profile.files import load_profiles
+from helix_query.profile.sections.abstention import Abstain, AnswerModel
+from helix_shared.errors import InvalidInputError
+
+OLD = """# mine
+name = "mine"
+
+# how it was found before
+# in two lines
+[abstain]
+threshold = 0.5
+[abstain.answer]
+intercept = 9.0
+
+# duplicates
+[diversify]
+near_duplicate = 0.9
+"""
+
+
+def test_only_the_part_is_replaced() -> None:
+    """Its old comment goes with it, the comment of the next table stays."""
+    part = Abstain(threshold=0.25, answer=AnswerModel(intercept=1.5, coefficients={"cosine": 2.0}))
+    text = with_abstain(OLD, part, heading=["found anew"])
+    kept = '# mine\nname = "mine"\n\n# duplicates\n[diversify]\nnear_duplicate = 0.9\n'
+    assert text.startswith(f"{kept}\n# found anew\n[abstain]\n")
+    assert "before" not in text
+    values = tomllib.loads(text)
+    assert Abstain.model_validate(values["abstain"]) == part
+    assert with_abstain(text, part, heading=["found anew"]) == text
+
+
+def test_the_default_profile_can_be_written_anew() -> None:
+    """Every other constant of `helix` stays what it is."""
+    text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
+    before, after = tomllib.loads(text), tomllib.loads(with_abstain(text, Abstain(), heading=["none"]))
+    assert before | {"abstain": {"threshold": 0.0}} == after
+    assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_command_writes_a_profile_that_tells_strangers_apart(
+    make_set: Callable[..., EvaluationSet], tmp_path: Path
+) -> None:
+    """Two tenants of chats and notes: their own questions are likely, each other's are not."""
+    make_set("mine", turns=112, notes=112)
+    app = typer.Typer()
+    app.command()(calibrate_command)
+    out, report = tmp_path / "own" / "careful.toml", tmp_path / "report.json"
+    out.parent.mkdir()
+    asked = ["--data", str(tmp_path / "sets"), "--out", str(out), "--report", str(report)]
+    result = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert result.exit_code == 0
+    profile = load_profiles(out.parent)["careful"]
+    assert profile.retrieve == load_profiles()["helix"].retrieve
+    assert profile.abstain.answer is not None
+    assert 0 < profile.abstain.threshold < 1
+    found = json.loads(report.read_text())
+    assert found["held_out"]["all"]["answer"]["auroc_near"] > 0.9
+    assert found["threshold"]["mine"]["false_abstention"] <= 0.01
+    assert found["threshold"]["mine"]["false_answer_near"] < 0.5
+    assert "# Fitted by `helix-lab calibrate`" in out.read_text()
+
+
+def test_a_misspelt_feature_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    """An hour of questions must not end in a typo."""
+    app = typer.Typer()
+    app.command()(calibrate_command)
+    asked = ["--data", str(tmp_path), "--out", str(tmp_path / "x.toml"), "--of-answers", "cosin"]
+    with pytest.raises(InvalidInputError, match="cosin"):
+        CliRunner().invoke(app, asked, catch_exceptions=False)
