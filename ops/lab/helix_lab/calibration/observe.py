@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from helix_lab.calibration.strangers import Asked, Kind
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
-from helix_query.api.requests import question_of
+from helix_query.api.requests import query_of
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.recall import recall
@@ -68,7 +68,7 @@ def _observed(
     for one in asked:
         request = request_of(corpus.data, one.question, profile="", top_k=JUDGED)
         found = recall(
-            question_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),
+            query_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),
             corpus.served,
             profile=profile,
             lanes=corpus.lanes,

@@ -21,7 +21,7 @@ from helix_lab.sets.ask import answer_of, names_of, request_of
 from helix_lab.sets.build import Tick, build_corpus, corpus_key
 from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.vector_store import VectorStore
-from helix_query.api.requests import question_of
+from helix_query.api.requests import query_of
 from helix_query.api.responses import recall_response
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
@@ -54,7 +54,7 @@ class DirectCorpus:
         """Answer one question; the time includes everything but the transport."""
         request = request_of(self.data, question, profile=profile, top_k=top_k)
         started = time.perf_counter()
-        asked = question_of(request, profiles=self.profiles, clock=datetime.now(UTC))
+        asked = query_of(request, profiles=self.profiles, clock=datetime.now(UTC))
         found = recall(
             asked,
             self.served,

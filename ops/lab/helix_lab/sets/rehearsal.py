@@ -18,7 +18,7 @@ from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.data import Question
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
-from helix_query.api.requests import question_of
+from helix_query.api.requests import query_of
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.binding import Binding
 
@@ -49,7 +49,7 @@ class Rehearsal:
 
     def _answer(self, profile: RankingProfile, question: Question, top_k: int) -> Answer:
         request = request_of(self._corpus.data, question, profile="", top_k=top_k)
-        checked = question_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
+        checked = query_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
         stages = Binding(checked, self._corpus.served, profile)
         vector = self._once(("embed", question.id), stages.embed)
         way: Route = self._once(

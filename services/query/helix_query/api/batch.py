@@ -14,7 +14,7 @@ import grpc
 
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import question_of
+from helix_query.api.requests import query_of
 from helix_query.recall.query import Query
 from helix_shared.errors import InvalidInputError
 
@@ -25,7 +25,7 @@ Outcome = recall_pb2.RecallResponse | Refused
 OWN_SCOPE: Final = "must be left out: the scope of the batch counts"
 
 
-def questions_of(
+def queries_of(
     batch: recall_pb2.BatchRecallRequest, *, profiles: Collection[str], clock: datetime
 ) -> list[Query | InvalidInputError]:
     """The question of each request, or what is wrong with it; all are asked at `clock`.
@@ -36,7 +36,7 @@ def questions_of(
     if not 1 <= len(batch.requests) <= limits.BATCH_RECALLS:
         count = len(batch.requests)
         raise InvalidInputError("requests", f"must have 1 to {limits.BATCH_RECALLS} entries, not {count}")
-    return [_question_of(batch.scope, one, profiles=profiles, clock=clock) for one in batch.requests]
+    return [_query_of(batch.scope, one, profiles=profiles, clock=clock) for one in batch.requests]
 
 
 def batch_response(outcomes: Sequence[Outcome], *, generation: int) -> recall_pb2.BatchRecallResponse:
@@ -52,14 +52,14 @@ def in_order(
     return [next(answers) if isinstance(one, Query) else one for one in asked]
 
 
-def _question_of(
+def _query_of(
     scope: recall_pb2.Scope, request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime
 ) -> Query | InvalidInputError:
     try:
         if request.HasField("scope"):
             raise InvalidInputError("scope", OWN_SCOPE)  # noqa: TRY301 - one way to a result
         request.scope.CopyFrom(scope)
-        return question_of(request, profiles=profiles, clock=clock)
+        return query_of(request, profiles=profiles, clock=clock)
     except InvalidInputError as error:
         return error
 

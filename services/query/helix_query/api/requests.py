@@ -43,7 +43,7 @@ EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
 _NAME = re.compile(limits.NAME_PATTERN)
 
 
-def question_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Query:
+def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Query:
     """The question of a recall request; `clock` is the server's moment.
 
     It decides which memories are valid and not expired, and is the moment of a request without `now`.

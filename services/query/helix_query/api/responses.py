@@ -34,7 +34,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def recall_response(
-    answer: RecallResult, question: Query, snapshot: Snapshot, *, total_seconds: float
+    answer: RecallResult, query: Query, snapshot: Snapshot, *, total_seconds: float
 ) -> recall_pb2.RecallResponse:
     """The reply to a recall."""
     packed, belief = set(answer.packed.memory_ids), answer.belief
@@ -60,9 +60,9 @@ def recall_response(
         generation=manifest.generation,
         applied_sequence=manifest.applied_sequence,
         degraded=answer.degraded,
-        ranking_profile=question.profile,
-        stale=manifest.applied_sequence < question.min_sequence,
-        wanted_sequence=question.min_sequence,
+        ranking_profile=query.profile,
+        stale=manifest.applied_sequence < query.min_sequence,
+        wanted_sequence=query.min_sequence,
         already_served_count=answer.already_served,
         explanation=None if answer.explanation is None else explanation_message(answer.explanation),
         relevance=None if belief is None else belief.answer,

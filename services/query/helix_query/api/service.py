@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.batch import batch_response, in_order, questions_of
+from helix_query.api.batch import batch_response, in_order, queries_of
 from helix_query.api.guard import Call, guarded, told_of, tolerant
-from helix_query.api.requests import memory_id_of, moment_of, question_of, scope_of
+from helix_query.api.requests import memory_id_of, moment_of, query_of, scope_of
 from helix_query.api.responses import memory_message, recall_response, status_response
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.recall.candidates import SEARCHED
@@ -104,8 +104,8 @@ class RecallHandlers:
     async def recall(self, request: recall_pb2.RecallRequest, context: Any) -> recall_pb2.RecallResponse:
         """The memories that answer a query."""
         until = self._until(context)
-        question = question_of(request, profiles=self._profiles, clock=datetime.now(UTC))
-        _, [answer] = await self._answers("Recall", [question], until)
+        query = query_of(request, profiles=self._profiles, clock=datetime.now(UTC))
+        _, [answer] = await self._answers("Recall", [query], until)
         return _answer(answer)
 
     async def batch_recall(
@@ -113,9 +113,9 @@ class RecallHandlers:
     ) -> recall_pb2.BatchRecallResponse:
         """Several recalls of one generation; each has its answer or its own error."""
         until = self._until(context)
-        asked = questions_of(request, profiles=self._profiles, clock=datetime.now(UTC))
-        questions = [one for one in asked if isinstance(one, Query)]
-        generation, answers = await self._answers("BatchRecall", questions, until)
+        asked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC))
+        queries = [one for one in asked if isinstance(one, Query)]
+        generation, answers = await self._answers("BatchRecall", queries, until)
         outcomes = in_order(asked, iter(answers))
         told = [told_of(one) if isinstance(one, BaseException) else one for one in outcomes]
         return batch_response(told, generation=generation)
@@ -141,19 +141,20 @@ class RecallHandlers:
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer; looks for a change as long as there is time to say it."""
         until = self._until(context)
-        clock, now = datetime.now(UTC), time.monotonic()
+        now = time.monotonic()
+        parse = partial(query_of, profiles=self._profiles, clock=datetime.now(UTC))
         memory_id_of(request.memory_id)
-        tenant = question_of(request.recall, profiles=self._profiles, clock=clock).selection.tenant_id
+        tenant = parse(request.recall).selection.tenant_id
         search = WhyNotSearch(
             request,
             self._profiles,
             self._settings.channel_deadline_seconds,
-            clock=clock,
+            parse=parse,
             searching=now + SEARCHING * (until - now),
             until=until,
         )
         try:
-            _, begun = self._begin("WhyNot", tenant, [search.turn], until)
+            _, begun = self._begin("WhyNot", tenant, [search.step], until)
             [reason] = await _outcomes(begun, until)
         finally:
             # of a call that was given up or is late nothing further is tried
@@ -173,26 +174,26 @@ class RecallHandlers:
             return status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
 
     async def _answers(
-        self, rpc: str, questions: Sequence[Query], until: float
+        self, rpc: str, queries: Sequence[Query], until: float
     ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
         """A generation's number, and what each question of one caller leads to on it, answer or error.
 
         With an event that is wanted once that can be recalled, or when only the time to answer is left.
         """
-        wanted, progress = max((one.min_sequence for one in questions), default=0), self._current.progress
+        wanted, progress = max((one.min_sequence for one in queries), default=0), self._current.progress
         if progress.has_reached(wanted):
-            return await self._ask(rpc, questions, until)
-        with self._turns.reserved(len(questions)):
+            return await self._ask(rpc, queries, until)
+        with self._turns.reserved(len(queries)):
             started = time.monotonic()
-            answering = min(self._settings.channel_deadline_seconds * len(questions), (until - started) / 2)
+            answering = min(self._settings.channel_deadline_seconds * len(queries), (until - started) / 2)
             await progress.reach(wanted, seconds=until - answering - started)
-            return await self._ask(rpc, questions, until, waited_seconds=time.monotonic() - started)
+            return await self._ask(rpc, queries, until, waited_seconds=time.monotonic() - started)
 
     async def _ask(
-        self, rpc: str, questions: Sequence[Query], until: float, *, waited_seconds: float = 0.0
+        self, rpc: str, queries: Sequence[Query], until: float, *, waited_seconds: float = 0.0
     ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
-        works = [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in questions]
-        tenant = questions[0].selection.tenant_id if questions else ""
+        works = [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in queries]
+        tenant = queries[0].selection.tenant_id if queries else ""
         generation, begun = self._begin(rpc, tenant, works, until, reserved=waited_seconds > 0)
         return generation, await _outcomes(begun, until)
 
@@ -219,7 +220,7 @@ class RecallHandlers:
 
     def _recall(
         self,
-        question: Query,
+        query: Query,
         snapshot: Snapshot,
         channels: Mapping[str, Executor],
         *,
@@ -228,9 +229,9 @@ class RecallHandlers:
     ) -> recall_pb2.RecallResponse:
         started = time.perf_counter()
         answer = recall(
-            question,
+            query,
             snapshot,
-            profile=self._profiles[question.profile],
+            profile=self._profiles[query.profile],
             lanes=channels,
             channel_deadline_seconds=self._settings.channel_deadline_seconds,
             until=until,
@@ -239,7 +240,7 @@ class RecallHandlers:
         RECALL_SECONDS.labels("total").observe(elapsed)
         if waited_seconds:
             answer = replace(answer, seconds=((WAIT, waited_seconds), *answer.seconds))
-        return recall_response(answer, question, snapshot, total_seconds=waited_seconds + elapsed)
+        return recall_response(answer, query, snapshot, total_seconds=waited_seconds + elapsed)
 
     def _until(self, context: Any) -> float:
         """Moment of the monotonic clock: the sooner of the caller's deadline and our own."""

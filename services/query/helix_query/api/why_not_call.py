@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from helix_memory.recall.v1 import recall_pb2
@@ -18,6 +17,7 @@ from helix_query.scheduling.fair_executor import MORE
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.query import Query
 
 
 @dataclass(slots=True)
@@ -30,13 +30,13 @@ class WhyNotSearch:
     request: recall_pb2.WhyNotRequest
     profiles: Mapping[str, RankingProfile]
     channel_deadline_seconds: float
-    clock: datetime
+    parse: Callable[[recall_pb2.RecallRequest], Query]
     searching: float
     until: float
     _steps: Steps[recall_pb2.WhyNotResponse] | None = field(default=None, init=False)
     _replays: Replays | None = field(default=None, init=False)
 
-    def turn(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
+    def step(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
         """The reply, or `MORE`; all turns are on one generation."""
         if self._steps is None:
             self._replays = Replays(
@@ -44,7 +44,7 @@ class WhyNotSearch:
                 self.profiles,
                 channels,
                 self.channel_deadline_seconds,
-                clock=self.clock,
+                parse=self.parse,
                 until=self.searching,
                 deadline=self.until,
             )

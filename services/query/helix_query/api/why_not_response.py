@@ -74,9 +74,9 @@ def _skipped(_reply: Reply, first: Replay, _served: Snapshot) -> str:
 
 
 def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
-    fields = excluded_by(first.question.selection, first.row)
+    fields = excluded_by(first.query.selection, first.row)
     reply.filter_fields.extend(fields)
-    event_at = first.row["event_at"].astimezone(first.question.zone or UTC)
+    event_at = first.row["event_at"].astimezone(first.query.zone or UTC)
     shown = {
         "filter.types": f"type {first.row['type']}",
         "filter.project_ids": f"project {first.row['project_id'] or 'none'}",

@@ -36,12 +36,12 @@ class ChannelRank:
 
 def channel_ranks(replay: Replay, snapshot: Snapshot) -> tuple[ChannelRank, ...]:
     """The dense and the lexical channel; the dense score is always the true cosine."""
-    stages = Binding(replay.question, snapshot, replay.profile)
+    stages = Binding(replay.query, snapshot, replay.profile)
     vector, already = stages.embed(), stages.already.value
     searches = stages.searches(vector, replay.answer.route)
     ordinal = replay.row["ordinal"]
     cosine = float(snapshot.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
-    asked = (DENSE,) if replay.question.mode == "dense" else replay.profile.retrieve.channels
+    asked = (DENSE,) if replay.query.mode == "dense" else replay.profile.retrieve.channels
     found = []
     for channel in (DENSE, LEXICAL):
         hits, limit = searches.deeper(channel, SEARCHED), searches.limit_of(channel)

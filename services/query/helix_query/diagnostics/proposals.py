@@ -51,7 +51,7 @@ def proposals(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
 
     A memory the caller has already is lost in the end whatever else is done, so that goes with all of them.
     """
-    served_already = replay.row["memory_id"] in replay.question.already_served
+    served_already = replay.row["memory_id"] in replay.query.already_served
     unserved = _unserved(replay) if served_already else ()
     for proposal in _BY_LOSS[replay.loss](replay, snapshot):
         yield (*unserved, *proposal)
@@ -76,7 +76,7 @@ def _none(_attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
 
 
 def _filter(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    fields = excluded_by(replay.question.selection, replay.row)
+    fields = excluded_by(replay.query.selection, replay.row)
     yield tuple(field_change(replay, name, None) for name in fields)
 
 
@@ -101,12 +101,12 @@ def _effort(found: ChannelRank) -> tuple[bool, float]:
 
 def _with_dense(replay: Replay) -> Iterator[Proposal]:
     """Mode auto answered from the lexicon alone."""
-    if replay.question.mode == "auto":
+    if replay.query.mode == "auto":
         yield (field_change(replay, "mode", "MODE_HYBRID"),)
 
 
 def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
-    if not found.asked and replay.question.mode == "dense":
+    if not found.asked and replay.query.mode == "dense":
         asked: Proposal = (field_change(replay, "mode", "MODE_HYBRID"),)
     elif not found.asked:
         channels = [*replay.profile.retrieve.channels, found.channel]
@@ -133,7 +133,7 @@ def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
 
 def _narrower(replay: Replay) -> Iterator[Proposal]:
     """Look through its session alone, or the moment it speaks of."""
-    row, selection = replay.row, replay.question.selection
+    row, selection = replay.row, replay.query.selection
     if row["session_id"] and selection.session_ids != (row["session_id"],):
         yield (field_change(replay, "filter.session_ids", [row["session_id"]]),)
     start, end = row["event_at"], row["event_at"] + timedelta(microseconds=1)
@@ -180,8 +180,8 @@ def _top_k(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
 def _place_among_all(replay: Replay, snapshot: Snapshot) -> int:
     """Its rank if the most came back that a request may ask for; 0: not then either."""
     trace = replay.explanation.trace
-    others = tuple(one for one in replay.question.already_served if one != replay.row["memory_id"])
-    most = replace(replay.question, top_k=limits.TOP_K, already_served=others)
+    others = tuple(one for one in replay.query.already_served if one != replay.row["memory_id"])
+    most = replace(replay.query, top_k=limits.TOP_K, already_served=others)
     stages = Binding(most, snapshot, replay.profile)
     chosen, _ = stages.delta(stages.diversify(trace.ranked, trace.pool, trace.way), trace.pool)
     rows = np.flatnonzero(chosen.positions == replay.position)
@@ -218,7 +218,7 @@ def _already_served(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
 
 
 def _unserved(replay: Replay) -> Proposal:
-    left = [one for one in replay.question.already_served if one != replay.row["memory_id"]]
+    left = [one for one in replay.query.already_served if one != replay.row["memory_id"]]
     return (field_change(replay, "already_served", left or None),)
 
 
@@ -241,7 +241,7 @@ def tokens_needed(replay: Replay, snapshot: Snapshot) -> int:
     """Budget with which the memory is packed, all better ones that fit standing before it."""
     encoder = snapshot.encoder
     meter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    entries = [entry_of(found.row, replay.question.zone) for found in replay.answer.rows]
+    entries = [entry_of(found.row, replay.query.zone) for found in replay.answer.rows]
     widest = mark_of(len(entries))
     needs = [meter.block(widest, entry) for entry in entries]
     own = next(n for n, entry in enumerate(entries) if entry.memory_id == replay.row["memory_id"])

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import question_of
 from helix_query.diagnostics.explain import Explanation, Loss
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
@@ -41,7 +39,7 @@ class Replay:
     """One recall, and the memory that is missed in it."""
 
     request: recall_pb2.RecallRequest
-    question: Query
+    query: Query
     profile: RankingProfile
     answer: RecallResult
     row: Mapping[str, Any]
@@ -51,7 +49,7 @@ class Replay:
         """Where the memory was lost first."""
         if self.answer.route.skip:
             return Loss.SKIPPED
-        if excluded_by(self.question.selection, self.row):
+        if excluded_by(self.query.selection, self.row):
             return Loss.FILTER
         position = self.position
         return Loss.NOT_RETRIEVED if position is None else Loss(self.explanation.losses[position])
@@ -72,12 +70,12 @@ class Replay:
     @property
     def top_k(self) -> int:
         """Memories asked for."""
-        return self.question.top_k or self.profile.top_k
+        return self.query.top_k or self.profile.top_k
 
     @property
     def token_budget(self) -> int:
         """Tokens of the packed context."""
-        return self.question.token_budget or self.profile.token_budget
+        return self.query.token_budget or self.profile.token_budget
 
 
 @dataclass(slots=True)
@@ -88,7 +86,8 @@ class Replays:
     profiles: Mapping[str, RankingProfile]
     lanes: Mapping[str, Executor]
     channel_deadline_seconds: float
-    clock: datetime
+    parse: Callable[[recall_pb2.RecallRequest], Query]
+    """Checks a request; every replay is at the same moment of the clock."""
     until: float
     deadline: float = math.inf
     """Of the call, of the same clock: no wait of an attempt goes past it."""
@@ -115,21 +114,21 @@ class Replays:
         """
         asking, constants = changed(request, changes)
         asking.explain = True
-        question = question_of(asking, profiles=self.profiles, clock=self.clock)
-        profile = with_constants(self.profiles[question.profile], constants)
+        query = self.parse(asking)
+        profile = with_constants(self.profiles[query.profile], constants)
         self.asked += 1
-        if question.query not in self._vectors:
-            self._vectors[question.query] = embed(question.query, encoder=self.snapshot.encoder)
+        if query.query not in self._vectors:
+            self._vectors[query.query] = embed(query.query, encoder=self.snapshot.encoder)
         answer = recall(
-            question,
+            query,
             self.snapshot,
-            vector=self._vectors[question.query],
+            vector=self._vectors[query.query],
             profile=profile,
             lanes=self.lanes,
             channel_deadline_seconds=self.channel_deadline_seconds,
             until=self.deadline,
         )
-        return Replay(asking, question, profile, answer, row)
+        return Replay(asking, query, profile, answer, row)
 
 
 def excluded_by(selection: Selection, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import question_of
 from helix_query.diagnostics.explain import Loss
 from helix_query.diagnostics.proposals import proposals
 from helix_query.recall.packing.memory import get_memory
@@ -75,8 +74,8 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
         TemporaryError: no channel answered.
         OverdueError: the deadline of the call passed.
     """
-    question = question_of(request, profiles=replays.profiles, clock=replays.clock)
-    row = _visible(memory_id, question.selection, replays, now=question.clock)
+    query = replays.parse(request)
+    row = _visible(memory_id, query.selection, replays, now=query.clock)
     first = replays.ask(request, row)
     found = yield from _search(request, first, (), replays)
     exhausted = found is None and replays.exhausted

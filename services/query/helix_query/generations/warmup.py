@@ -66,10 +66,10 @@ def warm(
         for lane in lanes.values():
             # a channel that hangs must not keep the next generation waiting
             held.callback(lane.shutdown, wait=False)
-        for query in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
-            question = Query(query, Selection(tenant), now, now, never_skip=True)
+        for text in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
+            query = Query(text, Selection(tenant), now, now, never_skip=True)
             answer = recall(
-                question,
+                query,
                 snapshot,
                 profile=profile,
                 lanes=lanes,

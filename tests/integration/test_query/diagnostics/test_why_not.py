@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import question_of
+from helix_query.api.requests import query_of
 from helix_query.api.why_not_response import why_not_response
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import why_not
@@ -94,9 +95,8 @@ class World:
         self, request: recall_pb2.RecallRequest, memory_id: str, *, seconds: float = 60
     ) -> recall_pb2.WhyNotResponse:
         """As the service answers it."""
-        replays = Replays(
-            self.served, self.profiles, self.lanes, 30, clock=NOW, until=time.monotonic() + seconds
-        )
+        parse = partial(query_of, profiles=self.profiles, clock=NOW)
+        replays = Replays(self.served, self.profiles, self.lanes, 30, parse, until=time.monotonic() + seconds)
         steps = why_not(request, memory_id, replays)
         while True:
             try:
@@ -113,7 +113,7 @@ class World:
     ) -> RecallResult:
         """One recall, constants through a derived ranking profile."""
         asking, constants = changed(request, changes or [])
-        question = question_of(asking, profiles=self.profiles, clock=NOW)
+        question = query_of(asking, profiles=self.profiles, clock=NOW)
         profile = with_constants(self.profiles[question.profile], constants)
         return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
 

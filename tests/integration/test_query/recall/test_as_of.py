@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import question_of, scope_of
+from helix_query.api.requests import query_of, scope_of
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import why_not
 from helix_query.generations.snapshot import Snapshot
@@ -57,7 +58,7 @@ class Past:
         """Recall through the stages, by default 200 memories as nobody in particular."""
         scope = {"tenant_id": "acme", "user_id": fields.pop("user", "")}
         given = {"scope": scope, "query": query, "top_k": 200, "never_skip": True} | fields
-        question = question_of(recall_pb2.RecallRequest(**given), profiles=PROFILES, clock=NOW)
+        question = query_of(recall_pb2.RecallRequest(**given), profiles=PROFILES, clock=NOW)
         profile = PROFILES[question.profile]
         return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
 
@@ -264,7 +265,8 @@ def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
     as_of = START + timedelta(days=DAYS / 2)
     request.as_of.FromDatetime(as_of)
     began = time.monotonic()
-    replays = Replays(served, PROFILES, past.lanes, 30, clock=NOW, until=began + 5, deadline=began + 0.1)
+    parse = partial(query_of, profiles=PROFILES, clock=NOW)
+    replays = Replays(served, PROFILES, past.lanes, 30, parse, until=began + 5, deadline=began + 0.1)
     with pytest.raises(OverdueError):
         next(why_not(request, min(past.known(as_of)), replays))
     assert time.monotonic() - began < 1

@@ -6,7 +6,7 @@ import pytest
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.errors import status_of
-from helix_query.api.requests import memory_id_of, question_of, scope_of
+from helix_query.api.requests import memory_id_of, query_of, scope_of
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,
@@ -22,7 +22,7 @@ SCOPE: dict[str, Any] = {"tenant_id": "acme", "user_id": "ann"}
 def question(**fields: Any) -> Any:
     """The question of a request with these fields."""
     request = recall_pb2.RecallRequest(**{"scope": SCOPE, "query": "who"} | fields)
-    return question_of(request, profiles=("helix", "helix-reference"), clock=CLOCK)
+    return query_of(request, profiles=("helix", "helix-reference"), clock=CLOCK)
 
 
 def refused(**fields: Any) -> str:
