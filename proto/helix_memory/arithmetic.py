@@ -1,8 +1,8 @@
-"""The arithmetic of a score, on numbers and on arrays alike.
+"""The arithmetic of a score, for single numbers and for arrays.
 
-The query service ranks with these functions, whole pools at a time; `helix_memory.explanation` repeats one
-candidate's score with the same ones. Order of operations is part of the contract: equal inputs give equal
-bits. No engine and no numpy is needed here.
+The query service ranks all candidates at once with these functions; `helix_memory.explanation` repeats the
+score of one candidate with them. The order of operations is part of the contract: equal inputs give equal
+bits. This module does not need numpy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 Value = Any
-"""A float, or an array of float64 with one entry a candidate."""
+"""A float, or an array of float64 with one entry per candidate."""
 
 MULTIPLY: Final = "multiply"
 ADD: Final = "add"
@@ -23,12 +23,12 @@ def normalised(raw: Value, least: Value, span: Value) -> Value:
 
 
 def blend(first: Value, second: Value, share: float) -> Value:
-    """`share` of the first, the rest of the second."""
+    """Weighted mean: `share` of `first`, the rest of `second`."""
     return share * first + (1.0 - share) * second
 
 
 def weighted(pairs: Iterable[tuple[Value, Value]]) -> Value:
-    """Sum of weight x value, from left to right; 0 of nothing."""
+    """Sum of weight x value, from left to right; 0 without pairs."""
     products = [weight * value for weight, value in pairs]
     total = products[0] if products else 0.0
     for part in products[1:]:
@@ -42,7 +42,7 @@ def lifted(relevance: Value, quality: Value, quality_weight: float) -> Value:
 
 
 def product(factors: Iterable[Value]) -> Value:
-    """All factors multiplied, from left to right; 1 of nothing."""
+    """All factors multiplied, from left to right; 1 without factors."""
     result: Value = 1.0
     for factor in factors:
         result = result * factor
@@ -50,10 +50,10 @@ def product(factors: Iterable[Value]) -> Value:
 
 
 def stepped(score: Value, operation: str, value: Value) -> Value:
-    """`score` after one step: multiplied by `value`, or with `value` added."""
+    """`score` multiplied by `value` (`MULTIPLY`), else `score` plus `value`."""
     return score * value if operation == MULTIPLY else score + value
 
 
 def reciprocal(weight: float, k: int, rank: Value, bonus: Value) -> Value:
-    """What a list gives in reciprocal rank fusion: weight / (k + rank) + bonus, rank from 1."""
+    """Contribution of one list to reciprocal rank fusion: weight / (k + rank) + bonus; ranks start at 1."""
     return weight / (k + rank) + bonus

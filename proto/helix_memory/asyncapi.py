@@ -1,9 +1,8 @@
-"""The AsyncAPI 3.0 document of the public events, made from the event models and from nothing else.
+"""The AsyncAPI 3.0 document of the public events, generated from the event models.
 
-`document()` is committed as proto/asyncapi.json (`make stubs`); a contract test proves that it is
-current. Limits come from `helix_memory.limits`, addresses from `helix_memory.subjects`, payloads from
-`helix_memory.events`. Rules that span several fields stand in the models alone; JSON Schema sees single
-fields.
+`make stubs` writes it to proto/asyncapi.json; a contract test checks that the file is current. Limits come
+from `helix_memory.limits`, addresses from `helix_memory.subjects`, payloads from `helix_memory.events`.
+Rules that span several fields are missing: JSON Schema checks single fields.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Json = dict[str, Any]
 
 
 def document() -> Json:
-    """The whole document; equal models give equal documents."""
+    """The whole document."""
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -33,8 +32,8 @@ def document() -> Json:
             "version": API_VERSION,
             "description": (
                 "What a program may publish to Helix over NATS JetStream, and where refused events are "
-                f"filed. One event holds at most {limits.EVENT_BYTES} bytes, body and headers together; what "
-                "breaks a limit is dead-lettered with its reason, never cut."
+                f"stored. One event has at most {limits.EVENT_BYTES} bytes, body and headers together. An "
+                "event that breaks a limit becomes a dead letter with the reason; it is never truncated."
             ),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -69,14 +68,14 @@ def _dlq_channel() -> Json:
     return {
         "address": subjects.ROOT + ".dlq.{service}.{tenant}",
         "title": "refused messages",
-        "description": f"Kept by the stream {subjects.DLQ_STREAM} until redriven.",
+        "description": f"Kept by the stream {subjects.DLQ_STREAM} until they are processed again.",
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in ("service", "tenant")},
         "messages": {"deadLetter": {"$ref": "#/components/messages/deadLetter"}},
     }
 
 
 def _operations() -> Json:
-    """Seen from Helix, as AsyncAPI wants it: it receives events and sends dead letters."""
+    """The operations from the point of view of Helix: it receives events and sends dead letters."""
     received = {f"receive{kind.capitalize()}": _operation("receive", kind) for kind in events.EVENT_MODELS}
     return {**received, "sendDeadLetter": _operation("send", "deadLetter")}
 
@@ -112,20 +111,20 @@ def _event_message(kind: str) -> Json:
 
 
 def _dead_letter() -> Json:
-    told = {
+    headers = {
         subjects.REASON_HEADER: "Why it was refused: the field and the broken rule.",
-        subjects.SUBJECT_HEADER: "Subject it came in on.",
+        subjects.SUBJECT_HEADER: "Subject of the refused message.",
         subjects.STREAM_HEADER: "Stream it was read from.",
         subjects.SEQUENCE_HEADER: "Its sequence in that stream.",
     }
     return {
         "name": "deadLetter",
         "title": "Refused message",
-        "summary": "The refused body, byte for byte; the headers say why and where it came from.",
+        "summary": "The refused body, byte for byte; the headers hold the reason and the origin.",
         "headers": {
             "type": "object",
-            "required": list(told),
-            "properties": {name: {"type": "string", "description": text} for name, text in told.items()},
+            "required": list(headers),
+            "properties": {name: {"type": "string", "description": text} for name, text in headers.items()},
         },
         "payload": {"description": "Any bytes."},
     }
@@ -143,7 +142,7 @@ def _parameters() -> Json:
 
 
 def _schemas() -> Json:
-    """Payload schemas of all kinds with the models they share, lifted to one place."""
+    """Payload schemas of all kinds and of the models that they share, by name."""
     _, definitions = models_json_schema(
         [(model, "validation") for model in events.EVENT_MODELS.values()], ref_template=_SCHEMA_REFERENCE
     )
@@ -154,7 +153,7 @@ def _schemas() -> Json:
 
 
 def _require_kind(schema: Json) -> None:
-    """`kind` has a default in Python, but on the wire it is what tells one event from another."""
+    """Make `kind` a required field: it has a default in Python, but not on the wire."""
     schema["required"] = sorted({*schema.get("required", ()), "kind"})
 
 
@@ -164,7 +163,7 @@ def _message_id_pattern() -> str:
 
 
 def encode(described: Mapping[str, Any]) -> str:
-    """The document as it is committed: indented JSON with a newline at the end."""
+    """The document as the text of proto/asyncapi.json."""
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
 

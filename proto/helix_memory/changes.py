@@ -1,7 +1,7 @@
-"""A question changed as `WhyNot` advises: the request with other fields, and constants by dotted key.
+"""Applies a change that `WhyNot` proposes to a recall request.
 
-The service tries its advice with the same function before it gives it. Constants of a ranking profile do
-not travel with a request: they belong in a profile of the server's folder.
+The service tries every proposal with the same function before it returns it. A request cannot hold constants
+of a ranking profile; they belong in a profile of the server's folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def changed(
     request: recall_pb2.RecallRequest, changes: Iterable[recall_pb2.Change]
 ) -> tuple[recall_pb2.RecallRequest, dict[str, Any]]:
-    """A changed copy of `request`, and the new constants of its ranking profile by dotted key."""
+    """A changed copy of `request`, and the changed constants of its ranking profile by dotted key."""
     values = json_format.MessageToDict(request, preserving_proto_field_name=True)
     constants: dict[str, Any] = {}
     for change in changes:

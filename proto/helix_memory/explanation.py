@@ -1,7 +1,7 @@
-"""The score of a candidate, repeated from its explanation to the last bit.
+"""Computes the score of a candidate again from its explanation; the result is equal to the last bit.
 
-What `RecallRequest.explain` brings is enough: every number below the final score is computed anew, from
-what each list gave. The arithmetic is the service's own (`helix_memory.arithmetic`).
+An explanation (`RecallRequest.explain`) holds all inputs. The arithmetic is that of the service
+(`helix_memory.arithmetic`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUALITY: Final = ("recency", "salience", "confidence")
 
 
 def recompute(candidate: recall_pb2.Candidate) -> float:
-    """The final score of `candidate` from its parts; equal to `candidate.score` in every bit."""
+    """The final score of `candidate`; equal to `candidate.score` in every bit."""
     score = relevance(candidate) * product(boost.value for boost in candidate.boosts)
     for step in candidate.steps:
         score = stepped(score, ADD if step.adds else MULTIPLY, step.value)
@@ -39,7 +39,7 @@ def recompute(candidate: recall_pb2.Candidate) -> float:
 
 
 def relevance(candidate: recall_pb2.Candidate) -> float:
-    """What it is worth before boosts and steps."""
+    """The score before boosts and steps."""
     values = signals(candidate)
     weights = {signal.name: signal.weight for signal in candidate.signals}
     if candidate.method == "additive":
@@ -56,7 +56,7 @@ def relevance(candidate: recall_pb2.Candidate) -> float:
 
 
 def signals(candidate: recall_pb2.Candidate) -> Mapping[str, float]:
-    """Every signal normalised, by name; sim is blended of fused score and cosine."""
+    """Normalised value of every signal by name; `sim` is a blend of the fused score and the cosine."""
     found: dict[str, float] = {}
     for signal in candidate.signals:
         if signal.name == "sim":
@@ -69,7 +69,7 @@ def signals(candidate: recall_pb2.Candidate) -> Mapping[str, float]:
 
 
 def fused(fusion: recall_pb2.Fusion) -> float:
-    """The fused score: the sum of what the lists give, as a 32-bit float; assigned ones as they are."""
+    """The fused score: the sum over the lists as a 32-bit float; an assigned score is returned as it is."""
     if fusion.assigned:
         return fusion.score
     total = 0.0
@@ -80,7 +80,7 @@ def fused(fusion: recall_pb2.Fusion) -> float:
 
 
 def contribution(term: recall_pb2.FusionTerm, *, method: str, k: int) -> float:
-    """What one list gives."""
+    """Contribution of one list to the fused score."""
     if method == "rrf":
         return float(reciprocal(term.weight, k, float(term.rank), term.bonus))
     return term.weight * (float(normalised(term.score, term.least, term.span)) if term.span else 1.0)

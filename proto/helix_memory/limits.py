@@ -1,28 +1,28 @@
-"""Every public limit in one place, with its unit.
+"""Every public limit with its unit.
 
-An event or a request that breaks one is refused with the field and the limit; nothing is ever
-silently cut. The documents generated from the models carry the same numbers.
+An event or a request that breaks a limit is refused, and the reason names field and limit; nothing is
+truncated. The AsyncAPI document is generated with these numbers.
 """
 
 from typing import Final
 
 TOKEN_PATTERN: Final = r"^[A-Za-z0-9_-]{1,64}$"  # noqa: S105  a subject token, no password
-"""Tenant and session: opaque subject tokens. No names, no mail addresses: subjects show in logs."""
+"""Tenant and session are opaque subject tokens. Subjects appear in logs: use no names or mail addresses."""
 
 EVENT_ID_PATTERN: Final = r"^[!-~]{1,128}$"
-"""Printable ASCII without spaces, because the id travels in a header."""
+"""Printable ASCII without spaces, because the id is sent in a header."""
 
 NAME_CHARACTERS: Final = 256
 """User, project, speaker, tool, tag, principal and document names."""
 
 NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
-"""Names hold no control characters and no line separators: they stand in keys, filters, headers and logs."""
+"""No control characters and line separators: names are used in keys, filters, headers and logs."""
 
 MEMORY_ID_PATTERN: Final = r"^[0-9a-f]{32}$"
-"""128 bits as hexadecimal digits in lower case."""
+"""128 bits as lower-case hexadecimal digits."""
 
 EVENT_BYTES: Final = 256 * 1024
-"""Body and headers of one event. The stream refuses more."""
+"""Body and headers of one event; the stream refuses a larger one."""
 
 TEXT_CHARACTERS: Final = 100_000
 """One text inside an event."""
@@ -36,7 +36,7 @@ SELECTED_IDS: Final = 1_000
 
 FIRST_YEAR: Final = 1_000
 LAST_YEAR: Final = 2_999
-"""Every time of an event lies in these years: time arithmetic around it must never overflow."""
+"""Every time of an event lies in these years, so that time arithmetic never overflows."""
 
 QUERY_CHARACTERS: Final = 4_096
 TIME_ZONE_CHARACTERS: Final = 64
@@ -44,7 +44,7 @@ TIME_ZONE_CHARACTERS: Final = 64
 TOP_K: Final = 200
 TOKEN_BUDGET: Final = 100_000
 ALREADY_SERVED: Final = 1_000
-"""Memories a caller may name as served before."""
+"""Memories that a request may name as already served."""
 BATCH_RECALLS: Final = 16
 """Requests in one batch of recalls."""
 FILTER_VALUES: Final = 64

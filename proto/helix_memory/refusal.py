@@ -1,4 +1,4 @@
-"""Which rule a value broke first, in words for people: the one place that reads pydantic's errors."""
+"""Turns a pydantic error into a readable reason; no other module reads pydantic's errors."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _WORDS: Final[Mapping[str, str]] = {
     "json_invalid": "is no JSON: {error}",
     "value_error": "{error}",
 }
-"""Reason by pydantic's type of error, filled from the error's context; other types keep their own words."""
+"""Reason by pydantic's error type, filled from the error's context; other types keep pydantic's message."""
 
 
-def first_broken(error: ValidationError, known: Iterable[str] = ()) -> tuple[tuple[str, ...], str]:
-    """Path and reason of the first broken rule, without the input; the path of the whole is empty.
+def first_broken(error: ValidationError, names: Iterable[str] = ()) -> tuple[tuple[str, ...], str]:
+    """Path and reason of the first broken rule, without the input; an empty path means the whole value.
 
-    A field that does not exist comes before what is missing, because it is usually the missing one misspelt.
-    `known` are the names that may stand beside it: the nearest is suggested.
+    An unknown field is reported before a missing one, because it is usually the missing one misspelt.
+    The most similar of `names`, the allowed field names, is suggested for it.
     """
     errors = error.errors(include_url=False, include_input=False)
     first = next((one for one in errors if one["type"] == _UNKNOWN), errors[0])
@@ -61,13 +61,13 @@ def first_broken(error: ValidationError, known: Iterable[str] = ()) -> tuple[tup
         path = (*path, "kind")
     reason = _reason(first)
     if first["type"] == _UNKNOWN:
-        reason += nearest(path[-1], known)
+        reason += nearest(path[-1], names)
     return path, reason
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` with the most similar known name, or an empty string."""
-    found = difflib.get_close_matches(name, sorted(known), n=1)
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean ...?` with the most similar of `names`, or an empty string."""
+    found = difflib.get_close_matches(name, sorted(names), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
 

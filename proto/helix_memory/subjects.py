@@ -1,4 +1,4 @@
-"""Streams, subjects and headers: where everything travels. The one module that spells them.
+"""Names of streams, subjects and headers; no other module spells them.
 
 | stream | subject | header |
 |---|---|---|
@@ -8,9 +8,9 @@
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
-The de-duplication id holds the tenant because the window spans the whole stream: without it
-one tenant's id would swallow another tenant's event. An event outside any session uses the
-session token `-`.
+The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,
+an event would be dropped when another tenant had used its id. An event outside any session has the session
+token `-`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _EVENT_TOKENS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class EventAddress:
-    """What an event's subject says: `helix.v1.events.<tenant>.<session>.<kind>`."""
+    """The tokens of an event subject, `helix.v1.events.<tenant>.<session>.<kind>`."""
 
     tenant_id: str
     session_id: str
@@ -55,12 +55,12 @@ class EventAddress:
 
 
 def is_token(token: str) -> bool:
-    """Whether `token` may stand in a subject."""
+    """Whether `token` is a valid subject token."""
     return _TOKEN.match(token) is not None and "\n" not in token
 
 
 def event_subject(tenant_id: str, session_id: str, kind: str) -> str:
-    """Subject of one event; an empty session becomes the token `-`.
+    """Subject of an event; an empty session becomes the token `-`.
 
     Raises:
         ValueError: a part is not a token of `limits.TOKEN_PATTERN`.
@@ -74,7 +74,7 @@ def event_subject(tenant_id: str, session_id: str, kind: str) -> str:
 
 
 def parse_event_subject(subject: str) -> EventAddress | None:
-    """The address in an event subject, or None when the subject is malformed."""
+    """The tokens of an event subject, or None when it is malformed."""
     parts = subject.split(".")
     if len(parts) != _EVENT_TOKENS or parts[:3] != [*ROOT.split("."), "events"]:
         return None
@@ -85,13 +85,13 @@ def parse_event_subject(subject: str) -> EventAddress | None:
 
 
 def kind_of(subject: str) -> str:
-    """The kind in an event subject, whatever its other tokens are; empty if there are not six."""
+    """The last token of a subject with six tokens, whatever the others are; else an empty string."""
     parts = subject.split(".")
     return parts[-1] if len(parts) == _EVENT_TOKENS else ""
 
 
 def events_of_kind(kind: str) -> str:
-    """Filter for one kind across all tenants and sessions."""
+    """Subject filter for one kind of event of all tenants and sessions."""
     return f"{ROOT}.events.*.*.{kind}"
 
 
@@ -101,30 +101,30 @@ def session_messages(tenant_id: str, session_id: str) -> str:
 
 
 def derived_subject(edge: str, tenant_id: str) -> str:
-    """Subject on which a worker publishes what it derived."""
+    """Subject of a derived message."""
     return f"{ROOT}.derived.{edge}.{tenant_id}"
 
 
 def derived_edge(edge: str) -> str:
-    """Filter for one edge across all tenants."""
+    """Subject filter for one edge of all tenants."""
     return f"{ROOT}.derived.{edge}.*"
 
 
 def ask_subject(edge: str) -> str:
-    """Subject of requests to derive a message of an edge once more."""
+    """Subject of requests to derive a message of an edge again."""
     return f"{ROOT}.ask.{edge}"
 
 
 def dlq_subject(service: str, tenant_id: str) -> str:
-    """Dead-letter subject; a tenant that is not a token is filed under `-`."""
+    """Dead-letter subject; a tenant that is not a valid token is replaced by `-`."""
     return f"{ROOT}.dlq.{service}.{tenant_id if is_token(tenant_id) else UNKNOWN_TENANT}"
 
 
 def message_id(tenant_id: str, event_id: str) -> str:
-    """De-duplication id of a public event: tenant and event id, never the event id alone."""
+    """De-duplication id of a public event."""
     return f"{tenant_id}:{event_id}"
 
 
 def derived_message_id(edge: str, event_sequence: int, version: str) -> str:
-    """De-duplication id of a derived message: a re-run of the same worker cannot double it."""
+    """De-duplication id of a derived message: the same worker cannot store it twice."""
     return f"{edge}:{event_sequence}:{version}"

@@ -18,7 +18,7 @@ from helix_consolidation.ledger.event_reach import TENANT, Actor, actor_of, valu
 from helix_consolidation.ledger.ledger import Entry
 from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts
 from helix_consolidation.ledger.near_duplicates import signatures_of
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, check_schema, memories_schema
 from helix_shared.errors import PermanentError

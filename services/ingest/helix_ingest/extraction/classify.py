@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from helix_memory.events import DocumentEvent, Event, MemoryType, MessageEvent, ToolEvent
+from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
+from helix_memory.memory_types import MemoryType
 
 _INDENT: Final = r"[^\S\n]*"
 """White space in front of a line's text; `\\s*` would also run over empty lines, once from each of them."""

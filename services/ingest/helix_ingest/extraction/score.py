@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from datasketch import MinHash
 
-from helix_memory.events import DocumentEvent, Event, MemoryType, MessageEvent, ToolEvent
+from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
+from helix_memory.memory_types import MemoryType
 from helix_shared.edges import MINHASH_PERMUTATIONS
 from helix_shared.scripts import QUESTION_MARKS, WORD, word_count
 from helix_shared.timex import find_time_expressions

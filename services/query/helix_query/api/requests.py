@@ -12,7 +12,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Final
 
 from helix_memory import limits
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.subjects import is_token
 from helix_query.api.time_zones import zone_of

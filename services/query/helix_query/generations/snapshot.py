@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.generations.as_of_index import AsOfIndex
 from helix_query.generations.session_order import SessionOrder
 from helix_query.recall.channels.dense import VisibilityEstimate

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.recall.candidates import CandidateSignals
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds, moment_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.recall.columns import NONE
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions

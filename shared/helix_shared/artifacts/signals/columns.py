@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.artifacts.signals.record_file import lines_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.sketches import sketches_of

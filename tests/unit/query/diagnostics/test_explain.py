@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_memory.events import MEMORY_TYPES
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message, explanation_message
 from helix_query.diagnostics.explain import Duplicate, Explanation, Loss, Trace

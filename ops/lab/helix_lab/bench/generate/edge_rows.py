@@ -12,7 +12,7 @@ from helix_lab.bench.generate.base import CHAT, DOCUMENT, FACT, KINDS, Base
 from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout, tenant_name
 from helix_lab.bench.generate.noise import Noise, moved
 from helix_lab.bench.generate.vary import Varied
-from helix_memory.events import MEMORY_TYPES
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
 

@@ -1,0 +1,73 @@
+"""Events about existing memories: forget, erase, feedback."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from helix_memory import limits
+from helix_memory.events.base import EventBase
+from helix_memory.events.field_types import MemoryId, Name, Token
+
+
+class Selector(BaseModel):
+    """The memories that `forget` and `erase` select; exactly one field is set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    memory_ids: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Single memories."
+    )
+    of_session: Token | Literal[""] = Field(default="", description="All memories of a session.")
+    of_document: Name | Literal[""] = Field(default="", description="All memories of a document.")
+    of_user: Name | Literal[""] = Field(default="", description="All memories of a user.")
+
+    @model_validator(mode="after")
+    def _names_one_thing(self) -> Selector:
+        named = sum(map(bool, (self.memory_ids, self.of_session, self.of_document, self.of_user)))
+        if named != 1:
+            message = "exactly one of memory_ids, of_session, of_document, of_user must be given"
+            raise ValueError(message)
+        return self
+
+
+class ForgetEvent(EventBase, Selector):
+    """Hides memories; `restore` shows memories again that an earlier forget hid.
+
+    It applies to memories that a recall for its user and acl could return, without a user to all of the
+    tenant. All others are ignored without an error, as if they did not exist. Forgetting a correction brings
+    back the version before it.
+    """
+
+    kind: Literal["forget"] = "forget"
+    restore: bool = Field(default=False, description="Undo an earlier forget of the same selection.")
+
+
+class EraseEvent(EventBase, Selector):
+    """Removes memories from every store. It applies to the same memories as `forget`.
+
+    Two copies remain until the memory lifecycle is complete: quotations of the memory in the context of
+    neighbouring turns, and the event in the log.
+    """
+
+    kind: Literal["erase"] = "erase"
+
+
+class FeedbackEvent(EventBase):
+    """Which served memories helped and which did not. It applies to the same memories as `forget`."""
+
+    kind: Literal["feedback"] = "feedback"
+    helpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Served memories that helped."
+    )
+    unhelpful: Annotated[list[MemoryId], Field(max_length=limits.SELECTED_IDS)] = Field(
+        default_factory=list, description="Served memories that did not help."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> FeedbackEvent:
+        if not (self.helpful or self.unhelpful):
+            message = "helpful or unhelpful must name a memory"
+            raise ValueError(message)
+        return self

@@ -1,0 +1,13 @@
+"""The memory types: what kind of statement a memory is.
+
+They stand apart from `events`, whose models take 50 ms to build.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+MemoryType = Literal["episodic", "semantic", "procedural", "decision", "code"]
+
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+"""All memory types. A generation stores the index of a type in this tuple, so add at the end only."""
