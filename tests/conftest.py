@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
-from helix_cli.commands.models import ensure_default_model
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision

@@ -26,10 +26,8 @@ from rich.table import Table
 from rich.text import Text
 from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 
-from helix_cli.clients.broker import connected
+from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.recall_client import RecallClient
-from helix_cli.commands.models import models_root
-from helix_cli.output.failure import run_async
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.settle import settle
 from helix_memory import events
@@ -98,7 +96,7 @@ def demonstrate(console: Console, home: Path) -> bool:
     console.print()
     console.print("[bold]Helix[/]  an agent's autumn, remembered. No GPU, no key, no network.")
     console.print()
-    stack = Stack(home, nats_port=0, query_port=0, models=models_root(helix_home()))
+    stack = Stack(home, nats_port=0, query_port=0, models=helix_home() / "models")
     with step(console, "start NATS and five services"):
         stack.start()
     try:

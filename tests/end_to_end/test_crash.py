@@ -12,7 +12,7 @@ import pytest
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.located import Located
+from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.settle import settle
 from helix_memory.events import MessageEvent
@@ -67,7 +67,7 @@ async def publish(url: str) -> Tally:
     client = await connect(url, name="test")
     tally = Tally()
     try:
-        located = (Located(event.event_id, event) for event in turns())
+        located = (SourceEvent(event.event_id, event) for event in turns())
         await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=tally)
     finally:
         await client.close()

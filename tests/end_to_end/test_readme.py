@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli.commands.options import NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.stack.stack import Stack
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from helix_cli.commands.models import ensure_default_model
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.ablation.command import ablate_command
 from helix_lab.bench.command import bench
 from helix_lab.calibration.command import calibrate_command

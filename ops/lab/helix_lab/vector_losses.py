@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from helix_cli.commands.models import ensure_default_model
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.peers.command import embed_set
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_lab.sets.vector_store import VectorStore

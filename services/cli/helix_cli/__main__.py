@@ -1,26 +1,17 @@
-"""`helix`: the commands and what stands above them."""
+"""The program `helix`: the command group with its own options; `commands.group` lists the commands."""
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Annotated, Final
 
 import typer
 
-from helix_cli.commands import (
-    dlq,
-    graph,
-    import_files,
-    models,
-    provision,
-    publish,
-    recall,
-    status,
-    up,
-    why_not,
-)
-from helix_cli.output.failure import EXIT_CODES, HelixGroup
-from helix_shared.telemetry import configure_logging
+from helix_cli.commands.group import HelixGroup
+from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.logs import set_log_level
 
+DISTRIBUTION: Final = "helix-memory-cli"
 HELP: Final = f"""Memory for agents: publish what happens, recall it in milliseconds.
 No GPU, no key, no network.
 
@@ -30,9 +21,9 @@ No GPU, no key, no network.
   helix publish --tenant acme --session s1 --text "We chose Postgres."
   helix recall "which database did we choose?" --tenant acme
 
-`helix up` stays in its terminal; the others find it there, or where
---nats and --query (HELIX_NATS_URL, HELIX_RECALL_ADDRESS) point.
-HELIX_TENANT stands in for --tenant.
+`helix up` stays in its terminal. The other commands find it by its home, or
+use the addresses of --nats and --query (HELIX_NATS_URL,
+HELIX_RECALL_ADDRESS). HELIX_TENANT replaces --tenant.
 
 {EXIT_CODES}
 """
@@ -46,31 +37,32 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("up", help=up.HELP)(up.up_command)
-app.command("publish", help=publish.HELP)(publish.publish_command)
-app.command("import", help=import_files.HELP)(import_files.import_command)
-app.command("recall", help=recall.HELP)(recall.recall_command)
-app.command("why-not", help=why_not.HELP)(why_not.why_not_command)
-app.command("status", help=status.HELP)(status.status_command)
-app.command("graph", help=graph.HELP)(graph.graph_command)
-app.command("provision", help=provision.HELP)(provision.provision_command)
-app.add_typer(dlq.dlq_app, name="dlq")
-app.add_typer(models.models_app, name="models")
+
+
+def _print_version(*, is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"helix {version(DISTRIBUTION)}")
+        raise typer.Exit
 
 
 @app.callback()
 def prepare(
     *,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Log what the connections do to standard error.")
+        bool, typer.Option("--verbose", help="Write the logs of the connections to standard error.")
+    ] = False,
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Silence the libraries: what a user must know comes as a message of the command."""
-    configure_logging(log_format="console", level="INFO" if verbose else "CRITICAL", service="cli")
+    """Set the log level before a command runs."""
+    del show_version
+    set_log_level(verbose=verbose)
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the program."""
     app()
 
 

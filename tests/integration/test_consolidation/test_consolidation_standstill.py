@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix_cli.commands.options import Server
-from helix_cli.commands.status import look_at_nats
+from helix_cli.clients.broker_status import broker_status
 from helix_cli.stack.readiness import missing
 from helix_memory import subjects
 from helix_memory.events import EraseEvent
@@ -58,7 +57,7 @@ async def ingest_of(stack: Stack, model: str) -> AsyncIterator[list[int]]:
 
 async def problem_of(stack: Stack) -> str:
     """What `helix status` says of the writer."""
-    return (await look_at_nats(Server(stack.url))).writer.problem
+    return (await broker_status(stack.url, "")).writer.problem
 
 
 async def until_problem(stack: Stack, text: str) -> None:
@@ -95,7 +94,7 @@ async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_aga
     await stack.until(lambda m: m.applied_sequence == 5)
     assert MODEL in await problem_of(stack)
     assert 'helix_standstill{service="consolidation"} 1.0' in await asyncio.to_thread(metrics, port)
-    assert "stands still" in await asyncio.to_thread(not_ready, stack)
+    assert "at a standstill" in await asyncio.to_thread(not_ready, stack)
     async with ingest_of(stack, "model-b"):
         await stack.until_logged(stack.processes[-1], "ingest has model model-b")
     erased = await stack.tell(EraseEvent(event_id="x", tenant_id="acme", of_session="nobody"))

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from helix_cli.commands.models import ensure_default_model
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.services import QUERY
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.asking import (

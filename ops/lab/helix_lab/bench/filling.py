@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from helix_cli.clients.broker import provision
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.commands.provision import provision
-from helix_cli.sources.located import Located
+from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import service_settings
 from helix_cli.stack.stack import Stack
@@ -175,7 +175,7 @@ async def _answers_per_second(url: str, wanted: int) -> float:
 async def _publish_all(url: str, turns: Sequence[MessageEvent]) -> None:
     client = await connect(url, name="helix-bench")
     try:
-        located = (Located(turn.event_id, turn) for turn in turns)
+        located = (SourceEvent(turn.event_id, turn) for turn in turns)
         await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=Tally())
     finally:
         await client.close()

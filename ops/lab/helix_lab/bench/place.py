@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from helix_cli.commands.provision import provision
+from helix_cli.clients.broker import provision
 from helix_cli.stack.home import HomeFolder
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.kept import clone_built

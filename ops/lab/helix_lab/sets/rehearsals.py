@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from helix_cli.commands.models import ensure_default_model
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.evaluate import DIRECT, Evaluation
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.sets.data import EvaluationSet, load_sets

@@ -17,7 +17,7 @@ from typing import Final
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.located import Located
+from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.answers import Answer
 from helix_lab.sets.ask import answer_of, names_of, request_of
@@ -125,7 +125,7 @@ async def _publish(data: EvaluationSet, stack: Stack, wait_seconds: float) -> Ta
     tally = Tally()
     try:
         publisher = Publisher(client.jetstream())
-        events = (Located(str(n), event_of(data, n)) for n in range(len(data.documents)))
+        events = (SourceEvent(str(n), event_of(data, n)) for n in range(len(data.documents)))
         await send_in_order(events, publisher.publish_event, tally=tally)
     finally:
         await client.close()

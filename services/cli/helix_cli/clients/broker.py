@@ -1,21 +1,36 @@
-"""NATS from a command: connected for the length of a `with`, its failures as errors of our own tree."""
+"""NATS as a command uses it: connected for the length of a `with`, with errors of Helix's own tree."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from helix_cli.clients.polling import async_looks
+from helix_cli.clients.polling import async_poll
+from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
-from helix_shared.broker import connection
+from helix_shared.broker import connection, streams
 from helix_shared.broker.server import server_name_at
 from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
+
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end; in a thread if this one runs an event loop already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 @contextlib.asynccontextmanager
@@ -33,9 +48,10 @@ async def connected_client(url: str, *, instance: str = "") -> AsyncIterator[Cli
     """NATS at `url`; with `instance`, only a server of that name.
 
     Raises:
-        OtherInstanceError: another instance answers there.
-        TemporaryError: it does not answer, now or later.
+        OtherInstanceError: a server of another name answers there.
+        TemporaryError: it does not answer, at first or later.
     """
+    configure_logs()
     if instance and await asyncio.to_thread(server_name_at, url) != instance:
         raise OtherInstanceError(f"NATS at {url}")
     client = await connection.connect(url, name="helix-cli")
@@ -48,13 +64,32 @@ async def connected_client(url: str, *, instance: str = "") -> AsyncIterator[Cli
 
 
 async def require_events_stream(jetstream: JetStreamContext, *, wait_seconds: float = 0.0) -> None:
-    """Fail early, and not at every event, where nothing was provisioned for `wait_seconds`.
+    """Wait up to `wait_seconds` for the stream of events, so that a missing one is one error, not many.
 
     Raises:
         PermanentError: there is no stream for events.
     """
-    async for _ in async_looks(wait_seconds):
+    async for _ in async_poll(wait_seconds):
         with contextlib.suppress(NotFoundError):
             await jetstream.stream_info(subjects.EVENTS_STREAM)
             return
     raise PermanentError(f"stream {subjects.EVENTS_STREAM} does not exist; run `helix provision`")
+
+
+async def last_event_sequence(jetstream: JetStreamContext) -> int:
+    """Sequence of the newest event; 0 where there is none."""
+    return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
+
+
+def provision(nats_url: str, *, replicas: int = 1, instance: str = "") -> list[str]:
+    """Create or update the streams, consumers and the lease bucket at `nats_url`; one line for each.
+
+    Raises:
+        TemporaryError: it does not answer.
+    """
+
+    async def work() -> list[str]:
+        async with connected(nats_url, instance=instance) as jetstream:
+            return await streams.provision(jetstream, replicas=replicas)
+
+    return run_async(work())

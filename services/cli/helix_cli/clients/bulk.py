@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 from helix_cli.clients.sending import IN_FLIGHT, Publish, Tally, chunks_off_thread, send_in_order
-from helix_cli.sources.located import Located, Refusal
+from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_shared.broker.batch import MOST_MESSAGES, Outgoing, split
 from helix_shared.broker.publisher import Receipt, event_message
 
@@ -24,15 +24,15 @@ PublishTogether = Callable[[Sequence[Outgoing]], Awaitable[list[Receipt] | None]
 
 
 async def send_in_bulk(
-    items: Iterable[Located | Refusal],
+    items: Iterable[Entry],
     publish: Publish,
     together: PublishTogether,
     *,
     tally: Tally,
     in_flight: int = IN_FLIGHT,
-    answered: Callable[[Located | Refusal], None] = lambda _: None,
+    settled: Callable[[Entry], None] = lambda _: None,
 ) -> None:
-    """Publish `items` in order, counting in `tally` and calling `answered` for each that is settled.
+    """Publish `items` in order, counting in `tally` and calling `settled` for each that is settled.
 
     Raises:
         HelixError: the server is away or full; what was acknowledged until then is in `tally`.
@@ -41,20 +41,20 @@ async def send_in_bulk(
         refusals = [item for item in chunk if isinstance(item, Refusal)]
         tally.refusals += refusals
         for refusal in refusals:
-            answered(refusal)
-        for batch in _batches([item for item in chunk if isinstance(item, Located)]):
+            settled(refusal)
+        for batch in _batches([item for item in chunk if isinstance(item, SourceEvent)]):
             messages = [message for _, message in batch]
             receipts = await together(messages) if len(batch) > 1 else None
             if receipts is None:
                 alone = [item for item, _ in batch]
-                await send_in_order(alone, publish, tally=tally, in_flight=in_flight, answered=answered)
+                await send_in_order(alone, publish, tally=tally, in_flight=in_flight, settled=settled)
                 continue
             for (item, _), receipt in zip(batch, receipts, strict=True):
                 tally.count(receipt)
-                answered(item)
+                settled(item)
 
 
-def _batches(located: Sequence[Located]) -> list[list[tuple[Located, Outgoing]]]:
+def _batches(located: Sequence[SourceEvent]) -> list[list[tuple[SourceEvent, Outgoing]]]:
     """Events with their messages, cut where `split` cuts; reading has measured them, so all fit."""
     messages = [event_message(item.event) for item in located]
     pairs = iter(zip(located, messages, strict=True))

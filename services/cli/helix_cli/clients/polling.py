@@ -1,4 +1,4 @@
-"""Looking again until something is so, or until the time for it is over."""
+"""Polling: trying at intervals until a condition holds or the time is over."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-LOOK_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.1
 
 
-def looks(seconds: float, *, every_seconds: float = LOOK_SECONDS) -> Iterator[None]:
-    """Yield at once, and then every `every_seconds` until `seconds` are over; the caller returns earlier.
+def poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> Iterator[None]:
+    """Yield at once and then every `every_seconds` until `seconds` are over.
 
-    What stands behind the loop is what happens when the time is over.
+    The caller leaves the loop when its condition holds; the code after the loop handles the timeout.
     """
     deadline = time.monotonic() + seconds
     yield
@@ -22,8 +22,8 @@ def looks(seconds: float, *, every_seconds: float = LOOK_SECONDS) -> Iterator[No
         yield
 
 
-async def async_looks(seconds: float, *, every_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
-    """As `looks`, for coroutines."""
+async def async_poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> AsyncIterator[None]:
+    """As `poll`, for coroutines."""
     deadline = time.monotonic() + seconds
     yield
     while time.monotonic() < deadline:

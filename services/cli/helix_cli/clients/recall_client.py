@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
 
-from helix_cli.clients.polling import looks
+from helix_cli.clients.polling import poll
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.errors import (
     HelixError,
@@ -106,7 +106,7 @@ class RecallClient:
             self._raise(error)
 
     def wait_until_applied(
-        self, sequence: int, *, wait_seconds: float, seen: Callable[[int], None] = lambda _: None
+        self, sequence: int, *, wait_seconds: float, progress: Callable[[int], None] = lambda _: None
     ) -> recall_pb2.GetStatusResponse:
         """Return when every event up to `sequence` can be recalled.
 
@@ -116,7 +116,7 @@ class RecallClient:
             TemporaryError: it did not come to that in time.
         """
         waits = ""
-        for _ in looks(wait_seconds, every_seconds=POLL_SECONDS):
+        for _ in poll(wait_seconds, every_seconds=POLL_SECONDS):
             try:
                 reached = self.status()
             except TemporaryError as error:
@@ -124,7 +124,7 @@ class RecallClient:
             else:
                 if reached.applied_sequence >= sequence:
                     return reached
-                seen(reached.applied_sequence)
+                progress(reached.applied_sequence)
                 waits = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
         raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
 

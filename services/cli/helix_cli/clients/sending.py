@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from helix_cli.sources.located import Located, Refusal
+from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_memory import events
 from helix_shared.broker.publisher import Receipt
 from helix_shared.errors import InvalidInputError
@@ -48,19 +48,19 @@ class Tally:
 
 
 async def send_in_order(
-    items: Iterable[Located | Refusal],
+    items: Iterable[Entry],
     publish: Publish,
     *,
     tally: Tally,
     in_flight: int = IN_FLIGHT,
-    answered: Callable[[Located | Refusal], None] = lambda _: None,
+    settled: Callable[[Entry], None] = lambda _: None,
 ) -> None:
-    """Publish `items`, counting in `tally` and calling `answered` for each that is settled.
+    """Publish `items`, counting in `tally` and calling `settled` for each that is settled.
 
     Raises:
         HelixError: the server is away or full; what was acknowledged until then is in `tally`.
     """
-    sender = _Sender(publish, tally, in_flight, answered)
+    sender = _Sender(publish, tally, in_flight, settled)
     try:
         async for item in off_thread(items, ahead=AHEAD):
             if isinstance(item, Refusal):
@@ -125,11 +125,15 @@ class _Sender:
     """The open events: one task each, lined up behind the last one of its lane."""
 
     def __init__(
-        self, publish: Publish, tally: Tally, in_flight: int, answered: Callable[[Located | Refusal], None]
+        self,
+        publish: Publish,
+        tally: Tally,
+        in_flight: int,
+        settled: Callable[[Entry], None],
     ) -> None:
         self._publish = publish
         self._tally = tally
-        self._answered = answered
+        self._settled = settled
         self._flying = asyncio.Semaphore(in_flight)
         self._room = asyncio.Semaphore(AHEAD)
         self._tails: dict[str, asyncio.Task[None]] = {}
@@ -139,9 +143,9 @@ class _Sender:
 
     def refuse(self, refusal: Refusal) -> None:
         self._tally.refusals.append(refusal)
-        self._answered(refusal)
+        self._settled(refusal)
 
-    async def take(self, item: Located) -> None:
+    async def take(self, item: SourceEvent) -> None:
         """Line the event up; waits while too many are open, and where the event stands alone."""
         alone = isinstance(item.event, ALONE)
         if alone:
@@ -152,7 +156,7 @@ class _Sender:
         task = asyncio.create_task(self._send(item, self._tails.get(lane)))
         self._tails[lane] = task
         self._open.add(task)
-        task.add_done_callback(functools.partial(self._settled, lane))
+        task.add_done_callback(functools.partial(self._task_done, lane))
         if alone:
             await self.finish()
 
@@ -170,7 +174,7 @@ class _Sender:
             task.cancel()
         await asyncio.gather(*open_tasks, return_exceptions=True)
 
-    async def _send(self, item: Located, predecessor: asyncio.Task[None] | None) -> None:
+    async def _send(self, item: SourceEvent, predecessor: asyncio.Task[None] | None) -> None:
         if predecessor is not None:
             await predecessor
         async with self._flying:
@@ -179,9 +183,9 @@ class _Sender:
             except InvalidInputError as error:
                 self.refuse(Refusal(item.where, error.field, error.reason))
             else:
-                self._answered(item)
+                self._settled(item)
 
-    def _settled(self, lane: str, task: asyncio.Task[None]) -> None:
+    def _task_done(self, lane: str, task: asyncio.Task[None]) -> None:
         self._open.discard(task)
         self._room.release()
         if self._tails.get(lane) is task:

@@ -1,7 +1,7 @@
-"""`helix dlq`: what was refused, and why. Reading only.
+"""`helix dlq`: lists and shows dead letters; changes nothing.
 
-The address and the reason of a dead letter stand in its headers (`helix_memory.subjects`), its body is the
-message as it came.
+The headers of a dead letter hold its origin and its reason (`helix_memory.subjects`); its body is that of the
+refused message.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError as NoSuchMessageError
 from rich.table import Table
 
-from helix_cli.clients.broker import connected
+from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands import options
-from helix_cli.output.failure import EXIT_CODES, run_async
+from helix_cli.commands.group import COMMANDS
+from helix_cli.output.failure import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, size, stdout
+from helix_cli.stack.addresses import nats_server
 from helix_memory import subjects
 from helix_shared.errors import NotFoundError, PermanentError
 
 _SUBJECT_TOKENS: Final = 5
 STREAM_PREFIX: Final = "HELIX_"
 
-HELP: Final = "Look at dead letters: messages that were refused, with their reason."
 LIST_HELP: Final = f"""List the newest dead letters with their reason.
 
 [bold]Examples[/bold]
@@ -36,7 +37,7 @@ LIST_HELP: Final = f"""List the newest dead letters with their reason.
 
 {EXIT_CODES}
 """
-SHOW_HELP: Final = f"""Show one dead letter: where it came from, why it was refused, and its body.
+SHOW_HELP: Final = f"""Show one dead letter: its origin, its reason and its body.
 
 [bold]Examples[/bold]
 
@@ -45,7 +46,7 @@ SHOW_HELP: Final = f"""Show one dead letter: where it came from, why it was refu
 {EXIT_CODES}
 """
 
-dlq_app = typer.Typer(help=HELP, no_args_is_help=True)
+app = typer.Typer(help=COMMANDS["dlq"].summary, no_args_is_help=True, add_completion=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +64,17 @@ class DeadLetter:
     size_bytes: int
 
 
-@dlq_app.command("ls", help=LIST_HELP)
+@app.command("ls", help=LIST_HELP)
 def ls_command(
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 50,
-    before: Annotated[int | None, typer.Option("--before", min=1, help="Older than this sequence.")] = None,
+    before: Annotated[int | None, typer.Option("--before", min=1, help="Only below this sequence.")] = None,
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """List dead letters."""
-    server = options.nats_server(nats, home)
+    server = nats_server(nats, home)
 
     async def work() -> list[DeadLetter]:
         async with connected(server.address, instance=server.instance) as jetstream:
@@ -88,7 +89,7 @@ def ls_command(
         typer.echo("no dead letters")
 
 
-@dlq_app.command("show", help=SHOW_HELP)
+@app.command("show", help=SHOW_HELP)
 def show_command(
     sequence: Annotated[int, typer.Argument(min=1, help="Sequence from `helix dlq ls`.")],
     *,
@@ -97,7 +98,7 @@ def show_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Show one dead letter."""
-    server = options.nats_server(nats, home)
+    server = nats_server(nats, home)
 
     async def work() -> api.RawStreamMsg:
         async with connected(server.address, instance=server.instance) as jetstream:
@@ -147,16 +148,16 @@ async def newest(
 
 
 def described(message: api.RawStreamMsg) -> DeadLetter:
-    """What subject and headers say."""
+    """The dead letter that the subject and the headers of a message describe."""
     headers = message.headers or {}
     parts = (message.subject or "").split(".")
-    known = len(parts) == _SUBJECT_TOKENS
+    is_complete = len(parts) == _SUBJECT_TOKENS
     sequence = headers.get(subjects.SEQUENCE_HEADER, "0")
     return DeadLetter(
         sequence=message.seq or 0,
         stored_at=message.time.isoformat() if isinstance(message.time, datetime) else str(message.time or ""),
-        service=parts[3] if known else "",
-        tenant_id=parts[4] if known else "",
+        service=parts[3] if is_complete else "",
+        tenant_id=parts[4] if is_complete else "",
         reason=headers.get(subjects.REASON_HEADER, ""),
         subject=headers.get(subjects.SUBJECT_HEADER, ""),
         stream=headers.get(subjects.STREAM_HEADER, ""),
@@ -166,7 +167,7 @@ def described(message: api.RawStreamMsg) -> DeadLetter:
 
 
 def readable(body: bytes) -> Any:
-    """A body for people: JSON as it is, other text as text, anything else as its size."""
+    """A body for people: parsed JSON, other text as it is, anything else as its size."""
     try:
         text = body.decode()
     except UnicodeDecodeError:

@@ -1,148 +1,104 @@
-"""`helix models`: which encoders are there, and how they get there.
+"""`helix models`: lists, builds, imports and fetches sentence encoders.
 
-Prints tables and one-line errors; the making itself is `helix_cli.model_build`, imported only by the
-commands that need it, because onnx would slow the start of every other command.
+`helix_cli.model_build` makes the models; it is imported by the commands that make one, because onnx is slow
+to import.
 """
 
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from helix_cli.commands.group import COMMANDS
+from helix_cli.commands.options import DEFAULT_HOME, AsJson, Home
+from helix_cli.output.terminal import stdout
+from helix_cli.stack.home import HomeFolder
 from helix_shared.encoders.model import load_card, read_card
 from helix_shared.encoders.store import BGE_SMALL, default_model, model_folders
-from helix_shared.errors import CorruptArtifactError, HelixError, NotFoundError
+from helix_shared.errors import CorruptArtifactError, NotFoundError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+MEBIBYTE: Final = 1 << 20
 
-models_app = typer.Typer(help="List, build, import and fetch sentence encoders.", no_args_is_help=True)
+Replace = Annotated[bool, typer.Option("--replace", help="Replace a model of that name.")]
 
-MEBIBYTE = 1 << 20
-
-Home = Annotated[
-    Path, typer.Option("--home", envvar="HELIX_HOME", help="Folder of Helix; models lie in its `models`.")
-]
-Replace = Annotated[bool, typer.Option("--replace", help="Make it again although it is there.")]
-DEFAULT_HOME = Path("~/.helix")
+app = typer.Typer(help=COMMANDS["models"].summary, no_args_is_help=True, add_completion=False)
 
 
-def models_root(home: Path) -> Path:
-    """Where models lie in a Helix home."""
-    return home.expanduser() / "models"
+@app.command("list")
+def list_command(home: Home = DEFAULT_HOME, as_json: AsJson = False) -> None:
+    """List the models and check their files against their cards."""
+    root = HomeFolder.at(home).models
+    rows = _rows(root)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+    elif rows:
+        stdout().print(_table(rows))
+        _print_default(root)
+    else:
+        typer.echo(f"no models under {root}: run `helix models build`")
 
 
-def ensure_default_model(root: Path) -> Path:
-    """Find the default model under `root`; build all-MiniLM-L6-v2 when there is none yet.
-
-    Takes seconds the first time. Several processes may ask at once: one builds, the others wait for it.
-
-    Raises:
-        NotFoundError: there is none and the package with the weights is not installed.
-        PermanentError: there is none and the build failed its check.
-    """
-    try:
-        return default_model(root)
-    except NotFoundError:
-        from helix_cli.model_build.minilm import build_minilm  # noqa: PLC0415 - onnx is slow to import
-
-        return build_minilm(root)
-
-
-@models_app.command("list")
-def list_command(
-    home: Home = DEFAULT_HOME, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
-    """Show the models that are there, and whether their files are still the ones their cards name."""
-    with _one_line_errors():
-        root = models_root(home)
-        rows = _rows(root)
-        if as_json:
-            typer.echo(json.dumps(rows, indent=2))
-        elif rows:
-            Console().print(_table(rows))
-            _print_default(root)
-        else:
-            typer.echo(f"no models under {root}: run `helix models build`")
-
-
-@models_app.command("build")
+@app.command("build")
 def build_command(home: Home = DEFAULT_HOME, replace: Replace = False) -> None:
     """Build all-MiniLM-L6-v2 (int8) from the installed package; needs no network."""
-    with _one_line_errors():
-        from helix_cli.model_build.minilm import build_minilm  # noqa: PLC0415 - onnx is slow to import
+    from helix_cli.model_build.minilm import build_minilm  # noqa: PLC0415  onnx is slow to import
 
-        root = models_root(home)
-        _report(build_minilm(root, replace=replace), root)
+    root = HomeFolder.at(home).models
+    _report(build_minilm(root, replace=replace), root)
 
 
-@models_app.command("import")
+@app.command("import")
 def import_command(
     folder: Annotated[Path, typer.Argument(help="A sentence-transformers folder with an ONNX graph.")],
     *,
     name: Annotated[
-        str | None, typer.Option(help="Name of the model; the folder's name if not given.")
+        str | None, typer.Option(help="Name of the model; by default that of the folder.")
     ] = None,
     query_prefix: Annotated[
-        str | None, typer.Option(help="Put before every query, instead of what the folder says.")
+        str | None, typer.Option(help="Prefix of every query; by default what the folder says.")
     ] = None,
     passage_prefix: Annotated[
-        str | None, typer.Option(help="Put before every stored text, instead of what the folder says.")
+        str | None, typer.Option(help="Prefix of every stored text; by default what the folder says.")
     ] = None,
-    fp32: Annotated[bool, typer.Option("--fp32", help="Keep the float32 graph; do not quantise it.")] = False,
+    fp32: Annotated[bool, typer.Option("--fp32", help="Keep a float32 graph as it is.")] = False,
     replace: Replace = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
-    """Import an encoder from a folder; a float32 graph is quantised to int8 and compared with itself."""
-    with _one_line_errors():
-        from helix_cli.model_build.importing import Origin, import_folder  # noqa: PLC0415 - onnx is slow to import
+    """Import an encoder from a folder; a float32 graph is quantised to int8 and checked."""
+    from helix_cli.model_build.importing import Origin, import_folder  # noqa: PLC0415  onnx is slow to import
 
-        root, source = models_root(home), folder.expanduser().resolve()
-        origin = Origin(
-            name=name or source.name,
-            source=f"folder {source.name}",
-            query_prefix=query_prefix,
-            passage_prefix=passage_prefix,
-            keep_fp32=fp32,
-        )
-        _report(import_folder(source, root, origin, existing="replace" if replace else "refuse"), root)
+    root, source = HomeFolder.at(home).models, folder.expanduser().resolve()
+    origin = Origin(
+        name=name or source.name,
+        source=f"folder {source.name}",
+        query_prefix=query_prefix,
+        passage_prefix=passage_prefix,
+        keep_fp32=fp32,
+    )
+    _report(import_folder(source, root, origin, existing="replace" if replace else "refuse"), root)
 
 
-@models_app.command("pull")
+@app.command("pull")
 def pull_command(
-    name: Annotated[str, typer.Argument(help=f"What to fetch: {BGE_SMALL}.")],
+    name: Annotated[str, typer.Argument(help=f"Model to fetch: {BGE_SMALL}.")],
     hub: Annotated[
         str, typer.Option(envvar="HF_ENDPOINT", help="Address of the hub or of a mirror.")
     ] = "https://huggingface.co",
     timeout_seconds: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds the hub may be silent.")
+        float, typer.Option("--timeout", min=1, help="Longest silence of the hub in seconds.")
     ] = 30.0,
     replace: Replace = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
-    """Fetch a published model at its pinned revision, check every byte, and quantise it to int8."""
-    with _one_line_errors():
-        from helix_cli.model_build.hub import pull  # noqa: PLC0415 - onnx is slow to import
+    """Fetch a published model at its pinned revision, check its files, and quantise it to int8."""
+    from helix_cli.model_build.hub import pull  # noqa: PLC0415  onnx is slow to import
 
-        root = models_root(home)
-        _report(pull(name, root, hub=hub, timeout_seconds=timeout_seconds, replace=replace), root)
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Turn a failure that has an explanation into one line on standard error and exit code 1."""
-    try:
-        yield
-    except (HelixError, OSError) as error:
-        line = " ".join(str(error).split())
-        typer.echo(f"error: {line}", err=True)
-        raise typer.Exit(1) from error
+    root = HomeFolder.at(home).models
+    _report(pull(name, root, hub=hub, timeout_seconds=timeout_seconds, replace=replace), root)
 
 
 def _rows(root: Path) -> list[dict[str, Any]]:
@@ -151,7 +107,7 @@ def _rows(root: Path) -> list[dict[str, Any]]:
 
 
 def _row(folder: Path, *, is_default: bool) -> dict[str, Any]:
-    """One model for people and for JSON; a damaged one is a row too."""
+    """One model for the table and for JSON; `state` says whether it is damaged."""
     row: dict[str, Any] = {"name": folder.name, "default": is_default, "path": str(folder), "state": "ok"}
     try:
         card = read_card(folder)

@@ -1,6 +1,6 @@
-"""`helix provision`: the streams, consumers and the lease bucket on a given NATS.
+"""`helix provision`: creates the streams, consumers and the lease bucket on a given NATS.
 
-The only way they come to be; `helix up` runs the same step, compose runs this command.
+`helix up` does the same when it starts; compose.yaml runs this command.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli.clients.broker import connected
+from helix_cli.clients.broker import provision
 from helix_cli.commands import options
-from helix_cli.output.failure import EXIT_CODES, run_async
-from helix_shared.broker import streams
+from helix_cli.commands.group import help_text
+from helix_cli.output.failure import EXIT_CODES
+from helix_cli.stack.addresses import nats_server
 
-HELP: Final = f"""Create or update streams and consumers on NATS; repeats harmlessly.
-
+HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix provision --nats nats://127.0.0.1:4222
   helix provision --replicas 3      (a NATS cluster)
 
-What exists keeps its messages and its position.
+Existing streams keep their messages, existing consumers their position.
 
 {EXIT_CODES}
 """
 
+app = typer.Typer(add_completion=False)
 
+
+@app.command(help=help_text("provision", HELP))
 def provision_command(
     *,
     replicas: Annotated[
@@ -37,21 +40,7 @@ def provision_command(
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
-    """Provision; the help text stands in `HELP`."""
-    server = options.nats_server(nats, home)
+    """Create or update everything on NATS."""
+    server = nats_server(nats, home)
     done = provision(server.address, replicas=replicas, instance=server.instance)
     typer.echo(json.dumps(done) if as_json else "\n".join(done))
-
-
-def provision(nats_url: str, *, replicas: int = 1, instance: str = "") -> list[str]:
-    """Provision the NATS at `nats_url`; a line per thing done.
-
-    Raises:
-        TemporaryError: it does not answer.
-    """
-
-    async def work() -> list[str]:
-        async with connected(nats_url, instance=instance) as jetstream:
-            return await streams.provision(jetstream, replicas=replicas)
-
-    return run_async(work())

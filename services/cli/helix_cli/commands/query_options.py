@@ -1,6 +1,6 @@
-"""The options of a question, shared by the commands that ask one, and the request they make.
+"""The options of a query and the request made of them, for the commands `recall` and `why-not`.
 
-`asks` gives a command all of them, so a new option is named here alone.
+`with_query_options` gives a command all of them, so a new option is added here alone.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from helix_shared.errors import InvalidInputError
 
 
 class Mode(StrEnum):
-    """Which channels look for candidates."""
+    """Which channels search for candidates."""
 
     DENSE = "dense"
     HYBRID = "hybrid"
     AUTO = "auto"
 
 
-class Around(StrEnum):
-    """What is packed around memories."""
+class ExpandContext(StrEnum):
+    """What is packed beside a memory: values of the contract's ExpandContext by their CLI name."""
 
     UNSPECIFIED = "profile"
     NONE = "none"
@@ -38,22 +38,22 @@ class Around(StrEnum):
     SESSION = "session"
 
 
-User = Annotated[str, Option("--user", help="Sees this user's memories, too.")]
+User = Annotated[str, Option("--user", help="User that asks, who sees their private memories.")]
 Principals = Annotated[list[str] | None, Option("--principal", help="Group or role of the caller.")]
-Projects = Annotated[list[str] | None, Option("--project", help="Only of this project.")]
-OwnProject = Annotated[str, Option("--prefer-project", help="The project asked from.")]
-Sessions = Annotated[list[str] | None, Option("--session", help="Only of this session.")]
-Types = Annotated[list[str] | None, Option("--type", help="Only of this memory type.")]
+Projects = Annotated[list[str] | None, Option("--project", help="Only this project.")]
+OwnProject = Annotated[str, Option("--prefer-project", help="Project of the caller; ranks higher.")]
+Sessions = Annotated[list[str] | None, Option("--session", help="Only this session.")]
+Types = Annotated[list[str] | None, Option("--type", help="Only this memory type.")]
 After = Annotated[str, Option("--after", help="Happened at or after, e.g. 2026-11-01.")]
 Before = Annotated[str, Option("--before", help="Happened before.")]
 TopK = Annotated[int | None, Option("--top-k", help="How many memories, 1 to 200.")]
-Budget = Annotated[int | None, Option("--budget", help="Tokens of the packed context.")]
+Budget = Annotated[int | None, Option("--budget", help="Token budget of the packed context.")]
 Profile = Annotated[str, Option("--profile", help="Ranking profile.")]
-Channels = Annotated[Mode, Option("--mode", help="Which channels look.")]
-AsOf = Annotated[str, Option("--as-of", help="As it was known then, e.g. 2026-11-01.")]
-Served = Annotated[list[str] | None, Option("--served", help="Id of a memory you have already.")]
-PackedAround = Annotated[
-    Around, Option("--around", help="What is packed around memories where there is room.")
+Channels = Annotated[Mode, Option("--mode", help="Which channels search.")]
+AsOf = Annotated[str, Option("--as-of", help="Answer from what Helix knew then, e.g. 2026-11-01.")]
+AlreadyServed = Annotated[list[str] | None, Option("--already-served", help="Id of a memory to leave out.")]
+Expand = Annotated[
+    ExpandContext, Option("--expand-context", help="What is packed beside memories where there is room.")
 ]
 Zone = Annotated[
     str,
@@ -62,27 +62,27 @@ Zone = Annotated[
         help="Time zone of all dates, e.g. Europe/Berlin; by default that of this machine.",
     ),
 ]
-NeverSkip = Annotated[bool, Option("--never-skip", help="Look even for small talk.")]
+NeverSkip = Annotated[bool, Option("--never-skip", help="Search even if the question is small talk.")]
 
 
-def asks(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with the arguments and options of `request_of` in place of its parameter `request`."""
-    asked = inspect.signature(request_of, eval_str=True).parameters
+def with_query_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the parameter `request` of `command` by the arguments and options of `request_of`."""
+    query_parameters = inspect.signature(request_of, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True).parameters
     before = list(takewhile(lambda name: name != "request", own))
-    behind = [own[name] for name in own if name not in (*before, "request")]
+    after = [own[name] for name in own if name not in (*before, "request")]
 
     @wraps(command)
-    def asking(**given: Any) -> None:
-        request = request_of(**{name: given.pop(name) for name in asked})
-        command(request=request, **given)
+    def wrapper(**values: Any) -> None:
+        request = request_of(**{name: values.pop(name) for name in query_parameters})
+        command(request=request, **values)
 
-    together = [*(own[name] for name in before), *asked.values(), *behind]
-    asking.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined] # typer reads it
-    # a name is looked up once more where typer asks for hints; those of `command` know no question
-    asking.__annotations__ = {one.name: one.annotation for one in together}
-    del asking.__wrapped__
-    return asking
+    parameters = [*(own[name] for name in before), *query_parameters.values(), *after]
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer reads it
+    # typer also reads type hints; without these it would find those of `command`
+    wrapper.__annotations__ = {one.name: one.annotation for one in parameters}
+    del wrapper.__wrapped__
+    return wrapper
 
 
 def request_of(
@@ -102,18 +102,18 @@ def request_of(
     profile: Profile = "",
     mode: Channels = Mode.HYBRID,
     as_of: AsOf = "",
-    served: Served = None,
-    around: PackedAround = Around.UNSPECIFIED,
+    already_served: AlreadyServed = None,
+    expand_context: Expand = ExpandContext.UNSPECIFIED,
     tz: Zone = "",
     never_skip: NeverSkip = False,
 ) -> recall_pb2.RecallRequest:
-    """The request of these options; what is not said is left to the server.
+    """The request for these options; the server fills in what is not given.
 
     Raises:
         InvalidInputError: no tenant, a count below 1, no date where one is expected, or an unknown zone.
     """
     if not tenant:
-        raise InvalidInputError("--tenant", "is missing; say whose memory to ask, e.g. --tenant acme")
+        raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
     return recall_pb2.RecallRequest(
@@ -134,13 +134,13 @@ def request_of(
         never_skip=never_skip,
         time_zone=time_zone,
         as_of=moment("--as-of", as_of, zone),
-        already_served=served or [],
-        expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{around.name}"),
+        already_served=already_served or [],
+        expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{expand_context.name}"),
     )
 
 
 def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
-    """The moment an option names; a date is its first moment, and of `zone` unless it says otherwise.
+    """The moment that an option names, in `zone` unless it has its own; a date is its first moment.
 
     Raises:
         InvalidInputError: it is no ISO date or time.

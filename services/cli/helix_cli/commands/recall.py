@@ -1,4 +1,7 @@
-"""`helix recall`: ask a question and read the answer as a table, as a prompt, or as JSON."""
+"""`helix recall`: asks questions and prints the memories as a table, as a prompt, or as JSON.
+
+gRPC is imported when the request is sent, so that `--help` and a usage error are quick.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
 from rich.table import Table
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands import options, query_options
+from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.explained import print_explanation, print_waterfall
 from helix_cli.output.failure import EXIT_CODES, exit_code
 from helix_cli.output.terminal import complain, one_line, plain, printable, stdout
 from helix_cli.output.time_zone import zone_of
-from helix_cli.stack.readiness import wait_until_served
+from helix_cli.stack.addresses import nats_server, query_server
+from helix_cli.stack.served import wait_until_served
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
 
@@ -25,11 +28,10 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS: Final = 280
 GUESSED: Final = "?"
-"""Stands behind a date that the text of its memory leaves to a default."""
+"""Follows a date that the text of its memory states incompletely."""
 
 Option = typer.Option
-HELP: Final = f"""Recall the memories that answer a question.
-
+HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix recall "which database did we choose?" --tenant acme
@@ -42,70 +44,77 @@ HELP: Final = f"""Recall the memories that answer a question.
   helix recall "who is on call?" "what broke?" --tenant acme
   helix recall "what did I do today?" --tenant acme --tz Europe/Berlin
 
-Up to 16 questions are asked at once and answered from one generation.
+One call takes up to 16 questions and answers them from one generation.
 
---min-seq takes the sequence that `helix publish` printed: the answer waits
-for that event as long as it may, and says so if it came too early.
+--min-seq takes the sequence that `helix publish` printed. The recall waits
+for that event until its deadline; without it the answer is marked as stale.
 
-"Today", "last Friday" and "in January" are read in the time zone of --tz, by
-default that of this machine (TZ, else /etc/localtime). So are dates without a
-time zone in --after, --before and --as-of, and so are the dates shown; the day
-a memory speaks of is the same date in every zone.
-A date with "?" behind it is a guess: the text of that memory does not say
-which one it means.
+--tz is the time zone of all dates: of "today" and "in January" in a question,
+of --after, --before and --as-of without a time zone, and of the dates shown.
+By default it is that of this machine (TZ, else /etc/localtime). The date of
+the event that a memory describes is the same in every zone.
+A date with "?" is a guess: the text of the memory does not state it fully.
 
-Finding nothing is an answer, too, and ends with 0.
+The command ends with 0 also when nothing is found.
 
 {EXIT_CODES}
 """
 
 
-@query_options.asks
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("recall", HELP))
+@query_options.with_query_options
 def recall_command(
     request: recall_pb2.RecallRequest,
     *,
-    further: Annotated[list[str] | None, typer.Argument(help="More questions, at most 16 in all.")] = None,
+    more_questions: Annotated[
+        list[str] | None, typer.Argument(help="More questions, at most 16 in all.")
+    ] = None,
     min_seq: Annotated[
-        int, Option("--min-seq", min=0, max=2**64 - 1, help="Wait for the event of this sequence.")
+        int, Option("--min-seq", min=0, max=2**64 - 1, help="Wait for the event with this sequence.")
     ] = 0,
-    explain: Annotated[bool, Option("--explain", help="Show how every candidate came to its rank.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show how every candidate got its rank.")] = False,
     packed: Annotated[bool, Option("--packed", help="Print the context for a prompt.")] = False,
     full: Annotated[bool, Option("--full", help="Print whole texts, and every candidate.")] = False,
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
-    """Recall; the help text stands in `HELP`."""
+    """Ask and print."""
+    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+
     request.min_seq, request.explain = min_seq, explain
-    requests = [request, *(_asking(question, request) for question in further or ())]
-    at = options.query_server(query, home)
-    with RecallClient(at.address, instance=at.instance) as client:
+    requests = [request, *(_with_question(question, request) for question in more_questions or ())]
+    server = query_server(query, home)
+    with RecallClient(server.address, instance=server.instance) as client:
         if not query:
-            wait_until_served(client, options.nats_server("", home))
-        replies = client.recall_many(requests) if further else (client.recall(request),)
-    shown = partial(_print_table, full=full, zone=zone_of(request.time_zone))
-    printing = _print_json if as_json else _print_packed if packed else shown
-    for asked, reply in zip(requests, replies, strict=True):
-        if further and not (as_json or packed):
-            stdout().print(plain(f"\n{printable(asked.query)}"), style="bold")
+            wait_until_served(client, nats_server("", home))
+        replies = client.recall_many(requests) if more_questions else (client.recall(request),)
+    print_table = partial(_print_table, full=full, zone=zone_of(request.time_zone))
+    print_reply = _print_json if as_json else _print_packed if packed else print_table
+    for sent, reply in zip(requests, replies, strict=True):
+        if more_questions and not (as_json or packed):
+            stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
         if isinstance(reply, HelixError):
-            complain(f"{printable(asked.query)}: {reply}")
+            complain(f"{printable(sent.query)}: {reply}")
         else:
-            printing(reply)
+            print_reply(reply)
     failed = [reply for reply in replies if isinstance(reply, HelixError)]
     if failed:
         raise typer.Exit(max(map(exit_code, failed)))
 
 
-def _asking(question: str, like: recall_pb2.RecallRequest) -> recall_pb2.RecallRequest:
-    request = recall_pb2.RecallRequest()
-    request.CopyFrom(like)
-    request.query = question
-    return request
+def _with_question(question: str, request: recall_pb2.RecallRequest) -> recall_pb2.RecallRequest:
+    copy = recall_pb2.RecallRequest()
+    copy.CopyFrom(request)
+    copy.query = question
+    return copy
 
 
 def route_line(route: recall_pb2.Route, zone: tzinfo) -> str:
-    """What the router made of the question, for people; days are those of `zone`."""
+    """The routing decision for people; days are those of `zone`."""
     parts = ["skipped: the question needs no memory" if route.skipped else ", ".join(route.intents) or "what"]
     if route.HasField("window_start") or route.HasField("window_end"):
         parts.append(window_days(route, zone))
@@ -115,6 +124,8 @@ def route_line(route: recall_pb2.Route, zone: tzinfo) -> str:
 
 
 def _print_json(reply: recall_pb2.RecallResponse) -> None:
+    from google.protobuf import json_format  # type: ignore[import-untyped] # noqa: PLC0415  slow to import
+
     typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
 
 
@@ -131,9 +142,7 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) 
     if reply.memories:
         console.print(_table(reply, characters=characters, zone=zone))
         if any(found.memory.event_guessed for found in reply.memories):
-            console.print(
-                plain(f"dates with {GUESSED} are guesses: the text does not say which one it means")
-            )
+            console.print(plain(f"dates with {GUESSED} are guesses: the text does not state them fully"))
     else:
         console.print("nothing found")
     if reply.HasField("explanation"):
@@ -156,7 +165,7 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) 
 
 
 def _table(reply: recall_pb2.RecallResponse, *, characters: int, zone: tzinfo) -> Table:
-    # Scores only order one answer. Probabilities can be read, so they are shown where there are any.
+    # A score has a meaning within one answer only; a probability is shown instead where there is one.
     judged = all(found.HasField("relevance") for found in reply.memories)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("rank", "relevance" if judged else "score"):

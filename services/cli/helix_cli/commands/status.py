@@ -1,97 +1,62 @@
-"""`helix status`: one look at everything; a part that is down is named and the others still show."""
+"""`helix status`: the state of NATS and of the query service; a part that is down does not hide the other."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from nats.js.errors import NotFoundError as NoStreamError
 from rich.table import Table
 
-from helix_cli.clients.broker import connected
+from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.broker_status import BrokerStatus, ConsumerRow, StreamRow, broker_status
 from helix_cli.clients.recall_client import RecallClient
-from helix_cli.clients.writer_state import WriterPart, look_at_writer, wait_for_writer
+from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands import options
-from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT, run_async
+from helix_cli.commands.group import help_text
+from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, size, stdout
+from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_memory import subjects
-from helix_query.diagnostics.dense_check import ChannelRecall, channel_recall, largest_tenant
-from helix_query.diagnostics.index_recall import DenseRecall, dense_recall
-from helix_shared.artifacts.generation.folders import current_number
-from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.broker import streams
 from helix_shared.errors import HelixError, NotFoundError
 
 if TYPE_CHECKING:
-    from nats.js import JetStreamContext
+    from helix_query.diagnostics.dense_check import ChannelRecall
+    from helix_query.diagnostics.index_recall import DenseRecall
 
 STATUS_SECONDS: Final = 3.0
 
-HELP: Final = f"""Show streams, consumers, the served generation, and its lag.
-
+HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix status
   helix status --json | jq .lag
   helix status --deep
 
---deep reads the newest generation of this machine's data folder and tells
-how much of exact search the dense channel finds for the largest tenant, and
-how much the vector index does of everything; seconds for a million.
+lag is the number of events that are published but not yet recallable.
 
-lag is how many events are published but not yet recallable. The command
-ends with 3 when a part is down or the writer stands still, and names it.
-Where no process is the writer it waits for one, 10 seconds at most.
+The command ends with 3, and names the part, when a part is down or the
+writer is at a standstill. When no process is the writer, it waits for one for up
+to 10 seconds.
+
+--deep reads the newest generation in the data folder of this machine and
+compares vector search with exact search: the dense channel for the largest
+tenant, and the vector index for all memories. It takes seconds for a
+million memories.
 
 {EXIT_CODES}
 """
 
-
-@dataclass(frozen=True, slots=True)
-class StreamRow:
-    """One stream."""
-
-    name: str
-    messages: int
-    bytes: int
-    first_sequence: int
-    last_sequence: int
+app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerRow:
-    """One durable consumer: `pending` not delivered yet, `ack_pending` being worked on."""
-
-    stream: str
-    name: str
-    pending: int
-    ack_pending: int
-    redelivered: int
-
-
-@dataclass(frozen=True, slots=True)
-class NatsPart:
-    """What NATS says; `problem` is empty when it answers and is provisioned."""
-
-    url: str
-    problem: str = ""
-    streams: list[StreamRow] = field(default_factory=list)
-    consumers: list[ConsumerRow] = field(default_factory=list)
-    writer: WriterPart = field(default_factory=WriterPart)
-
-    def stream(self, name: str) -> StreamRow | None:
-        """The row of one stream."""
-        return next((row for row in self.streams if row.name == name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class QueryPart:
-    """What the query service says; `problem` is empty when it answers."""
+class QueryStatus:
+    """Status of the query service; `problem` is empty when it answers."""
 
     address: str
     problem: str = ""
@@ -108,15 +73,16 @@ class QueryPart:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorsPart:
-    """What vector search finds of exact search, measured on a generation."""
+class VectorCheck:
+    """Recall of vector search against exact search, measured on a generation."""
 
     dense: DenseRecall
-    """The vector index, over everything."""
+    """Of the vector index, for all memories."""
     dense_channel: ChannelRecall | None
-    """The dense channel, of the largest tenant; None: nobody in particular sees anything."""
+    """Of the dense channel, for the largest tenant; None where no tenant has a memory."""
 
 
+@app.command(help=help_text("status", HELP))
 def status_command(
     *,
     as_json: options.AsJson = False,
@@ -128,14 +94,14 @@ def status_command(
         Path | None, typer.Option(help="--deep: folder of the generations; by default home/data.")
     ] = None,
 ) -> None:
-    """Show the status; the help text stands in `HELP`."""
-    server = options.nats_server(nats, home, wait=False)
-    broker = run_async(look_at_nats(server))
-    service = look_at_query(options.query_server(query, home, wait=False), now=datetime.now(UTC))
+    """Show the status."""
+    server = nats_server(nats, home, wait=False)
+    broker = run_async(broker_status(server.address, server.instance))
+    service = query_status(query_server(query, home, wait=False), now=datetime.now(UTC))
     if not (broker.problem or service.problem or broker.writer.has_lease):
         note("no process is the writer at the moment; waiting for one")
-        broker = replace(broker, writer=run_async(_writer(server)))
-    measured = look_at_vectors(data or home.expanduser() / "data") if deep else None
+        broker = replace(broker, writer=run_async(_next_writer(server)))
+    measured = check_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
         vectors = {} if measured is None else asdict(measured)
         typer.echo(json.dumps(summary(broker, service) | vectors, indent=2))
@@ -147,8 +113,8 @@ def status_command(
         raise typer.Exit(UNREACHABLE_EXIT)
 
 
-def summary(broker: NatsPart, service: QueryPart) -> dict[str, object]:
-    """Both parts for programs."""
+def summary(broker: BrokerStatus, service: QueryStatus) -> dict[str, object]:
+    """Both parts as the JSON of `--json`."""
     return {
         "nats": asdict(broker),
         "query": asdict(service),
@@ -157,7 +123,7 @@ def summary(broker: NatsPart, service: QueryPart) -> dict[str, object]:
     }
 
 
-def lag(broker: NatsPart, service: QueryPart) -> int | None:
+def lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     """Events published but not in the served generation; None while a part is down."""
     log = broker.stream(subjects.EVENTS_STREAM)
     if log is None or service.problem:
@@ -165,30 +131,16 @@ def lag(broker: NatsPart, service: QueryPart) -> int | None:
     return max(0, log.last_sequence - service.applied_sequence)
 
 
-async def look_at_nats(server: options.Server) -> NatsPart:
-    """Streams and consumers; never raises because of NATS."""
-    url = server.address
-    try:
-        async with connected(url, instance=server.instance) as jetstream:
-            rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
-            consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
-            writer = await look_at_writer(jetstream)
-    except HelixError as error:
-        return NatsPart(url, problem=str(error))
-    missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
-    return NatsPart(url, missing, [row for row in rows if row], [row for row in consumers if row], writer)
-
-
-def look_at_query(server: options.Server, *, now: datetime) -> QueryPart:
-    """What is served; never raises because of the service."""
+def query_status(server: Server, *, now: datetime) -> QueryStatus:
+    """Ask the query service; its errors end up in `problem`."""
     address = server.address
     try:
         with RecallClient(address, call_seconds=STATUS_SECONDS, instance=server.instance) as client:
             reply = client.status()
     except HelixError as error:
-        return QueryPart(address, problem=str(error))
+        return QueryStatus(address, problem=str(error))
     published = reply.published_at.ToDatetime(UTC) if reply.HasField("published_at") else None
-    return QueryPart(
+    return QueryStatus(
         address,
         generation=reply.generation,
         age_seconds=(now - published).total_seconds() if published and reply.generation else None,
@@ -203,53 +155,40 @@ def look_at_query(server: options.Server, *, now: datetime) -> QueryPart:
     )
 
 
-def look_at_vectors(root: Path) -> VectorsPart:
-    """Vector search in the newest generation in `root`, measured.
+def check_vectors(root: Path) -> VectorCheck:
+    """Measure vector search in the newest generation in `root`.
 
     Raises:
         NotFoundError: there is no generation.
         CorruptArtifactError: it cannot be read.
     """
+    from helix_query.diagnostics.dense_check import channel_recall, largest_tenant  # noqa: PLC0415  slow
+    from helix_query.diagnostics.index_recall import dense_recall  # noqa: PLC0415  to import
+    from helix_shared.artifacts.generation.folders import current_number  # noqa: PLC0415  likewise
+    from helix_shared.artifacts.generation.reader import Generation  # noqa: PLC0415  likewise
+
     number = current_number(root)
     if number is None:
         raise NotFoundError(f"no generation in {root}: give the data folder with --data")
     with contextlib.closing(Generation.open(root, number)) as generation:
         tenant = largest_tenant(generation.signals)
-        return VectorsPart(
+        return VectorCheck(
             dense_recall(generation.vectors, generation.signals),
             None if tenant is None else channel_recall(generation, tenant),
         )
 
 
-async def _writer(server: options.Server) -> WriterPart:
+async def _next_writer(server: Server) -> WriterStatus:
     async with connected(server.address, instance=server.instance) as jetstream:
         return await wait_for_writer(jetstream)
 
 
-async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:
-    try:
-        state = (await jetstream.stream_info(name)).state
-    except NoStreamError:
-        return None
-    return StreamRow(name, state.messages, state.bytes, state.first_seq, state.last_seq)
-
-
-async def _consumer(jetstream: JetStreamContext, stream: str, name: str) -> ConsumerRow | None:
-    try:
-        info = await jetstream.consumer_info(stream, name)
-    except NoStreamError:
-        return None
-    return ConsumerRow(
-        stream, name, info.num_pending or 0, info.num_ack_pending or 0, info.num_redelivered or 0
-    )
-
-
-def _dead_letters(broker: NatsPart) -> int | None:
+def _dead_letters(broker: BrokerStatus) -> int | None:
     row = broker.stream(subjects.DLQ_STREAM)
     return None if row is None else row.messages
 
 
-def _print(broker: NatsPart, service: QueryPart) -> None:
+def _print(broker: BrokerStatus, service: QueryStatus) -> None:
     console = stdout()
     console.print(plain(f"nats   {broker.url}  {broker.problem or 'ok'}"))
     if broker.streams:
@@ -268,7 +207,7 @@ def _print(broker: NatsPart, service: QueryPart) -> None:
         console.print(f"dead letters: {_dead_letters(broker)}; see `helix dlq ls`")
 
 
-def _served(service: QueryPart) -> str:
+def _served(service: QueryStatus) -> str:
     if not service.generation:
         return f"       no generation yet, model {service.model or 'none'}"
     age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
@@ -279,23 +218,23 @@ def _served(service: QueryPart) -> str:
     )
 
 
-def _dense(measured: VectorsPart) -> str:
+def _dense(measured: VectorCheck) -> str:
     dense, channel = measured.dense, measured.dense_channel
-    asked = (
+    by_channel = (
         "nothing to search"
         if channel is None
         else f"recall@{channel.depth} {channel.recall:.3f} (worst {channel.worst:.2f}) against exact search, "
-        f"{channel.queries} vectors of the largest tenant's {channel.memories} memories in sight"
+        f"{channel.queries} vectors of the largest tenant's {channel.memories} visible memories"
     )
-    found = "nothing to search" if dense.recall is None else f"recall@{dense.depth} {dense.recall:.3f}"
+    by_index = "nothing to search" if dense.recall is None else f"recall@{dense.depth} {dense.recall:.3f}"
     index = (
         f"{dense.scan} index, {dense.nprobes} of {dense.partitions} partitions"
         if dense.partitions
         else "exact scan, no index"
     )
     return (
-        f"dense  {asked}\n"
-        f"index  {found} against exact search, mean of {dense.queries} stored vectors\n"
+        f"dense  {by_channel}\n"
+        f"index  {by_index} against exact search, mean of {dense.queries} stored vectors\n"
         f"       {index}, {dense.candidates} candidates\n"
         f"       {dense.unindexed_rows} of {dense.rows} rows outside the index\n"
         f"       {dense.scanned_dimensions} of {dense.dimensions} dimensions scanned, kept as {dense.storage}"
@@ -312,7 +251,7 @@ def _streams_table(rows: list[StreamRow]) -> Table:
 
 
 def _consumers_table(rows: list[ConsumerRow]) -> Table:
-    table = Table("consumer", "pending", "in work", "redelivered", box=None, header_style="bold")
+    table = Table("consumer", "pending", "in progress", "redelivered", box=None, header_style="bold")
     for row in rows:
         table.add_row(row.name, str(row.pending), str(row.ack_pending), str(row.redelivered))
     return table

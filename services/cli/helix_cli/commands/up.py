@@ -1,7 +1,7 @@
-"""`helix up`: the stack in the foreground, until Ctrl-C.
+"""`helix up`: runs the stack in the foreground until Ctrl-C.
 
-The work is `stack`; this file says what happens and minds the signals: the first asks to drain, the
-second kills.
+`stack` does the work; this module prints what happens and handles signals: the first drains the
+processes, the second kills them.
 """
 
 from __future__ import annotations
@@ -16,62 +16,74 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.commands import options
+from helix_cli.commands.group import help_text
 from helix_cli.output.failure import EXIT_CODES
 from helix_cli.output.terminal import complain, printable
 from helix_cli.stack.stack import READY_SECONDS, Stack
 from helix_shared.errors import InvalidInputError, TemporaryError
 from helix_shared.settings import CONFIG_ERROR_EXIT
 
-LOOK_SECONDS: Final = 0.2
+CHECK_SECONDS: Final = 0.2
 
-HELP: Final = f"""Run all of Helix on this machine: NATS, the workers, the query service.
-
+HELP: Final = f"""
 [bold]Examples[/bold]
 
   helix up
   helix up --home ./memory --port 0 --nats-port 0    (any free ports)
   helix up --copies ingest=2,kg=2                    (more workers)
 
-Stays in the foreground; Ctrl-C drains, a second Ctrl-C kills. What dies
-is started again. Data, models and logs lie under --home; other commands
-with the same --home find the addresses there. Variables of the services
-like HELIX_INGEST_BATCH_SIZE reach them.
+Runs in the foreground. Ctrl-C drains and stops, a second Ctrl-C kills. A
+process that ends is started again. Data, models and logs are under --home;
+other commands with the same --home find the addresses there. The services
+get their settings from variables like HELIX_INGEST_BATCH_SIZE.
 
 {EXIT_CODES}
 """
 
 
+app = typer.Typer(add_completion=False)
+
+
+@app.command(help=help_text("up", HELP))
 def up_command(
     *,
     home: options.Home = options.DEFAULT_HOME,
     port: Annotated[
         int | None,
         typer.Option(
-            "--port", min=0, max=65535, help="Port of the query service; 0: any. Usual: 7461 if free."
+            "--port",
+            min=0,
+            max=65535,
+            help="Port of the query service; 0: any. Default: 7461, if free.",
         ),
     ] = None,
     nats_port: Annotated[
         int | None,
-        typer.Option("--nats-port", min=0, max=65535, help="Port of NATS; 0: any. Usual: 4222 if free."),
+        typer.Option(
+            "--nats-port",
+            min=0,
+            max=65535,
+            help="Port of NATS; 0: any. Default: 4222, if free.",
+        ),
     ] = None,
-    copies: Annotated[str, typer.Option("--copies", help="Copies of workers, e.g. ingest=2,kg=2.")] = "",
+    copies: Annotated[str, typer.Option("--copies", help="Processes per worker, e.g. ingest=2,kg=2.")] = "",
 ) -> None:
-    """Run; the help text stands in `HELP`."""
+    """Run until a signal or a refusal of settings."""
     stack = Stack(home, nats_port=nats_port, query_port=port, copies=parse_copies(copies), say=_say)
-    asked = _Asked(stack)
+    signals = _Signals(stack)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, asked)
+        signal.signal(number, signals)
     started = time.monotonic()
     try:
         stack.start()
     except KeyboardInterrupt:
         _say("stopped while starting")
         return
-    asked.starting = False
+    signals.starting = False
     try:
-        _introduce(stack, home)
-        _until_ready(stack, asked, started)
-        while not asked.stop.wait(LOOK_SECONDS) and not stack.refusal:
+        _print_addresses(stack, home)
+        _until_ready(stack, signals, started)
+        while not signals.stop.wait(CHECK_SECONDS) and not stack.refusal:
             pass
     finally:
         _say("draining (Ctrl-C again kills)")
@@ -83,22 +95,22 @@ def up_command(
 
 
 def parse_copies(text: str) -> dict[str, int]:
-    """`ingest=2,kg=2` as numbers by service.
+    """Parse `ingest=2,kg=2` into the number of processes of each service.
 
     Raises:
-        InvalidInputError: it does not read like that.
+        InvalidInputError: the text has another form.
     """
     copies = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, _, count = part.partition("=")
         if not count.isdecimal():
-            raise InvalidInputError("--copies", f"{part!r} must read like ingest=2")
+            raise InvalidInputError("--copies", f"{part!r} must have the form ingest=2")
         copies[name.strip()] = int(count)
     return copies
 
 
-class _Asked:
-    """What the signals asked for; while the stack starts, the first one interrupts it."""
+class _Signals:
+    """Handler of SIGINT and SIGTERM; while the stack starts, the first one interrupts it."""
 
     def __init__(self, stack: Stack) -> None:
         self.stop = threading.Event()
@@ -115,7 +127,7 @@ class _Asked:
             raise KeyboardInterrupt
 
 
-def _introduce(stack: Stack, home: Path) -> None:
+def _print_addresses(stack: Stack, home: Path) -> None:
     _say(f"data      {stack.home.data}")
     _say(f"logs      {stack.home.logs}")
     _say(f"model     {stack.model}")
@@ -127,8 +139,8 @@ def _introduce(stack: Stack, home: Path) -> None:
         _say(f"other commands find it with --home {home} or HELIX_HOME={home}")
 
 
-def _until_ready(stack: Stack, asked: _Asked, started: float) -> None:
-    while not asked.stop.is_set() and not stack.refusal:
+def _until_ready(stack: Stack, signals: _Signals, started: float) -> None:
+    while not signals.stop.is_set() and not stack.refusal:
         try:
             stack.wait_ready(timeout_seconds=1.0)
         except TemporaryError as error:

@@ -10,15 +10,6 @@ from typing import Final
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 _HARMLESS: Final = "\n\t"
@@ -64,29 +55,6 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= step
     return f"{count:.1f} TiB"
-
-
-class RateColumn(ProgressColumn):
-    """Steps a second."""
-
-    def render(self, task: Task) -> Text:
-        """The rate, once there is one."""
-        return Text(f"{task.speed:.0f}/s" if task.speed else "")
-
-
-def progress() -> Progress:
-    """A progress bar on standard error that shows nothing unless that is a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
 
 
 def _is_control(character: str) -> bool:

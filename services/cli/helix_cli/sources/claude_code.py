@@ -19,7 +19,7 @@ from typing import Any, Final
 from helix_cli.sources.fitting import pieces
 from helix_cli.sources.items import Item, Scope, Skipped, moment, project_of, session_token, text_of
 from helix_cli.sources.json_records import Record
-from helix_cli.sources.located import Refusal, from_fields
+from helix_cli.sources.source_event import Refusal, from_fields
 from helix_cli.sources.tool_calls import ToolCall, ToolResult, described_call, tool_item
 
 SPEAKERS: Final = ("user", "assistant")

@@ -18,7 +18,7 @@ from typing import Final
 from helix_cli.sources.claude_code import is_claude_code
 from helix_cli.sources.codex import is_codex
 from helix_cli.sources.json_records import json_records
-from helix_cli.sources.located import Refusal
+from helix_cli.sources.source_event import Refusal
 from helix_shared.errors import InvalidInputError
 
 LOOK_LINES: Final = 20

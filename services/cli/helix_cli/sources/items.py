@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from helix_cli.sources.located import Located, Refusal
+from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import limits, subjects
 
 
@@ -18,7 +18,7 @@ class Skipped:
     why: str
 
 
-Item = Located | Refusal | Skipped
+Item = SourceEvent | Refusal | Skipped
 
 
 @dataclass(frozen=True, slots=True)

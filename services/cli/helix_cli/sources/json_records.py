@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from helix_cli.sources.jsonl import numbered_lines
-from helix_cli.sources.located import Refusal
+from helix_cli.sources.source_event import Refusal
 
 LINE_BYTES: Final = 64 * 1024 * 1024
 """Transcripts hold pictures in their lines; they are left out later."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final
 import pydantic_core
 
 from helix_cli.output.time_zone import local_now
-from helix_cli.sources.located import Located, Refusal, from_json
+from helix_cli.sources.source_event import Refusal, SourceEvent, from_json
 
 LINE_BYTES: Final = 4 * 1024 * 1024
 """An event may have 256 KiB; a line far beyond is refused without being held in memory."""
@@ -48,7 +48,7 @@ def numbered_lines(
             yield where, stripped
 
 
-def read_events(stream: BinaryIO, name: str, *, tenant_id: str = "") -> Iterator[Located | Refusal]:
+def read_events(stream: BinaryIO, name: str, *, tenant_id: str = "") -> Iterator[SourceEvent | Refusal]:
     """Every event of a JSONL stream; `tenant_id` fills in for lines that name no tenant."""
     for where, line in numbered_lines(stream, name):
         yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id)
@@ -78,7 +78,7 @@ def event_id_of_line(fields: dict[str, Any]) -> str:
     return uuid.uuid4().hex if hides else derived_event_id(fields)
 
 
-def _read_event(where: str, line: bytes, tenant_id: str) -> Located | Refusal:
+def _read_event(where: str, line: bytes, tenant_id: str) -> SourceEvent | Refusal:
     try:
         fields = pydantic_core.from_json(line)
     except ValueError as error:

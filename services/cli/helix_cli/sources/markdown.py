@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from helix_cli.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
 from helix_cli.sources.items import Item, Scope, Skipped, short_name
-from helix_cli.sources.located import Refusal, from_fields
+from helix_cli.sources.source_event import Refusal, from_fields
 from helix_memory import limits
 
 PART_BYTES: Final = 64

@@ -10,8 +10,8 @@ from helix_cli.sources.codex import codex_items
 from helix_cli.sources.discover import Format, Source
 from helix_cli.sources.items import Item, Scope
 from helix_cli.sources.json_records import json_records
-from helix_cli.sources.located import Refusal
 from helix_cli.sources.markdown import markdown_items
+from helix_cli.sources.source_event import Refusal
 
 UNKNOWN: Final = (
     "is neither a transcript of Claude Code nor of Codex; "

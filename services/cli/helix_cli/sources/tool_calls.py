@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from helix_cli.sources.fitting import fitted
 from helix_cli.sources.items import Item, Skipped, short_name
-from helix_cli.sources.located import from_fields
+from helix_cli.sources.source_event import from_fields
 from helix_memory import limits
 
 COMMAND_KEYS: Final = ("command", "cmd")

@@ -137,7 +137,7 @@ def child_environment(own: Mapping[str, str]) -> dict[str, str]:
     return dict(os.environ) | dict(own)
 
 
-def last_words(log: Path) -> str:
+def last_line(log: Path) -> str:
     """The last line of a log, for telling why a process ended."""
     try:
         tail = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""The home folder (`HELIX_HOME`, default `~/.helix`): what lies where, who runs, and where it listens.
+"""The home folder (`HELIX_HOME`, default `~/.helix`): its paths, its lock, and the record of what runs.
 
 ```
 data/        NATS (data/nats) and the generations
@@ -13,23 +13,22 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from helix_cli.clients.polling import looks
+from helix_cli.clients.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 
 _LOCK_SECONDS: Final = 0.5
-_LOCK_LOOK_SECONDS: Final = 0.005
-_BIRTH_FIELD: Final = 19
-"""Start time in /proc/<pid>/stat, counted behind the closing bracket of the command name."""
+_LOCK_POLL_SECONDS: Final = 0.005
+_START_TIME_FIELD: Final = 19
+"""Position of the start time in /proc/<pid>/stat, counted after the closing bracket of the command name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class HomeFolder:
 
     @classmethod
     def at(cls, path: Path) -> HomeFolder:
-        """The home at `path`; `~` is understood."""
+        """The home at `path`; expands `~`."""
         return cls(path.expanduser().absolute())
 
     @property
@@ -65,37 +64,44 @@ class HomeFolder:
 
     @property
     def run(self) -> Path:
-        """Folder of what holds while Helix runs."""
+        """Folder of the lock and the record."""
         return self.root / "run"
 
 
-class RunRecord(BaseModel):
-    """What `run/up.json` says."""
-
-    model_config = ConfigDict(frozen=True)
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Content of `run/up.json`."""
 
     nats_url: str
     query_address: str
-    instance: str = Field("", description="name that the NATS server and the query service of this run give")
-    pids: dict[str, int] = Field(description="process name to process id")
-    births: dict[str, str] = Field(
-        default_factory=dict, description="process name to start time, so that a reused id is recognised"
-    )
+    instance: str = ""
+    """Name that the NATS server and the query service of this run report."""
+    pids: Mapping[str, int] = field(default_factory=dict)
+    """Process name to process id."""
+    start_times: Mapping[str, str] = field(default_factory=dict)
+    """Process name to start time (`start_time`), because the system reuses process ids."""
 
 
 def write_record(home: HomeFolder, record: RunRecord) -> None:
-    """Replace the record; a reader sees the old one or the new one."""
+    """Replace the record atomically."""
     home.run.mkdir(parents=True, exist_ok=True)
     draft = home.run / "up.json.new"
-    draft.write_text(record.model_dump_json(indent=2) + "\n")
+    draft.write_text(json.dumps(asdict(record), indent=2) + "\n")
     draft.replace(home.run / "up.json")
 
 
 def read_record(home: HomeFolder) -> RunRecord | None:
-    """The record, or None when there is none or it is unreadable."""
+    """The record, or None when there is none or it is damaged."""
     try:
-        return RunRecord.model_validate_json((home.run / "up.json").read_bytes())
-    except (OSError, ValidationError):
+        fields = json.loads((home.run / "up.json").read_bytes())
+        return RunRecord(
+            str(fields["nats_url"]),
+            str(fields["query_address"]),
+            str(fields.get("instance", "")),
+            {str(name): int(pid) for name, pid in fields["pids"].items()},
+            {str(name): str(time) for name, time in fields.get("start_times", {}).items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -104,19 +110,19 @@ def running_record(home: HomeFolder) -> RunRecord | None:
     record = read_record(home)
     if record is None:
         return None
-    alive = any(_lives(pid, record.births.get(name, "")) for name, pid in record.pids.items())
-    return record if alive else None
+    runs = any(_is_same(pid, record.start_times.get(name, "")) for name, pid in record.pids.items())
+    return record if runs else None
 
 
-def _lives(pid: int, born: str) -> bool:
-    """Whether the process that was recorded still runs; without a start time its id has to do."""
-    return birth(pid) == born if born else is_running(pid)
+def _is_same(pid: int, started: str) -> bool:
+    """Whether the recorded process still runs; compares ids only where no start time was recorded."""
+    return start_time(pid) == started if started else is_running(pid)
 
 
 def is_starting(home: HomeFolder) -> bool:
-    """Whether a `helix up` holds the home.
+    """Whether a `helix up` holds the lock of the home.
 
-    The lock is shared: commands that look at the same moment do not take each other for a `helix up`.
+    Takes a shared lock to test it, so that two commands that test at once do not see each other.
     """
     try:
         with _lock_file(home).open() as handle:
@@ -129,22 +135,22 @@ def is_starting(home: HomeFolder) -> bool:
 
 
 def remove_record(home: HomeFolder) -> None:
-    """Say that nothing runs any more."""
+    """Remove the record after the processes have ended."""
     (home.run / "up.json").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def locked(home: HomeFolder) -> Iterator[None]:
-    """Hold the home; the lock ends with the process, however it ends.
+    """Hold the exclusive lock of the home; the system releases it when the process ends.
 
-    A lock that is taken is tried for half a second: it may be a command that only looks (`is_starting`).
+    Retries for half a second, because a command may hold the shared lock briefly (`is_starting`).
 
     Raises:
         PermanentError: another process holds it.
     """
     home.run.mkdir(parents=True, exist_ok=True)
     with _lock_file(home).open("w") as handle:
-        if not any(_taken(handle) for _ in looks(_LOCK_SECONDS, every_seconds=_LOCK_LOOK_SECONDS)):
+        if not any(_took_lock(handle) for _ in poll(_LOCK_SECONDS, every_seconds=_LOCK_POLL_SECONDS)):
             record = read_record(home)
             where = f" (NATS at {record.nats_url}, query at {record.query_address})" if record else ""
             raise PermanentError(
@@ -153,8 +159,8 @@ def locked(home: HomeFolder) -> Iterator[None]:
         yield
 
 
-def _taken(handle: IO[str]) -> bool:
-    """Take the lock of a home if nobody has it."""
+def _took_lock(handle: IO[str]) -> bool:
+    """Take the lock if no other process has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -166,25 +172,25 @@ def _lock_file(home: HomeFolder) -> Path:
     return home.run / "up.lock"
 
 
-def birth(pid: int) -> str:
-    """Start time of a process, or an empty string when it is gone, a zombie, or cannot be known."""
+def start_time(pid: int) -> str:
+    """Start time of a process in clock ticks; empty when it has ended, is a zombie, or cannot be read."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    return "" if fields[0] == "Z" else fields[_BIRTH_FIELD]
+    return "" if fields[0] == "Z" else fields[_START_TIME_FIELD]
 
 
 def leftovers(record: RunRecord) -> dict[str, int]:
-    """Processes of an earlier run that still live: `helix up` itself was killed.
+    """Processes of an earlier run that still run because `helix up` itself was killed.
 
     Raises:
-        PermanentError: a process of that id lives but nobody can say whether it is ours.
+        PermanentError: a process of that id runs, and its start time was not recorded.
     """
     found = {}
     for name, pid in record.pids.items():
-        if record.births.get(name):
-            if birth(pid) == record.births[name]:
+        if record.start_times.get(name):
+            if start_time(pid) == record.start_times[name]:
                 found[name] = pid
         elif is_running(pid):
             raise PermanentError(
@@ -194,10 +200,10 @@ def leftovers(record: RunRecord) -> dict[str, int]:
 
 
 def end_process(pid: int, *, wait_seconds: float) -> None:
-    """End a process that is not our child: ask, wait, kill."""
-    born = birth(pid)
+    """End a process that is not a child of this one: SIGTERM, wait, SIGKILL."""
+    started = start_time(pid)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
-    if all(birth(pid) == born for _ in looks(wait_seconds)):
+    if all(start_time(pid) == started for _ in poll(wait_seconds)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -8,52 +8,19 @@ from typing import Final
 
 from nats.js import JetStreamContext
 
-from helix_cli.clients.broker import connected
-from helix_cli.clients.polling import looks
+from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.recall_client import RecallClient
-from helix_cli.clients.writer_state import look_at_writer
-from helix_cli.commands.options import Server
-from helix_cli.output.failure import run_async
-from helix_memory import subjects
-from helix_shared.broker import streams
-from helix_shared.errors import HelixError, OtherInstanceError, TemporaryError
+from helix_cli.clients.writer_status import writer_status
+from helix_shared.broker.streams import DurableConsumer
+from helix_shared.errors import HelixError
 
 CALL_SECONDS: Final = 2.0
-SERVED_SECONDS: Final = 30.0
 
 
-def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float = SERVED_SECONDS) -> None:
-    """Return when a generation is served, or when there is no event that one could come from.
-
-    Raises:
-        OtherInstanceError: another instance answers.
-        TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
-    """
-    waits = ""
-    for _ in looks(wait_seconds):
-        try:
-            if client.status().generation or not run_async(_last_event(nats)):
-                return
-            waits = "events are published, but none can be recalled yet"
-        except OtherInstanceError:
-            raise
-        except TemporaryError as error:
-            waits = str(error)
-    raise TemporaryError(f"{waits}; waited {wait_seconds:g} s, `helix status` shows where it stands")
-
-
-async def _last_event(nats: Server) -> int:
-    """Sequence of the newest event; 0 where there is none."""
-    async with connected(nats.address, instance=nats.instance) as jetstream:
-        return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
-
-
-def missing(
-    *, query_address: str, nats_url: str, data: Path, consumers: Sequence[streams.DurableConsumer]
-) -> str:
-    """What is not ready yet, for people; empty when everything is."""
+def missing(*, query_address: str, nats_url: str, data: Path, consumers: Sequence[DurableConsumer]) -> str:
+    """The part that is not ready yet, for people; empty when every part is ready."""
     try:
-        if reason := run_async(_unattended(nats_url, consumers)):
+        if reason := run_async(_not_consuming(nats_url, consumers)):
             return reason
         with RecallClient(query_address, call_seconds=CALL_SECONDS) as client:
             served = client.status().generation
@@ -70,15 +37,15 @@ def _published(data: Path) -> int:
         return 0
 
 
-async def _unattended(nats_url: str, consumers: Sequence[streams.DurableConsumer]) -> str:
-    """What holds the log up: a writer that stands still, or consumers that nobody reads."""
+async def _not_consuming(nats_url: str, consumers: Sequence[DurableConsumer]) -> str:
+    """Why messages are not consumed: the writer is at a standstill, or no process fetches for a consumer."""
     async with connected(nats_url) as jetstream:
-        if problem := (await look_at_writer(jetstream)).problem:
-            return f"the writer stands still: {problem}"
-        idle = [c.name for c in consumers if not await _attended(jetstream, c)]
+        if problem := (await writer_status(jetstream)).problem:
+            return f"the writer is at a standstill: {problem}"
+        idle = [c.name for c in consumers if not await _is_fetched(jetstream, c)]
     return f"nobody fetches for {', '.join(idle)}" if idle else ""
 
 
-async def _attended(jetstream: JetStreamContext, consumer: streams.DurableConsumer) -> bool:
+async def _is_fetched(jetstream: JetStreamContext, consumer: DurableConsumer) -> bool:
     info = await jetstream.consumer_info(consumer.stream, consumer.name)
     return bool(info.num_waiting or info.num_ack_pending)

@@ -19,20 +19,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from helix_cli.clients.polling import looks
-from helix_cli.commands import options
-from helix_cli.commands.models import ensure_default_model
-from helix_cli.commands.provision import provision
+from helix_cli.clients.broker import provision
+from helix_cli.clients.polling import poll
+from helix_cli.model_build.default_model import ensure_default_model
+from helix_cli.stack.addresses import USUAL_NATS_PORT, USUAL_QUERY_PORT
 from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
-    birth,
     end_process,
     leftovers,
     locked,
     read_record,
     remove_record,
+    start_time,
     write_record,
 )
 from helix_cli.stack.ports import choose_port, metrics_ports
@@ -117,8 +117,8 @@ class Stack:
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
             nats_port, query_port = self._ports
-            self._nats_port = choose_port(nats_port, usual=options.USUAL_NATS_PORT, option="--nats-port")
-            self._query_port = choose_port(query_port, usual=options.USUAL_QUERY_PORT, option="--port")
+            self._nats_port = choose_port(nats_port, usual=USUAL_NATS_PORT, option="--nats-port")
+            self._query_port = choose_port(query_port, usual=USUAL_QUERY_PORT, option="--port")
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
             self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
             provision(self.nats_url)
@@ -163,7 +163,7 @@ class Stack:
             TemporaryError: it takes longer than `timeout_seconds`; the message names who is missing.
         """
         waiting_for = ""
-        for _ in looks(timeout_seconds):
+        for _ in poll(timeout_seconds):
             if not (waiting_for := self._missing()):
                 return
             if self.refusal:
@@ -228,7 +228,7 @@ class Stack:
 
     def _write_record(self) -> None:
         pids = {child.name: child.pid for child in self._children if child.pid}
-        births = {name: birth(pid) for name, pid in pids.items()}
+        start_times = {name: start_time(pid) for name, pid in pids.items()}
         write_record(
             self.home,
             RunRecord(
@@ -236,7 +236,7 @@ class Stack:
                 query_address=self.query_address,
                 instance=self._instance,
                 pids=pids,
-                births=births,
+                start_times=start_times,
             ),
         )
 

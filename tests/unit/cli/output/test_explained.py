@@ -203,7 +203,7 @@ def test_why_not_asks_with_the_options_of_recall(served: tuple[Answers, str]) ->
     answers, address = served
     answers.reply.verdict, answers.reply.advice = "It stands at place 12.", "Ask with top_k = 12."
     narrowed = ("--tenant", "acme", "--user", "ada", "--type", "code", "--top-k", "3")
-    options = (*narrowed, "--profile", "cems", "--mode", "dense", "--served")
+    options = (*narrowed, "--profile", "cems", "--mode", "dense", "--already-served")
     code, out, _ = run("why-not", ID, "which?", "--query", address, *options, "ab" * 16)
     assert (code, out) == (0, "It stands at place 12.\nAsk with top_k = 12.\n")
     asked = answers.asked.recall

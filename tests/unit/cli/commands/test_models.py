@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from helix_cli.commands.models import ensure_default_model, models_app, models_root
+from helix_cli.__main__ import app
+from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.model_build.publish import publish
 from helix_shared.encoders.model import load_card
 from helix_shared.errors import PermanentError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 ENSURE = (
-    "import sys, pathlib, helix_cli.commands.models as m\n"
+    "import sys, pathlib, helix_cli.model_build.default_model as m\n"
     "print(m.ensure_default_model(pathlib.Path(sys.argv[1])))"
 )
 
@@ -36,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(*arguments: str, **environment: str) -> Result:
     return CliRunner().invoke(
-        models_app, list(arguments), env={"COLUMNS": "200", "HELIX_HOME": None, **environment}
+        app, ["models", *arguments], env={"COLUMNS": "200", "HELIX_HOME": None, **environment}
     )
 
 
@@ -50,13 +51,13 @@ def test_processes_that_build_at_once_end_with_one_model_of_the_same_bytes(
     printed = [builder.communicate(timeout=200)[0].strip() for builder in builders]
     assert printed == [str(tmp_path / "all-MiniLM-L6-v2")] * 2
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "all-MiniLM-L6-v2"}
-    other = load_card(models_root(home) / "all-MiniLM-L6-v2")
+    other = load_card(home / "models" / "all-MiniLM-L6-v2")
     assert load_card(tmp_path / "all-MiniLM-L6-v2").checksum == other.checksum
 
 
 def test_a_build_is_measured_against_fp32_and_small(home: Path) -> None:
     """The card says how near int8 came; a quarter of the float32 graph's 90 MB is left."""
-    folder = models_root(home) / "all-MiniLM-L6-v2"
+    folder = home / "models" / "all-MiniLM-L6-v2"
     card = load_card(folder)
     assert (card.precision, card.pooling, card.max_tokens, card.query_prefix) == ("int8", "mean", 256, "")
     mean, minimum = (
@@ -69,9 +70,9 @@ def test_a_build_is_measured_against_fp32_and_small(home: Path) -> None:
 
 def test_a_default_that_is_there_is_not_built_again(home: Path) -> None:
     """Services ask on every start."""
-    card = models_root(home) / "all-MiniLM-L6-v2" / "model.json"
+    card = home / "models" / "all-MiniLM-L6-v2" / "model.json"
     before = card.stat().st_mtime_ns
-    assert ensure_default_model(models_root(home)) == card.parent
+    assert ensure_default_model(home / "models") == card.parent
     assert _run("build", "--home", str(home)).exit_code == 0
     assert card.stat().st_mtime_ns == before
 
@@ -110,11 +111,11 @@ def test_list_shows_each_model_and_the_default(home: Path) -> None:
 
 def test_list_as_json_is_complete_and_names_damage(home: Path, tmp_path: Path) -> None:
     """For programs: the whole card, the checksum, and the state of the files."""
-    shutil.copytree(models_root(home), models_root(tmp_path))
+    shutil.copytree(home / "models", tmp_path / "models")
     [row] = json.loads(_run("list", "--json", "--home", str(tmp_path)).output)
     assert (row["name"], row["default"], row["state"]) == ("all-MiniLM-L6-v2", True, "ok")
-    assert row["checksum"] == load_card(models_root(home) / "all-MiniLM-L6-v2").checksum
-    (models_root(tmp_path) / "all-MiniLM-L6-v2" / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert row["checksum"] == load_card(home / "models" / "all-MiniLM-L6-v2").checksum
+    (tmp_path / "models" / "all-MiniLM-L6-v2" / "tokenizer.json").write_text("{}", encoding="utf-8")
     [row] = json.loads(_run("list", "--json", "--home", str(tmp_path)).output)
     assert row["state"].startswith("corrupt: model file was changed")
 
@@ -126,17 +127,17 @@ def test_an_empty_home_says_what_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "words", "code"),
     [
-        (["import", "/nowhere"], "folder: must be a folder"),
-        (["pull", "unheard-of"], "known: bge-small-en-v1.5"),
-        (["pull", "bge-small-en-v1.5", "--hub", "http://127.0.0.1:9"], "helix models import DIR"),
+        (["import", "/nowhere"], "folder: must be a folder", 2),
+        (["pull", "unheard-of"], "known: bge-small-en-v1.5", 1),
+        (["pull", "bge-small-en-v1.5", "--hub", "http://127.0.0.1:9"], "helix models import DIR", 3),
     ],
 )
-def test_a_failure_is_one_line_and_exit_code_one(tmp_path: Path, arguments: list[str], words: str) -> None:
-    """The line says what, and what to do; no traceback."""
+def test_a_failure_is_one_line(tmp_path: Path, arguments: list[str], words: str, code: int) -> None:
+    """The line says what failed and what to do; there is no traceback."""
     result = _run(*arguments, "--home", str(tmp_path))
-    assert result.exit_code == 1
+    assert result.exit_code == code
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("error: ")
     assert words in result.stderr

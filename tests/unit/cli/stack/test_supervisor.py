@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli.commands import options
-from helix_cli.stack.children import ServiceChild, child_environment, last_words
+from helix_cli.commands.options import TENANT_VARIABLE
+from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.stack.children import ServiceChild, child_environment, last_line
 from helix_cli.stack.stack import SERVICES
 from helix_cli.stack.supervisor import Supervisor, drain, restart_delay
 
@@ -108,7 +109,7 @@ def test_draining_asks_first(make: Make) -> None:
     """A process that ends on SIGTERM is not killed."""
     child = make(SLEEPS)
     child.start()
-    until(lambda: "up" in last_words(child.log))
+    until(lambda: "up" in last_line(child.log))
     said: list[str] = []
     drain([child], hurry=threading.Event(), say=said.append)
     assert (child.ended(), said) == (-15, [])
@@ -118,7 +119,7 @@ def test_a_second_request_kills_what_does_not_drain(make: Make) -> None:
     """`hurry` cuts the fifteen seconds short."""
     child = make(STUBBORN)
     child.start()
-    until(lambda: "up" in last_words(child.log))
+    until(lambda: "up" in last_line(child.log))
     hurry = threading.Event()
     threading.Timer(0.2, hurry.set).start()
     started = time.monotonic()
@@ -143,5 +144,5 @@ def test_a_child_inherits_what_the_user_set_beside_its_own_settings(monkeypatch:
     environment = child_environment({"HELIX_QUERY_LISTEN": "here:2"})
     assert (environment["HELIX_INGEST_LANES"], environment["HELIX_QUERY_LISTEN"]) == ("3", "here:2")
     prefixes = tuple(f"HELIX_{service.name.upper()}_" for service in SERVICES)
-    own = (options.NATS_VARIABLE, options.QUERY_VARIABLE, options.TENANT_VARIABLE)
+    own = (NATS_VARIABLE, QUERY_VARIABLE, TENANT_VARIABLE)
     assert not [name for name in own if name.startswith(prefixes)]

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_cli.sources.discover import discover
 from helix_cli.sources.items import Item, Scope, Skipped
-from helix_cli.sources.located import Located, Refusal
 from helix_cli.sources.markdown import contents, markdown_items, sections, title_of
 from helix_cli.sources.read import read_source
+from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events, limits
 
 SCOPE = Scope("acme", project_id="web")
@@ -20,7 +20,7 @@ def documents(path: Path) -> list[events.DocumentEvent]:
     found = []
     for source in discover([path]).sources:
         for item in read_source(source, SCOPE):
-            assert isinstance(item, Located), item
+            assert isinstance(item, SourceEvent), item
             assert isinstance(item.event, events.DocumentEvent)
             found.append(item.event)
     return found

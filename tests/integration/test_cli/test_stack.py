@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.stack.home import HomeFolder, birth, read_record, write_record
+from helix_cli.stack.home import HomeFolder, read_record, start_time, write_record
 from helix_cli.stack.ports import is_free
-from helix_cli.stack.readiness import SERVED_SECONDS
+from helix_cli.stack.served import SERVED_SECONDS
 from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_shared.errors import PermanentError
@@ -196,7 +197,7 @@ def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Sta
     """As after a crash, when another instance took the ports: the servers say who they are."""
     record = read_record(stack.home)
     assert record is not None
-    write_record(HomeFolder.at(tmp_path), record.model_copy(update={"instance": "helix-of-somebody-else"}))
+    write_record(HomeFolder.at(tmp_path), replace(record, instance="helix-of-somebody-else"))
     (tmp_path / "note.md").write_text("# Note\n\nText.\n")
     begin = time.monotonic()
     for arguments in commands_that_talk(tmp_path):
@@ -315,7 +316,7 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
     assert rest.endswith("stopped\n")
     assert "killed" not in rest
     assert read_record(HomeFolder.at(tmp_path)) is None
-    assert [name for name, pid in record.pids.items() if birth(pid) == record.births[name]] == []
+    assert [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]] == []
 
 
 def test_what_a_killed_up_left_behind_is_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
@@ -328,12 +329,12 @@ def test_what_a_killed_up_left_behind_is_ended_by_the_next_one(tmp_path: Path, m
     subprocess.run([sys.executable, "-c", program, str(tmp_path), str(models_dir)], check=False)
     record = read_record(HomeFolder.at(tmp_path))
     assert record is not None
-    assert [name for name, pid in record.pids.items() if birth(pid) == record.births[name]] == list(
+    assert [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]] == list(
         record.pids
     )
     said: list[str] = []
     with Stack(tmp_path, nats_port=0, query_port=0, models=models_dir, say=said.append) as again:
         again.wait_ready()
-        alive = [name for name, pid in record.pids.items() if birth(pid) == record.births[name]]
+        alive = [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]]
     assert alive == []
     assert sum("left over" in line for line in said) == len(record.pids)

@@ -6,22 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_cli.sources.jsonl import derived_event_id, numbered_lines, read_events
-from helix_cli.sources.located import BODY_BYTES, Located, Refusal
+from helix_cli.sources.source_event import BODY_BYTES, Refusal, SourceEvent
 from helix_memory import events, limits
 
 MESSAGE = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
 
 
-def read(*lines: object, tenant_id: str = "") -> list[Located | Refusal]:
+def read(*lines: object, tenant_id: str = "") -> list[SourceEvent | Refusal]:
     """What reading makes of these lines."""
     body = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     return list(read_events(io.BytesIO(body), "file", tenant_id=tenant_id))
 
 
-def only(items: list[Located | Refusal]) -> Located:
+def only(items: list[SourceEvent | Refusal]) -> SourceEvent:
     """The one event."""
     (item,) = items
-    assert isinstance(item, Located), item
+    assert isinstance(item, SourceEvent), item
     return item
 
 
@@ -85,8 +85,8 @@ def test_a_default_tenant_fills_in_and_never_overrides() -> None:
 def test_a_bad_line_names_its_place_and_field(line: object, field: str) -> None:
     """`file:line` and the field that breaks a rule; the lines around it are read."""
     before, bad, after = read(MESSAGE, line, MESSAGE | {"text": "next"})
-    assert isinstance(before, Located)
-    assert isinstance(after, Located)
+    assert isinstance(before, SourceEvent)
+    assert isinstance(after, SourceEvent)
     assert isinstance(bad, Refusal)
     assert (bad.where, bad.field) == ("file:2", field)
     assert bad.reason
@@ -118,7 +118,7 @@ def test_a_line_too_long_is_refused_whole_and_the_next_one_is_read(length: int) 
 def test_any_bytes_end_in_events_or_refusals(body: bytes) -> None:
     """Reading never raises because of what it reads."""
     for item in read_events(io.BytesIO(body), "f"):
-        assert isinstance(item, Located | Refusal)
+        assert isinstance(item, SourceEvent | Refusal)
 
 
 def test_what_is_read_can_be_encoded_and_parsed_again() -> None:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_cli.sources.fitting import TEXT_BYTES, fits, fitted, json_bytes, pieces, shortened
-from helix_cli.sources.located import Located
+from helix_cli.sources.source_event import SourceEvent
 from helix_cli.sources.tool_calls import ToolCall, ToolResult, tool_item
 from helix_memory import limits
 
@@ -51,7 +51,7 @@ def test_a_large_output_keeps_head_and_tail_and_the_numbers_add_up() -> None:
     call = ToolCall("f:1", "bash", "make", "")
     fields = {"tenant_id": "acme"}
     item = tool_item(call, ToolResult(output=output), event_id="e", scope_fields=fields)
-    assert isinstance(item, Located)
+    assert isinstance(item, SourceEvent)
     kept = item.event.model_dump()["output"]
     mark = re.search(r"\n\[\.\.\. (\d+) characters left out by helix import \.\.\.\]\n", kept)
     assert mark

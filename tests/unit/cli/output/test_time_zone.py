@@ -17,8 +17,8 @@ from helix_cli.commands.recall import route_line
 from helix_cli.output.time_zone import local_now, machine_zone
 from helix_cli.sources.items import Scope
 from helix_cli.sources.jsonl import read_events
-from helix_cli.sources.located import Located
 from helix_cli.sources.markdown import markdown_items
+from helix_cli.sources.source_event import SourceEvent
 from helix_ingest.extraction.score import event_times
 from helix_memory import events
 from helix_memory.recall.v1 import recall_pb2
@@ -140,13 +140,13 @@ def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
     ]
     offsets = []
     for item in items:
-        assert isinstance(item, Located)
+        assert isinstance(item, SourceEvent)
         assert item.event.occurred_at is not None
         offsets.append(item.event.occurred_at.utcoffset())
     assert offsets == [timedelta(hours=number) for number in (hours, hours, -5, hours)]
     again = next(iter(read_events(io.BytesIO(body.encode()), "file")))
-    assert isinstance(items[0], Located)
-    assert isinstance(again, Located)
+    assert isinstance(items[0], SourceEvent)
+    assert isinstance(again, SourceEvent)
     assert again.event.event_id == items[0].event.event_id
 
 

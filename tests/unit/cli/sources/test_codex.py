@@ -7,8 +7,8 @@ import pytest
 from helix_cli.sources.codex import outcome
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.items import Item, Scope, Skipped
-from helix_cli.sources.located import Located
 from helix_cli.sources.read import read_source
+from helix_cli.sources.source_event import SourceEvent
 from helix_cli.sources.tool_calls import ToolResult
 from helix_memory import events
 
@@ -96,7 +96,7 @@ def items(tmp_path: Path, *lines: Any) -> list[Item]:
 
 def found(all_items: list[Item]) -> list[events.Event]:
     """The events alone."""
-    return [item.event for item in all_items if isinstance(item, Located)]
+    return [item.event for item in all_items if isinstance(item, SourceEvent)]
 
 
 def test_a_session_becomes_messages_and_tool_calls(tmp_path: Path) -> None:

@@ -260,8 +260,17 @@ def test_a_date_is_the_day_in_the_zone_that_was_asked_for(
 def test_the_ends_of_a_recall_are_asked_for(served: tuple[Answers, str]) -> None:
     """Each option is its field; without them the fields are absent."""
     answers, address = served
-    plain = ("--min-seq", "42", "--as-of", "2026-11-01T00:00Z", "--served", "a" * 32, "--served", "b" * 32)
-    assert ask(address, *plain, "--around", "session")[0] == 0
+    plain = (
+        "--min-seq",
+        "42",
+        "--as-of",
+        "2026-11-01T00:00Z",
+        "--already-served",
+        "a" * 32,
+        "--already-served",
+        "b" * 32,
+    )
+    assert ask(address, *plain, "--expand-context", "session")[0] == 0
     asked = answers.asked
     assert (asked.min_seq, asked.as_of.ToDatetime().isoformat()) == (42, "2026-11-01T00:00:00")
     assert list(asked.already_served) == ["a" * 32, "b" * 32]

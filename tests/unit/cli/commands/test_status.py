@@ -1,4 +1,5 @@
-from helix_cli.commands.status import NatsPart, QueryPart, StreamRow, lag, summary
+from helix_cli.clients.broker_status import BrokerStatus, StreamRow
+from helix_cli.commands.status import QueryStatus, lag, summary
 from helix_cli.output.terminal import one_line, printable, size
 
 LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_sequence=100)
@@ -6,15 +7,15 @@ LOG = StreamRow("HELIX_EVENTS", messages=90, bytes=1, first_sequence=11, last_se
 
 def test_lag_is_what_is_published_but_not_applied() -> None:
     """100 in the stream, 64 applied: 36 to go. Sequences count, not messages."""
-    broker = NatsPart("n", streams=[LOG])
-    assert lag(broker, QueryPart("q", applied_sequence=64)) == 36
+    broker = BrokerStatus("n", streams=[LOG])
+    assert lag(broker, QueryStatus("q", applied_sequence=64)) == 36
 
 
 def test_lag_is_unknown_while_a_part_is_down() -> None:
     """Not zero: zero would mean that everything is well."""
-    assert lag(NatsPart("n", problem="down"), QueryPart("q")) is None
-    assert lag(NatsPart("n", streams=[LOG]), QueryPart("q", problem="down")) is None
-    assert summary(NatsPart("n", problem="down"), QueryPart("q"))["dead_letters"] is None
+    assert lag(BrokerStatus("n", problem="down"), QueryStatus("q")) is None
+    assert lag(BrokerStatus("n", streams=[LOG]), QueryStatus("q", problem="down")) is None
+    assert summary(BrokerStatus("n", problem="down"), QueryStatus("q"))["dead_letters"] is None
 
 
 def test_foreign_text_cannot_steer_the_terminal() -> None:

@@ -6,24 +6,26 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.commands import options
-from helix_cli.commands.options import Server, nats_server, query_server
 from helix_cli.commands.up import parse_copies
+from helix_cli.stack import addresses
+from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
-    birth,
     is_starting,
     leftovers,
     locked,
     read_record,
     remove_record,
+    start_time,
     write_record,
 )
 from helix_cli.stack.ports import choose_port, is_free, metrics_ports
@@ -31,10 +33,9 @@ from helix_cli.stack.services import checked_copies
 from helix_shared.errors import InvalidInputError, PermanentError, TemporaryError
 
 
-def record(**changes: object) -> RunRecord:
+def record(**changes: Any) -> RunRecord:
     """A run record."""
-    fields = {"nats_url": "nats://127.0.0.1:5", "query_address": "127.0.0.1:6", "pids": {}, **changes}
-    return RunRecord.model_validate(fields)
+    return replace(RunRecord("nats://127.0.0.1:5", "127.0.0.1:6"), **changes)
 
 
 def two_free_ports() -> int:
@@ -57,7 +58,8 @@ def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_
     """So that after `helix up --port 0` the other commands find it, and never another instance."""
     own = {"nats": os.getpid()}
     write_record(
-        HomeFolder.at(tmp_path), record(pids=own, births={"nats": birth(os.getpid())}, instance="mine")
+        HomeFolder.at(tmp_path),
+        record(pids=own, start_times={"nats": start_time(os.getpid())}, instance="mine"),
     )
     assert nats_server("", tmp_path) == Server("nats://127.0.0.1:5", "mine")
     assert query_server("", tmp_path) == Server("127.0.0.1:6", "mine")
@@ -72,7 +74,7 @@ def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_
 
 def test_a_record_whose_processes_are_gone_is_not_believed(tmp_path: Path) -> None:
     """After a crash of the machine another instance may listen on the recorded ports."""
-    write_record(HomeFolder.at(tmp_path), record(pids={"nats": os.getpid()}, births={"nats": "1"}))
+    write_record(HomeFolder.at(tmp_path), record(pids={"nats": os.getpid()}, start_times={"nats": "1"}))
     with pytest.raises(TemporaryError, match="nothing runs in this home"):
         nats_server("", tmp_path)
 
@@ -102,7 +104,7 @@ def test_a_home_that_is_being_started_is_waited_for(
 ) -> None:
     """The first start builds a model before anything listens; whoever waits is told so, once."""
     home = HomeFolder.at(tmp_path)
-    mine = record(pids={"nats": os.getpid()}, births={"nats": birth(os.getpid())})
+    mine = record(pids={"nats": os.getpid()}, start_times={"nats": start_time(os.getpid())})
     with starting(home):
         threading.Timer(0.3, write_record, (home, mine)).start()
         assert nats_server("", tmp_path).address == "nats://127.0.0.1:5"
@@ -118,7 +120,7 @@ def test_a_home_that_is_being_started_is_not_called_empty(
     with starting(home):
         result = CliRunner(env={"HELIX_HOME": str(tmp_path)}).invoke(app, ["status"])
         assert (result.exit_code, "is starting in this home" in result.stderr) == (3, True)
-        monkeypatch.setattr(options, "START_SECONDS", 0.2)
+        monkeypatch.setattr(addresses, "START_SECONDS", 0.2)
         with pytest.raises(TemporaryError, match=r"nothing listens yet after 0\.2 s"):
             query_server("", tmp_path)
 
@@ -204,15 +206,15 @@ def test_a_process_of_a_killed_run_is_recognised_by_id_and_birth() -> None:
     """A process id that now belongs to somebody else is left alone."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        born = birth(child.pid)
-        assert leftovers(record(pids={"kg-1": child.pid}, births={"kg-1": born})) == {"kg-1": child.pid}
-        assert leftovers(record(pids={"kg-1": child.pid}, births={"kg-1": "1"})) == {}
+        born = start_time(child.pid)
+        assert leftovers(record(pids={"kg-1": child.pid}, start_times={"kg-1": born})) == {"kg-1": child.pid}
+        assert leftovers(record(pids={"kg-1": child.pid}, start_times={"kg-1": "1"})) == {}
         with pytest.raises(PermanentError, match=str(child.pid)):
             leftovers(record(pids={"kg-1": child.pid}))
     finally:
         child.kill()
         child.wait()
-    assert leftovers(record(pids={"kg-1": child.pid}, births={"kg-1": born})) == {}
+    assert leftovers(record(pids={"kg-1": child.pid}, start_times={"kg-1": born})) == {}
     assert leftovers(record(pids={"kg-1": child.pid})) == {}
 
 

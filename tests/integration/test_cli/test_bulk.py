@@ -9,7 +9,7 @@ from nats.aio.client import Client
 
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally, send_in_order
-from helix_cli.sources.located import Located, Refusal
+from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import subjects
 from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
 from helix_shared.broker.batch import Outgoing, publish_batch, split
@@ -48,7 +48,7 @@ class Sender:
     async def send(self, events: Sequence[Event | Refusal]) -> Tally:
         """The tally of sending these."""
         tally = Tally()
-        items = [e if isinstance(e, Refusal) else Located(f"f:{n}", e) for n, e in enumerate(events, 1)]
+        items = [e if isinstance(e, Refusal) else SourceEvent(f"f:{n}", e) for n, e in enumerate(events, 1)]
         await send_in_bulk(items, self.publisher.publish_event, self.together, tally=tally)
         return tally
 
@@ -73,7 +73,7 @@ async def test_a_batch_stores_what_single_publishing_stores(nats_client: Client,
     with NatsServer(tmp_path / "other") as other:
         client = await connect(other.url, name="test")
         await provision(client.jetstream())
-        one_by_one = [Located("f", event) for event in events]
+        one_by_one = [SourceEvent("f", event) for event in events]
         publish = Publisher(client.jetstream()).publish_event
         await send_in_order(one_by_one, publish, tally=Tally(), in_flight=1)
         assert sorted(expected) == sorted(await stored(client))

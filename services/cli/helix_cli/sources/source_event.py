@@ -19,7 +19,7 @@ BODY_BYTES: Final = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class SourceEvent:
     """An event and where it stands, as `file:line`."""
 
     where: str
@@ -39,13 +39,17 @@ class Refusal:
         return f"{self.where}: {self.field}: {self.reason}"
 
 
+Entry = SourceEvent | Refusal
+"""What reading one place yields."""
+
+
 def refused(where: str, error: ValidationError) -> Refusal:
     """The first broken rule of a validation error."""
     field, _, reason = events.explain(error).partition(": ")
     return Refusal(where, field, reason)
 
 
-def from_json(where: str, body: bytes) -> Located | Refusal:
+def from_json(where: str, body: bytes) -> SourceEvent | Refusal:
     """The event in a JSON body, if it keeps every limit."""
     try:
         return _measured(where, events.parse_event(body))
@@ -53,7 +57,7 @@ def from_json(where: str, body: bytes) -> Located | Refusal:
         return refused(where, error)
 
 
-def from_fields(where: str, fields: Mapping[str, Any]) -> Located | Refusal:
+def from_fields(where: str, fields: Mapping[str, Any]) -> SourceEvent | Refusal:
     """The event with these fields, if it keeps every limit; halves of surrogate pairs become `?`."""
     mended = {key: _mend(value) for key, value in fields.items()}
     try:
@@ -62,11 +66,11 @@ def from_fields(where: str, fields: Mapping[str, Any]) -> Located | Refusal:
         return refused(where, error)
 
 
-def _measured(where: str, event: events.Event) -> Located | Refusal:
+def _measured(where: str, event: events.Event) -> SourceEvent | Refusal:
     size_bytes = len(events.encode_event(event))
     if size_bytes > BODY_BYTES:
         return Refusal(where, "event", f"{size_bytes} bytes of JSON; at most {BODY_BYTES}, split the text")
-    return Located(where, event)
+    return SourceEvent(where, event)
 
 
 def _mend(value: object) -> object:

@@ -4,8 +4,8 @@ from typing import Any
 
 from helix_cli.sources.discover import Format, discover
 from helix_cli.sources.items import Item, Scope, Skipped
-from helix_cli.sources.located import Located, Refusal
 from helix_cli.sources.read import read_source
+from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events
 
 SESSION = "3f6c1b52-8f0e-4d7a-9a51-6f2f0c9d1e77"
@@ -70,7 +70,7 @@ def items(tmp_path: Path, *lines: Any, scope: Scope = SCOPE) -> list[Item]:
 
 def found(all_items: list[Item]) -> list[events.Event]:
     """The events alone."""
-    return [item.event for item in all_items if isinstance(item, Located)]
+    return [item.event for item in all_items if isinstance(item, SourceEvent)]
 
 
 def test_a_session_becomes_messages_tool_calls_and_its_title(tmp_path: Path) -> None:

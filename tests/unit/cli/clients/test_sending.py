@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from helix_cli.clients.sending import AHEAD, IN_FLIGHT, Tally, off_thread, send_in_order
-from helix_cli.sources.located import Located, Refusal
+from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events
 from helix_shared.broker.publisher import Receipt
 from helix_shared.errors import InvalidInputError, TemporaryError
@@ -39,18 +39,18 @@ def parsed(**fields: str) -> events.Event:
     return events.EVENT_ADAPTER.validate_python({"tenant_id": "acme", **fields})
 
 
-def said(session: str, number: int) -> Located:
+def said(session: str, number: int) -> SourceEvent:
     """A message of a session."""
     fields = {"event_id": f"{session}-{number}", "session_id": session, "role": "user", "text": "hi"}
-    return Located(f"f:{number}", parsed(kind="message", **fields))
+    return SourceEvent(f"f:{number}", parsed(kind="message", **fields))
 
 
-def forgotten(event_id: str) -> Located:
+def forgotten(event_id: str) -> SourceEvent:
     """An event that speaks of others."""
-    return Located("f:0", parsed(kind="forget", event_id=event_id, of_user="ada"))
+    return SourceEvent("f:0", parsed(kind="forget", event_id=event_id, of_user="ada"))
 
 
-def send(items: list[Located | Refusal], log: Log, *, in_flight: int = IN_FLIGHT) -> Tally:
+def send(items: list[SourceEvent | Refusal], log: Log, *, in_flight: int = IN_FLIGHT) -> Tally:
     """The tally of sending these."""
     tally = Tally()
     asyncio.run(send_in_order(items, log.publish, tally=tally, in_flight=in_flight))
@@ -59,7 +59,7 @@ def send(items: list[Located | Refusal], log: Log, *, in_flight: int = IN_FLIGHT
 
 def test_a_sessions_events_are_sent_in_order_and_sessions_side_by_side() -> None:
     """The first event of each session is slow, and still nothing of the session overtakes it."""
-    items: list[Located | Refusal] = [said(s, n) for n in range(1, 30) for s in ("a", "b", "c")]
+    items: list[SourceEvent | Refusal] = [said(s, n) for n in range(1, 30) for s in ("a", "b", "c")]
     log = Log()
     tally = send(items, log)
     for session in ("a", "b", "c"):
@@ -108,7 +108,7 @@ def test_more_events_than_are_read_ahead_all_arrive() -> None:
 def test_a_failure_while_reading_reaches_the_caller() -> None:
     """A file that breaks half-way is no silent end."""
 
-    def broken() -> Iterator[Located]:
+    def broken() -> Iterator[SourceEvent]:
         yield said("a", 1)
         raise OSError("disk gone")
 

@@ -1,0 +1,68 @@
+"""Status of the writer (consolidation), read from its lease in NATS."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from nats.js import JetStreamContext
+from nats.js.errors import BucketNotFoundError, KeyNotFoundError
+
+from helix_cli.clients.polling import async_poll
+from helix_shared.broker import streams
+
+
+@dataclass(frozen=True, slots=True)
+class WriterStatus:
+    """Status of the writer."""
+
+    has_lease: bool = False
+    """Whether a process is the writer; it may be at a standstill."""
+    problem: str = ""
+    """Why the writer takes no messages; empty while it takes them and while no process is the writer."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a process has the lease and takes messages."""
+        return self.has_lease and not self.problem
+
+    def __str__(self) -> str:
+        """One line for people."""
+        if not self.has_lease:
+            return "no process has the lease"
+        return f"at a standstill: {self.problem}" if self.problem else "ok"
+
+
+async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
+    """Read the lease.
+
+    Raises:
+        nats.errors.Error: NATS does not answer.
+    """
+    try:
+        entry = await (await jetstream.key_value(streams.LEASES)).get(streams.WRITER_KEY)
+        claim = json.loads(entry.value or b"{}")
+    except (BucketNotFoundError, KeyNotFoundError):
+        return WriterStatus()
+    except ValueError:
+        return WriterStatus(has_lease=True)
+    problem = claim.get(streams.WRITER_PROBLEM) if isinstance(claim, dict) else ""
+    return WriterStatus(has_lease=True, problem=str(problem or ""))
+
+
+async def wait_for_writer(jetstream: JetStreamContext) -> WriterStatus:
+    """Read the lease as soon as a process has it, at the latest after its time to live.
+
+    A process that ends returns its lease or lets it expire; another one takes it within the time to live.
+
+    Raises:
+        nats.errors.Error: NATS does not answer.
+    """
+    try:
+        bucket = await jetstream.key_value(streams.LEASES)
+    except BucketNotFoundError:
+        return WriterStatus()
+    async for _ in async_poll((await bucket.status()).ttl or streams.LEASE_TTL_SECONDS):
+        if (status := await writer_status(jetstream)).has_lease:
+            return status
+    return WriterStatus()

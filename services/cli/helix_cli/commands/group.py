@@ -1,0 +1,81 @@
+"""The table of commands and the command group that imports a command's module when that command runs.
+
+The overview of `helix --help` and shell completion are made from the table and import no command.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from helix_cli.output.failure import FAILED_EXIT, exit_code
+from helix_cli.output.terminal import complain
+from helix_shared.errors import HelixError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the table: the module with the command's `app`, and its line in the overview."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "up": Entry("up", "Run all of Helix on this machine: NATS, the workers, the query service."),
+    "publish": Entry("publish", "Publish events: one from options, or many as JSON lines."),
+    "import": Entry("import_files", "Import folders of Markdown and transcripts of Claude Code and Codex."),
+    "recall": Entry("recall", "Recall the memories that answer a question."),
+    "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
+    "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
+    "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
+    "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),
+    "dlq": Entry("dlq", "List and show dead letters: messages that were refused, with their reason."),
+    "models": Entry("models", "List, build, import and fetch sentence encoders."),
+}
+
+
+class HelixGroup(TyperGroup):
+    """The top command group. Prints the errors of commands and sets the exit code."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Fill the group with commands that have a name and a summary only."""
+        super().__init__(**attributes)
+        for name, entry in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=entry.summary))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that `args` name and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        try:
+            return super().invoke(ctx)
+        except HelixError as error:
+            complain(str(error))
+            raise typer.Exit(exit_code(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            complain(str(error))
+            raise typer.Exit(FAILED_EXIT) from error
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command and return the command with its options."""
+    app = import_module(f"helix_cli.commands.{COMMANDS[name].module}").app
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
+def help_text(name: str, details: str) -> str:
+    """The whole help of a command: its summary and `details`."""
+    return f"{COMMANDS[name].summary}\n\n{details.strip()}\n"

@@ -1,0 +1,47 @@
+"""Waiting for the first generation of a stack that has just started; `helix recall` begins with it.
+
+NATS is imported only when it is asked, because its client is slow to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from helix_cli.clients.polling import poll
+from helix_cli.stack.addresses import Server
+from helix_shared.errors import OtherInstanceError, TemporaryError
+
+if TYPE_CHECKING:
+    from helix_cli.clients.recall_client import RecallClient
+
+SERVED_SECONDS: Final = 30.0
+
+
+def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float = SERVED_SECONDS) -> None:
+    """Return when a generation is served, or when no event has been published yet.
+
+    Raises:
+        OtherInstanceError: another instance answers.
+        TemporaryError: the query service does not answer, or serves nothing, for `wait_seconds`.
+    """
+    reason = ""
+    for _ in poll(wait_seconds):
+        try:
+            if client.status().generation or not _last_event_sequence(nats):
+                return
+            reason = "events are published, but none can be recalled yet"
+        except OtherInstanceError:
+            raise
+        except TemporaryError as error:
+            reason = str(error)
+    raise TemporaryError(f"{reason}; waited {wait_seconds:g} s, `helix status` shows where it stands")
+
+
+def _last_event_sequence(nats: Server) -> int:
+    from helix_cli.clients import broker  # noqa: PLC0415  NATS is slow to import
+
+    async def work() -> int:
+        async with broker.connected(nats.address, instance=nats.instance) as jetstream:
+            return await broker.last_event_sequence(jetstream)
+
+    return broker.run_async(work())
