@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 import yaml
 
-from helix_cli.__main__ import app
 from helix_cli.commands import options
+from helix_cli.commands.group import load_command
 from helix_memory import events, subjects
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +40,8 @@ def _commands(program: str) -> list[str]:
 
 def _helix_options(words: list[str]) -> dict[str, set[str]]:
     """The options of the command that `words` name."""
-    command: Any = typer.main.get_command(app)
-    for word in words:
+    command: Any = load_command(words[0])
+    for word in words[1:]:
         if not hasattr(command, "commands"):
             break
         assert word in command.commands, f"helix has no command {word!r}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -22,11 +21,10 @@ from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, size, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_memory import subjects
-from helix_shared.errors import HelixError, NotFoundError
+from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
-    from helix_query.diagnostics.dense_check import ChannelRecall
-    from helix_query.diagnostics.index_recall import DenseRecall
+    from helix_cli.clients.vector_check import VectorCheck
 
 STATUS_SECONDS: Final = 3.0
 
@@ -72,16 +70,6 @@ class QueryStatus:
     uptime_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class VectorCheck:
-    """Recall of vector search against exact search, measured on a generation."""
-
-    dense: DenseRecall
-    """Of the vector index, for all memories."""
-    dense_channel: ChannelRecall | None
-    """Of the dense channel, for the largest tenant; None where no tenant has a memory."""
-
-
 @app.command(help=help_text("status", HELP))
 def status_command(
     *,
@@ -101,7 +89,7 @@ def status_command(
     if not (broker.problem or service.problem or broker.writer.has_lease):
         note("no process is the writer at the moment; waiting for one")
         broker = replace(broker, writer=run_async(_next_writer(server)))
-    measured = check_vectors(data or home.expanduser() / "data") if deep else None
+    measured = _check_vectors(data or home.expanduser() / "data") if deep else None
     if as_json:
         vectors = {} if measured is None else asdict(measured)
         typer.echo(json.dumps(summary(broker, service) | vectors, indent=2))
@@ -155,27 +143,10 @@ def query_status(server: Server, *, now: datetime) -> QueryStatus:
     )
 
 
-def check_vectors(root: Path) -> VectorCheck:
-    """Measure vector search in the newest generation in `root`.
+def _check_vectors(data: Path) -> VectorCheck:
+    from helix_cli.clients.vector_check import check_vectors  # noqa: PLC0415  the engines are slow to import
 
-    Raises:
-        NotFoundError: there is no generation.
-        CorruptArtifactError: it cannot be read.
-    """
-    from helix_query.diagnostics.dense_check import channel_recall, largest_tenant  # noqa: PLC0415  slow
-    from helix_query.diagnostics.index_recall import dense_recall  # noqa: PLC0415  to import
-    from helix_shared.artifacts.generation.folders import current_number  # noqa: PLC0415  likewise
-    from helix_shared.artifacts.generation.reader import Generation  # noqa: PLC0415  likewise
-
-    number = current_number(root)
-    if number is None:
-        raise NotFoundError(f"no generation in {root}: give the data folder with --data")
-    with contextlib.closing(Generation.open(root, number)) as generation:
-        tenant = largest_tenant(generation.signals)
-        return VectorCheck(
-            dense_recall(generation.vectors, generation.signals),
-            None if tenant is None else channel_recall(generation, tenant),
-        )
+    return check_vectors(data)
 
 
 async def _next_writer(server: Server) -> WriterStatus:
