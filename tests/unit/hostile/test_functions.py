@@ -24,7 +24,7 @@ from helix_query.recall.routing.anchors import anchor_of
 from helix_query.recall.routing.route import names_in
 from helix_query.recall.routing.rules import intents_by_rule
 from helix_query.recall.routing.skip import skip_reason
-from helix_query.recall.routing.strip_times import without_times
+from helix_query.recall.routing.strip_times import strip_times
 from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.identity import content_hash
@@ -65,7 +65,7 @@ def routed(query: str) -> object:
     )
     intents = intents_by_rule(query)
     words = (
-        without_times(query, NOW),
+        strip_times(query, NOW),
         rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8),
         stems(query),
     )

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from helix_query.recall.candidates import COVERING, DENSE, LEXICAL, QUOTED, Ranking, Retrieved
-from helix_query.recall.routing.strip_times import without_times
+from helix_query.recall.routing.strip_times import strip_times
 from helix_query.recall.stages import rank as stage
 from helix_query.recall.stages.fuse import fuse
 from helix_shared.artifacts.hits import Hits
@@ -112,7 +112,7 @@ def test_who_holds_the_very_words_joins_the_pool_beside_who_covers_them() -> Non
 
 def test_the_time_a_question_names_is_not_what_it_is_about() -> None:
     """Memories need not say "October"."""
-    assert without_times("Which port did we use in October 2023?", NOW).split() == [
+    assert strip_times("Which port did we use in October 2023?", NOW).split() == [
         "Which", "port", "did", "we", "use", "in", "?",
     ]  # fmt: skip
-    assert without_times("October 2023", NOW) == "October 2023"
+    assert strip_times("October 2023", NOW) == "October 2023"

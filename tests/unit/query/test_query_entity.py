@@ -3,28 +3,35 @@ import pytest
 from numpy.typing import NDArray
 
 from helix_query.recall.channels.entity import entity
-from helix_query.recall.graph.adjacency import Adjacency
+from helix_shared.artifacts.graph.snapshot import EdgeRows
 from helix_shared.artifacts.hits import Hits
 
 MEMORIES = 8
 ANN, TOKYO, NOTES, ALONE = 8, 9, 10, 11
 
 
-def graph_of(edges: list[tuple[int, int, float]], nodes: int = 12) -> Adjacency:
-    """Both directions of weighted edges."""
-    both = sorted(edges + [(target, source, weight) for source, target, weight in edges])
-    sources = np.array([source for source, _, _ in both])
-    return Adjacency(
-        np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64),
-        np.array([target for _, target, _ in both], np.int32),
-        np.array([weight for _, _, weight in both], np.float32),
-        np.zeros(len(both), np.uint8),
-    )
+class Edges:
+    """Weighted edges in both directions, with the methods of `GraphSnapshot` that the channel calls."""
+
+    def __init__(self, edges: list[tuple[int, int, float]]) -> None:
+        both = sorted(edges + [(target, source, weight) for source, target, weight in edges])
+        self.sources, self.targets = np.array([edge[:2] for edge in both], np.int64).T
+        self.weights = np.array([weight for _, _, weight in both], np.float32)
+
+    def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many edges each of `nodes` has."""
+        return np.array([np.count_nonzero(self.sources == node) for node in nodes], np.int64)
+
+    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
+        """The edges of `nodes`, in their order."""
+        rows = np.array([row for node in nodes for row in np.flatnonzero(self.sources == node)], np.int64)
+        kinds = np.zeros(len(rows), np.uint8)
+        return EdgeRows(self.degrees(nodes), self.targets[rows], self.weights[rows], kinds, kinds == 0)
 
 
 # Ann is in memories 0 and 1; 0 also names Tokyo, as 2 and 3 do (3 in passing); 1 is in the notes (.5) with
 # 4; 5 replaced 1; 6 is one hop from 2, so two from Ann
-PEOPLE = graph_of(
+PEOPLE = Edges(
     [
         (0, ANN, 1.0), (1, ANN, 1.0), (0, TOKYO, 3.0), (2, TOKYO, 3.0), (3, TOKYO, 0.4),
         (1, NOTES, 0.5), (4, NOTES, 1.0), (1, 5, 0.8), (2, 6, 1.0),
@@ -105,6 +112,6 @@ def test_no_entity_finds_nothing(named: list[int]) -> None:
 
 def test_an_entity_of_many_memories_stays_bounded() -> None:
     """100 memories share an entity with each other and 100 further ones: no more than the limit returns."""
-    star = graph_of([(memory, 300, 1.0) for memory in range(100)], nodes=301)
+    star = Edges([(memory, 300, 1.0) for memory in range(100)])
     hits = found([300], graph=star, memories=300, limit=20)
     assert hits.ordinals.tolist() == list(range(99, 79, -1))

@@ -21,7 +21,7 @@ def seen(lexical: Hits = LEXICAL) -> dict[str, float]:
         tokens=np.array([10, 20, 30, 40], np.int32),
         words=3,
         has_exact_tokens=True,
-        looks_up_exactly=False,
+        is_exact_lookup=False,
     )
 
 

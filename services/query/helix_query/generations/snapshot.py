@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections import search
     from helix_query.profile.sections.graph import Edge
-    from helix_query.recall.graph.adjacency import Graph
     from helix_query.recall.routing.centroids import Centroids
     from helix_query.recall.visibility import Visibility
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
     from helix_shared.encoders.encoder import Encoder
 
 _HOUR: Final = 3_600_000_000
@@ -77,7 +77,7 @@ class Snapshot:
         return self.generation.graph.memories
 
     @property
-    def adjacency(self) -> Graph:
+    def adjacency(self) -> GraphSnapshot:
         """The graph as the walks read it."""
         return self.generation.graph
 

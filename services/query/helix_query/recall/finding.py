@@ -19,7 +19,7 @@ from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Retrieved, Route
 from helix_query.recall.graph.bridge import bridges
 from helix_query.recall.graph.expand import expand
-from helix_query.recall.routing.event_lookup import probe
+from helix_query.recall.routing.event_lookup import look_up_event
 from helix_query.recall.routing.route import names_in, route
 from helix_query.recall.routing.rules import intents_by_rule
 from helix_query.recall.stages.adaptive_weights import dense_share, features
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
     from helix_query.profile.profile import RankingProfile
     from helix_query.recall.query import Query
-    from helix_query.recall.routing.anchors import Probed
+    from helix_query.recall.routing.anchors import EventMatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +99,14 @@ class Finding:
             centroids=self.served.centroids,
             may_skip=not self.question.never_skip,
             centroid_margin=self.profile.route.centroid_margin,
-            probe=self._probe if self.profile.route.anchors else None,
+            look_up_event=self._look_up_event if self.profile.route.anchors else None,
             intents_of=lambda _: self.by_rule.value,
         )
 
-    def _probe(self, phrase: str) -> Probed:
+    def _look_up_event(self, phrase: str) -> EventMatches:
         question = self.question
         lexicon = self.served.generation.lexicon
-        return probe(phrase, self.view, lexicon=lexicon, now=question.now, zone=question.zone)
+        return look_up_event(phrase, self.view, lexicon=lexicon, now=question.now, zone=question.zone)
 
     def retrieve(
         self,
@@ -189,7 +189,7 @@ class Finding:
             tokens=signals.token_count[ordinals],
             words=len(words_of(self.question.query)),
             has_exact_tokens=bool(exact_words_of(self.question.query)),
-            looks_up_exactly=Intent.EXACT_LOOKUP in way.intents,
+            is_exact_lookup=Intent.EXACT_LOOKUP in way.intents,
         )
         share = dense_share(seen, **constants.adaptive.model_dump())
         whole = weights[DENSE] + weights[LEXICAL]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
-from helix_query.recall.routing.event_lookup import probe
+from helix_query.recall.routing.event_lookup import look_up_event
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
@@ -56,7 +56,7 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
     anchor = anchor_of(query)
     assert anchor is not None
     view = Visibility.of(generation, selection, NOW)
-    found = probe(anchor.phrase, view, lexicon=generation.lexicon, now=NOW)
+    found = look_up_event(anchor.phrase, view, lexicon=generation.lexicon, now=NOW)
     return anchored_window(anchor, found, now=NOW)
 
 

@@ -17,9 +17,9 @@ from helix_shared.artifacts.hits import Hits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.adjacency import Graph
     from helix_query.recall.graph.expand import Visible
     from helix_query.recall.stages.fuse import Cosines
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 Strengths = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
 """Nodes, none twice, and the strength of the best path to each."""
@@ -33,7 +33,7 @@ COMPARED: Final = 1_000
 def entity(
     named: NDArray[np.int64],
     *,
-    graph: Graph,
+    graph: GraphSnapshot,
     memories: int,
     cosines: Cosines,
     visible: Visible,
@@ -55,7 +55,7 @@ def entity(
 
 
 def _scored(
-    named: NDArray[np.int64], *, graph: Graph, memories: int, limit: int, hub_cap: int, hop: float
+    named: NDArray[np.int64], *, graph: GraphSnapshot, memories: int, limit: int, hub_cap: int, hop: float
 ) -> Strengths:
     linked, link = _passed(graph, (named, np.full(len(named), np.inf)), hub_cap=hub_cap)
     direct = linked[linked < memories], link[linked < memories]
@@ -70,7 +70,7 @@ def _scored(
 
 
 def _one_hop(
-    direct: Strengths, named: NDArray[np.int64], *, graph: Graph, memories: int, hub_cap: int
+    direct: Strengths, named: NDArray[np.int64], *, graph: GraphSnapshot, memories: int, hub_cap: int
 ) -> Strengths:
     """Memories one edge from a direct one, or that share an entity with one."""
     nodes, strengths = _passed(graph, direct, hub_cap=hub_cap)
@@ -85,7 +85,7 @@ def _one_hop(
     )
 
 
-def _passed(graph: Graph, reached: Strengths, *, hub_cap: int) -> Strengths:
+def _passed(graph: GraphSnapshot, reached: Strengths, *, hub_cap: int) -> Strengths:
     """Neighbours of the nodes reached, by the strongest path: the lighter of the path so far and the edge."""
     nodes, strengths = reached
     degrees = graph.degrees(nodes)

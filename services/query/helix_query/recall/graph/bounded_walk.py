@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.recall.graph.local_subgraph import LocalSubgraph, Mass, shared_out
+from helix_query.recall.graph.local_subgraph import LocalSubgraph, Mass, normalised_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.adjacency import Graph
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 
 def bounded_walk(
-    graph: Graph,
+    graph: GraphSnapshot,
     seeds: NDArray[np.int64],
     shares: NDArray[np.float64],
     *,
@@ -36,7 +36,7 @@ def bounded_walk(
     `kind_factors[kind]` scales the weight of an edge; all 1 when absent.
     """
     touched = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
-    arrived = shared_out(shares)
+    arrived = normalised_shares(shares)
     mass = arrived
     for hop in range(1, hops + 1):
         passing = _affordable(touched, arrived, edge_budget=edge_budget)

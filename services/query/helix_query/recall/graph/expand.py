@@ -23,8 +23,8 @@ from helix_query.recall.graph.pagerank import personalized_pagerank
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.adjacency import Graph
     from helix_query.recall.stages.fuse import Cosines
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
@@ -37,7 +37,7 @@ def expand(
     pool: Candidates,
     named: NDArray[np.int64],
     *,
-    graph: Graph,
+    graph: GraphSnapshot,
     memories: int,
     cosines: Cosines,
     visible: Visible,

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.adjacency import Graph
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class LocalSubgraph:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: GraphSnapshot,
         seeds: NDArray[np.int64],
         *,
         hub_cap: int,
@@ -119,7 +119,7 @@ class LocalSubgraph:
         return local
 
 
-def shared_out(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalised_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """`shares` scaled to sum to 1; zeros where there is nothing to share."""
     total = float(shares.sum())
     scaled: NDArray[np.float64] = shares.astype(np.float64) / total if total > 0 else np.zeros(len(shares))

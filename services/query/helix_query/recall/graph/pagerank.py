@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.recall.graph.local_subgraph import LocalSubgraph, Mass, shared_out
+from helix_query.recall.graph.local_subgraph import LocalSubgraph, Mass, normalised_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.adjacency import Graph
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 
 def personalized_pagerank(
-    graph: Graph,
+    graph: GraphSnapshot,
     seeds: NDArray[np.int64],
     shares: NDArray[np.float64],
     *,
@@ -39,7 +39,7 @@ def personalized_pagerank(
     `edge_budget` edges, before the first one too many is read.
     """
     touched = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
-    residual, mass, passed = shared_out(shares), np.zeros(len(seeds)), 0
+    residual, mass, passed = normalised_shares(shares), np.zeros(len(seeds)), 0
     for _ in range(max_rounds):
         active = residual > epsilon * np.maximum(touched.degrees, 1)
         if not active.any():

@@ -68,7 +68,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class DatedMemory:
     """A memory that may be the event: which words of the phrase it holds, and when it happened."""
 
     terms: frozenset[str]
@@ -77,14 +77,14 @@ class Dated:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class EventMatches:
     """What a look-up of a phrase found, best first."""
 
     rarity: Terms
-    memories: Sequence[Dated] = ()
+    memories: Sequence[DatedMemory] = ()
 
 
-Probe = Callable[[str], Probed]
+EventLookup = Callable[[str], EventMatches]
 
 
 def anchor_of(query: str) -> Anchor | None:
@@ -104,7 +104,9 @@ def _distance(found: re.Match[str]) -> timedelta | None:
     return timedelta(days=_UNITS[found["unit"].lower()] * (_COUNTS.get(count) or int(count)))
 
 
-def anchored_window(anchor: Anchor, found: Probed, *, now: datetime) -> tuple[datetime, datetime] | None:
+def anchored_window(
+    anchor: Anchor, found: EventMatches, *, now: datetime
+) -> tuple[datetime, datetime] | None:
     """The window [start, end) an anchor means; None when no memory surely is the event."""
     event = _event_of(found)
     if event is None:
@@ -113,7 +115,7 @@ def anchored_window(anchor: Anchor, found: Probed, *, now: datetime) -> tuple[da
     return window if window[0] < window[1] else None
 
 
-def _event_of(found: Probed) -> tuple[datetime, datetime] | None:
+def _event_of(found: EventMatches) -> tuple[datetime, datetime] | None:
     """When the event happened: of the memories that cover the phrase the best, if they agree."""
     whole = sum(found.rarity.values())
     if whole <= 0:
@@ -128,7 +130,7 @@ def _event_of(found: Probed) -> tuple[datetime, datetime] | None:
     return (best.start, best.end) if agreed else None
 
 
-def _covered(memory: Dated, rarity: Terms) -> float:
+def _covered(memory: DatedMemory, rarity: Terms) -> float:
     return sum(weight for term, weight in rarity.items() if term in memory.terms)
 
 

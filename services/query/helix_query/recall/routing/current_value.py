@@ -105,7 +105,7 @@ def asks_for_value(folded: str, *, is_question: bool) -> bool:
     return amount is not None and bool(_MY.search(folded)) and not _OVER_TIME.search(folded)
 
 
-def says_now(folded: str) -> bool:
+def mentions_present(folded: str) -> bool:
     """Whether a question, in lower case, says that the present is meant."""
     return _NOW.search(folded) is not None
 

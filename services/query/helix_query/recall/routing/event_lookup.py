@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_query.recall.routing.anchors import Dated, Probed
+from helix_query.recall.routing.anchors import DatedMemory, EventMatches
 from helix_shared.artifacts.lexicon.analysis import rarity, stems
 from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.artifacts.signals.columns import NO_TIME
@@ -32,9 +32,9 @@ TEXT_CHARACTERS: Final = 4_000
 _DAY: Final = timedelta(days=1)
 
 
-def probe(
+def look_up_event(
     phrase: str, view: Visibility, *, lexicon: LexiconReader, now: datetime, zone: tzinfo | None = None
-) -> Probed:
+) -> EventMatches:
     """The three memories in sight that best hold `phrase`, and how rare its words are.
 
     What happened at a moment counts as its day in `zone`, or in UTC.
@@ -43,11 +43,11 @@ def probe(
     """
     weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(view.selection))
     if not rare_words:
-        return Probed(weights)
+        return EventMatches(weights)
     hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ALONE)
     lines = view.signals.lines(hits.ordinals[view.alive(hits.ordinals)])
     dated = [_dated(line, view.signals, zone or UTC) for line in lines]
-    return Probed(weights, [memory for memory in dated if memory.start <= now])
+    return EventMatches(weights, [memory for memory in dated if memory.start <= now])
 
 
 def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[dict[str, float], str]:
@@ -65,14 +65,14 @@ def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[di
     return weights, " ".join(words)
 
 
-def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> Dated:
+def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> DatedMemory:
     """When a memory happened, or the time it speaks of where that is known, widened to days of `zone`."""
     text = line["text"][:TEXT_CHARACTERS]
     place = line["ordinal"]
     spoken, last = int(signals.event_start[place]), int(signals.event_end[place])
     start = moment_of(int(signals.occurred_at[place]) if spoken == NO_TIME else spoken)
     end = None if NO_TIME in (spoken, last) else moment_of(last)
-    return Dated(frozenset(stems(text)), *_days(start, end, zone))
+    return DatedMemory(frozenset(stems(text)), *_days(start, end, zone))
 
 
 def _days(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[datetime, datetime]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
-from helix_query.recall.routing.rules import intents_by_rule, is_question, may_add
+from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
 from helix_shared.naming import find_names, title_candidates
 from helix_shared.timex import find_time_expressions, resolve_window
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
-    from helix_query.recall.routing.anchors import Probe
+    from helix_query.recall.routing.anchors import EventLookup
     from helix_query.recall.routing.centroids import Centroids
 
     Bounds = tuple[datetime, datetime]
@@ -41,16 +41,14 @@ def route(
     centroids: Centroids,
     may_skip: bool = True,
     centroid_margin: float = 0.1,
-    probe: Probe | None = None,
+    look_up_event: EventLookup | None = None,
     intents_of: Callable[[str], tuple[Intent, ...]] = intents_by_rule,
     zone: tzinfo | None = None,
 ) -> Route:
-    """Read the query; `now` is the moment it is asked, for "last week".
+    """Read the query, asked at `now`. Days begin at midnight of `zone`, UTC when absent.
 
-    Its days begin at midnight of `zone`, or of UTC.
-
-    `probe` looks up an event the query dates itself by ("before the migration"); without one such words
-    make no window. `intents_of` gives the intents that rules find.
+    `look_up_event` finds the event that a query dates itself by ("before the migration"); without it
+    such words make no window. `intents_of` returns the intents found by rule.
     """
     reason = _skip(query, now) if may_skip else ""
     if reason:
@@ -59,9 +57,9 @@ def route(
     by_example = tuple(
         intent
         for intent in centroids.near(vector, margin=centroid_margin)
-        if intent not in by_rule and may_add(intent, query)
+        if intent not in by_rule and allows_intent(intent, query)
     )
-    bounds, told = _window(query, now, zone, probe)
+    bounds, told = _window(query, now, zone, look_up_event)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds, zone or UTC),
@@ -92,15 +90,17 @@ def _skip(query: str, now: datetime) -> str:
     )
 
 
-def _window(query: str, now: datetime, zone: tzinfo | None, probe: Probe | None) -> tuple[Bounds | None, str]:
+def _window(
+    query: str, now: datetime, zone: tzinfo | None, look_up_event: EventLookup | None
+) -> tuple[Bounds | None, str]:
     """The time the query speaks of, and how it is told: by the calendar, or by an event that is looked up."""
     bounds = resolve_window(query, now, zone=zone)
-    if bounds is not None or probe is None:
+    if bounds is not None or look_up_event is None:
         return bounds, "" if bounds is None else "time window"
     anchor = anchor_of(query) if is_question(query) else None
     if anchor is None:
         return None, ""
-    bounds = anchored_window(anchor, probe(anchor.phrase), now=now)
+    bounds = anchored_window(anchor, look_up_event(anchor.phrase), now=now)
     found = "time window" if bounds is not None else "no memory dates it"
     return bounds, f"{found}: {anchor.relation} {anchor.phrase!r}"
 

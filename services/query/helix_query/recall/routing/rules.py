@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.routing.current_value import asks_for_value, says_now
-from helix_query.recall.routing.exact import looks_up_exactly
+from helix_query.recall.routing.current_value import asks_for_value, mentions_present
+from helix_query.recall.routing.exact_lookup import is_exact_lookup
 from helix_query.recall.routing.multi_hop import ASKING, NEEDS_HOPS, log_odds
 
 DOUBTFUL_HOPS: Final = -2.0
@@ -119,7 +119,7 @@ def is_question(text: str) -> bool:
     return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
 
 
-def may_add(intent: Intent, query: str) -> bool:
+def allows_intent(intent: Intent, query: str) -> bool:
     """Whether a query that resembles an intent's examples may have it: the words must not speak against it.
 
     A statement has no intent, and talk about people the caller knows is no multi-hop question.
@@ -142,11 +142,11 @@ def intents_by_rule(query: str) -> tuple[Intent, ...]:
     ]
     hops = asks and (log_odds(text) > NEEDS_HOPS or any(form.search(text) for form in _OF_RELATIONS))
     # A question through other things asks what is so in the world, not for the latest statement.
-    if asks_for_value(folded, is_question=asks) and (not hops or says_now(folded)):
+    if asks_for_value(folded, is_question=asks) and (not hops or mentions_present(folded)):
         found.append(Intent.CURRENT_VALUE)
     if hops:
         found.append(Intent.MULTI_HOP)
-    if looks_up_exactly(text):
+    if is_exact_lookup(text):
         found.append(Intent.EXACT_LOOKUP)
     return tuple(found)
 

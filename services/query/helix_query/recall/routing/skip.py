@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from helix_query.recall.routing.chat import is_small_talk, play_reason
-from helix_query.recall.routing.sums import is_conversion, is_sum
-from helix_query.recall.routing.supplied_text import GivenText, asks_about_a_word, given_text
+from helix_query.recall.routing.arithmetic import is_arithmetic, is_conversion
+from helix_query.recall.routing.small_talk import is_small_talk, play_reason
+from helix_query.recall.routing.supplied_text import SuppliedText, asks_about_word, supplied_text
 
 LONGEST: Final = 1_000
 """A longer query carries more than one of these forms."""
@@ -53,28 +53,28 @@ def skip_reason(query: str, *, has_names: Callable[[str], bool], has_time: Calla
         reason = _closed_reason(" ".join(text.split()))
         if reason:
             return reason
-    given = given_text(text)
+    given = supplied_text(text)
     if given is None or _may_concern_memory(given, has_names, has_time):
         return ""
-    return f"given text, {given.kind}"
+    return f"supplied text, {given.kind}"
 
 
 def _closed_reason(text: str) -> str:
     folded = text.lower()
     bare = folded.rstrip("?.! ")
-    if is_sum(folded):
+    if is_arithmetic(folded):
         return "arithmetic"
     if is_conversion(folded):
         return "conversion"
     if is_small_talk(folded):
         return "small talk"
-    if asks_about_a_word(text.rstrip("?.! ")) and not _CODE_WORDS.search(folded):
+    if asks_about_word(text.rstrip("?.! ")) and not _CODE_WORDS.search(folded):
         return "about a word"
     return play_reason(bare)
 
 
 def _may_concern_memory(
-    given: GivenText, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
+    given: SuppliedText, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
 ) -> bool:
     """Whether given text names, points at or dates anything; code counts unless it is to be laid out."""
     text = given.material.strip("\"'`\u201c\u201d ")

@@ -10,7 +10,7 @@ from datetime import datetime
 from helix_shared.timex import find_time_expressions
 
 
-def without_times(query: str, now: datetime) -> str:
+def strip_times(query: str, now: datetime) -> str:
     """`query` without its time expressions, unless nothing else is left."""
     kept = query
     for expression in sorted(find_time_expressions(query, now), key=lambda found: -found.span[0]):

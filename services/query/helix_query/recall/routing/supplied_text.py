@@ -150,25 +150,25 @@ _NO_WORD: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class GivenText:
+class SuppliedText:
     """Text a query carries, and what is to be done with it."""
 
     kind: Kind
     material: str
 
 
-def given_text(query: str) -> GivenText | None:
+def supplied_text(query: str) -> SuppliedText | None:
     """The text given in a query whose every other word is an instruction about it; else None."""
     marked = _AFTER_MARK.fullmatch(query)
     if marked is not None:
         kind = _instructed(marked["said"], marked=True)
         if kind is not None:
-            return GivenText(kind, marked["text"])
+            return SuppliedText(kind, marked["text"])
     texts = _QUOTED.findall(query)
     if not texts:
         return None
     kind = _instructed(_QUOTED.sub(" ", query), marked=False)
-    return None if kind is None else GivenText(kind, "\n".join(text[1:-1] for text in texts))
+    return None if kind is None else SuppliedText(kind, "\n".join(text[1:-1] for text in texts))
 
 
 def _instructed(instruction: str, *, marked: bool) -> Kind | None:
@@ -191,7 +191,7 @@ def _parts(words: list[str]) -> list[str]:
     return [part for word in words for part in ((word,) if word in _VOCABULARY else word.split("-")) if part]
 
 
-def asks_about_a_word(query: str) -> bool:
+def asks_about_word(query: str) -> bool:
     """Whether a query, without end punctuation, asks for the spelling, form, rhyme or letters of one word."""
     found = _ABOUT_A_WORD.fullmatch(query[:1].lower() + query[1:]) or _ABOUT_A_WORD.fullmatch(
         _lower_language(query)

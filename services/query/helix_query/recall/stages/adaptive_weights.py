@@ -40,7 +40,7 @@ def features(
     tokens: NDArray[np.int32],
     words: int,
     has_exact_tokens: bool,
-    looks_up_exactly: bool,
+    is_exact_lookup: bool,
 ) -> dict[str, float]:
     """What is known before the two lists are blended; none of it says which memory is relevant.
 
@@ -58,7 +58,7 @@ def features(
     return {
         "words": math.log1p(words),
         "exact_tokens": float(has_exact_tokens),
-        "exact_lookup": float(looks_up_exactly),
+        "exact_lookup": float(is_exact_lookup),
         "lexical_best": best / (best + HALF_BM25),
         "lexical_drop": (best - last) / best if best else 0.0,
         "cosine_best": float(falling[0]) if len(falling) else 0.0,

@@ -23,7 +23,7 @@ from helix_query.recall.evidence.quotation import is_quotation
 from helix_query.recall.evidence.term_coverage import covering
 from helix_query.recall.recipes.rephrasing import STATED, own_statements, rephrase, topic
 from helix_query.recall.routing.route import names_in
-from helix_query.recall.routing.strip_times import without_times
+from helix_query.recall.routing.strip_times import strip_times
 from helix_query.recall.stages.retrieve import Begun, ExtraSearch
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.hits import Hits
@@ -166,7 +166,7 @@ class Searches(ByWords):
         """Memories that hold most of the words, as far as they had happened by the moment asked about."""
         now = self.question.now
         return covering(
-            without_times(self.question.query, now),
+            strip_times(self.question.query, now),
             self.view,
             lexicon=self.served.generation.lexicon,
             limit=self.profile.retrieve.term_coverage_limit,
@@ -212,8 +212,8 @@ class Searches(ByWords):
     def _own_statements(self) -> Hits:
         """What is said like the user's own statements on the subject; nothing where there are none."""
         constants, selection = self.profile.retrieve.rephrase, self.question.selection
-        probe = " ".join((*STATED, topic(self.question.query)))
-        hits = self._lexical(probe, limit=constants.own_examples)
+        words = " ".join((*STATED, topic(self.question.query)))
+        hits = self._lexical(words, limit=constants.own_examples)
         lines = self.view.signals.lines(hits.ordinals)
         said = [line["text"] for line in lines if _own(line, selection.user_id)]
         statements = own_statements(said, most=constants.most)

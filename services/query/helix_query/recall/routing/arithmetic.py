@@ -100,7 +100,7 @@ _NUMERAL: Final = re.compile(
 )
 
 
-def is_sum(folded: str) -> bool:
+def is_arithmetic(folded: str) -> bool:
     """Whether a query, in lower case and without surplus spaces, is arithmetic and nothing else."""
     if not any(map(str.isdigit, folded)):
         return False

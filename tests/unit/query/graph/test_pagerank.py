@@ -2,19 +2,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from helix_query.recall.graph.adjacency import Adjacency
 from helix_query.recall.graph.local_subgraph import Mass
 from helix_query.recall.graph.pagerank import personalized_pagerank
 
+from .adjacency import Adjacency
+
 NO_CAP = 10**9
-
-
-def adjacency(graph: "nx.Graph[int]") -> Adjacency:
-    """A networkx graph as CSR."""
-    matrix = nx.to_scipy_sparse_array(graph, nodelist=range(len(graph)), weight="weight", format="csr")
-    kinds = np.zeros(len(matrix.indices), np.uint8)
-    weights = matrix.data.astype(np.float32)
-    return Adjacency(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), weights, kinds)
 
 
 def random_graph(seed: int) -> "nx.Graph[int]":
@@ -37,7 +30,7 @@ def test_mass_equals_networkx_on_random_graphs(seed: int) -> None:
         graph, alpha=0.7, personalization=personalization, weight="weight", tol=1e-12, max_iter=1000
     )
     mass = personalized_pagerank(
-        adjacency(graph), seeds, shares, restart=0.3, epsilon=1e-9, max_rounds=500, hub_cap=NO_CAP
+        Adjacency.of(graph), seeds, shares, restart=0.3, epsilon=1e-9, max_rounds=500, hub_cap=NO_CAP
     )
     got = mass.of(np.arange(len(graph)))
     assert got == pytest.approx([expected[node] for node in range(len(graph))], abs=1e-6)
@@ -50,7 +43,7 @@ def test_default_epsilon_stays_close_to_the_exact_mass() -> None:
         graph, alpha=0.7, personalization={0: 1.0}, weight="weight", tol=1e-12, max_iter=1000
     )
     mass = personalized_pagerank(
-        adjacency(graph), np.array([0]), np.array([1.0]), restart=0.3, epsilon=1e-5, hub_cap=NO_CAP
+        Adjacency.of(graph), np.array([0]), np.array([1.0]), restart=0.3, epsilon=1e-5, hub_cap=NO_CAP
     )
     got = mass.of(np.arange(len(graph)))
     assert got == pytest.approx([expected[node] for node in range(len(graph))], abs=1e-3)
@@ -60,7 +53,7 @@ def test_two_nodes_by_hand() -> None:
     """Seed a - b, restart .3: a = .3 / (1 - .49) = .588235, b = .7 a = .411765."""
     graph: nx.Graph[int] = nx.path_graph(2)
     mass = personalized_pagerank(
-        adjacency(graph), np.array([0]), np.array([1.0]), restart=0.3, epsilon=1e-10, max_rounds=500
+        Adjacency.of(graph), np.array([0]), np.array([1.0]), restart=0.3, epsilon=1e-10, max_rounds=500
     )
     assert mass.of(np.array([0, 1])) == pytest.approx([0.588235, 0.411765], abs=1e-6)
 
@@ -68,19 +61,16 @@ def test_two_nodes_by_hand() -> None:
 def test_a_hub_passes_nothing_on() -> None:
     """Seed 1 hangs on hub 0 with 5 edges; with a cap of 4 the other leaves get nothing."""
     graph: nx.Graph[int] = nx.star_graph(5)
-    mass = personalized_pagerank(adjacency(graph), np.array([1]), np.array([1.0]), hub_cap=4)
+    mass = personalized_pagerank(Adjacency.of(graph), np.array([1]), np.array([1.0]), hub_cap=4)
     assert mass.nodes.tolist() == [0, 1]
     assert mass.of(np.array([0]))[0] > 0
-    open_mass = personalized_pagerank(adjacency(graph), np.array([1]), np.array([1.0]), hub_cap=5)
+    open_mass = personalized_pagerank(Adjacency.of(graph), np.array([1]), np.array([1.0]), hub_cap=5)
     assert (open_mass.of(np.array([2, 3, 4, 5])) > 0).all()
 
 
 def test_edges_of_a_kind_with_factor_zero_do_not_exist() -> None:
     """Path 0 - 1 - 2 whose second edge is of kind 1: with factor 0 node 2 is out of reach."""
-    graph: nx.Graph[int] = nx.path_graph(3)
-    plain = adjacency(graph)
-    kinds = np.array([0, 0, 1, 1], np.uint8)  # rows: 0->1, 1->0, 1->2, 2->1
-    typed = Adjacency(plain.indptr, plain.indices, plain.weights, kinds)
+    typed = Adjacency.of(nx.path_graph(3), kinds=[0, 0, 1, 1])  # rows: 0->1, 1->0, 1->2, 2->1
     mass = personalized_pagerank(typed, np.array([0]), np.array([1.0]), kind_factors=np.array([1.0, 0.0]))
     assert mass.of(np.array([2]))[0] == 0.0
     assert mass.of(np.array([0, 1])).sum() == pytest.approx(1.0)
@@ -89,7 +79,7 @@ def test_edges_of_a_kind_with_factor_zero_do_not_exist() -> None:
 def test_only_touched_nodes_are_held() -> None:
     """Two components: a walk in one never holds a node of the other, whatever its size."""
     graph = nx.disjoint_union(nx.path_graph(3), nx.path_graph(5000))
-    mass = personalized_pagerank(adjacency(graph), np.array([1]), np.array([1.0]))
+    mass = personalized_pagerank(Adjacency.of(graph), np.array([1]), np.array([1.0]))
     assert mass.nodes.tolist() == [0, 1, 2]
 
 

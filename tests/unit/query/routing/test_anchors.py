@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from helix_query.recall.routing.anchors import Anchor, Dated, Probed, anchor_of, anchored_window
+from helix_query.recall.routing.anchors import Anchor, DatedMemory, EventMatches, anchor_of, anchored_window
 from helix_shared.timex import EARLIEST, LATEST
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -10,14 +10,14 @@ DAY = timedelta(days=1)
 MIGRATION = datetime(2026, 1, 10, tzinfo=UTC)
 
 
-def dated(terms: str, start: datetime) -> Dated:
+def dated(terms: str, start: datetime) -> DatedMemory:
     """A memory of one day that holds some terms."""
-    return Dated(frozenset(terms.split()), start, start + DAY)
+    return DatedMemory(frozenset(terms.split()), start, start + DAY)
 
 
-def found(*memories: Dated, **rarity: float) -> Probed:
+def found(*memories: DatedMemory, **rarity: float) -> EventMatches:
     """What a probe brought."""
-    return Probed(rarity, memories)
+    return EventMatches(rarity, memories)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_an_event_of_several_times_has_no_window() -> None:
 
 def test_common_words_alone_date_nothing() -> None:
     """A phrase without rare words, or one that nothing holds, makes no window."""
-    assert anchored_window(Anchor("before", "the day"), Probed({}), now=NOW) is None
-    assert anchored_window(Anchor("before", "the eclipse"), Probed({"eclips": 9.0}), now=NOW) is None
+    assert anchored_window(Anchor("before", "the day"), EventMatches({}), now=NOW) is None
+    assert anchored_window(Anchor("before", "the eclipse"), EventMatches({"eclips": 9.0}), now=NOW) is None
 
 
 def test_the_ends_of_time_are_no_reason_to_fail() -> None:

@@ -51,7 +51,7 @@ _LOOK_UP_WORDS: Final = 4
 """Of a look-up whose thing may be a plain word ("definition of register")."""
 
 
-def looks_up_exactly(text: str) -> bool:
+def is_exact_lookup(text: str) -> bool:
     """Whether a query, without surplus spaces, looks for one exact thing."""
     if " " not in text:
         return _TOKEN.fullmatch(text) is not None and text.lower().rstrip("?") not in _PLAIN_TOKENS

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from helix_query.profile.intent import Intent
+from helix_query.recall.routing.arithmetic import is_arithmetic, is_conversion
 from helix_query.recall.routing.centroids import Centroids
-from helix_query.recall.routing.chat import is_small_talk, play_reason
 from helix_query.recall.routing.route import route
-from helix_query.recall.routing.sums import is_conversion, is_sum
-from helix_query.recall.routing.supplied_text import asks_about_a_word, given_text
+from helix_query.recall.routing.small_talk import is_small_talk, play_reason
+from helix_query.recall.routing.supplied_text import asks_about_word, supplied_text
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 NOWHERE = Centroids(
     (Intent.PREFERENCE,), np.array([[1.0, 0.0]], np.float32), np.array([0.0, 1.0], np.float32)
 )
 PLAIN = np.array([0.0, 1.0], np.float32)
-GOLDEN = Path(__file__).parents[2] / "golden/routing"
+GOLDEN = Path(__file__).parents[3] / "golden/routing"
 NO_MEMORY: dict[str, list[str]] = json.loads((GOLDEN / "no_memory.json").read_text(encoding="utf-8"))
 NEEDS_MEMORY: list[str] = json.loads((GOLDEN / "needs_memory.json").read_text(encoding="utf-8"))
 LEAST_SKIPPED = 0.8
@@ -71,7 +71,7 @@ def test_nothing_that_needs_memory_is_skipped(query: str) -> None:
 )
 def test_a_sum_is_numbers_and_operations_alone(folded: str, expected: bool) -> None:
     """One word more, or what may be a date, a version or an address, is looked up."""
-    assert is_sum(folded) is expected
+    assert is_arithmetic(folded) is expected
 
 
 @pytest.mark.parametrize(
@@ -118,20 +118,20 @@ def test_play_has_no_subject_of_the_callers() -> None:
 
 def test_given_text_is_what_the_instruction_leaves() -> None:
     """The instruction is made of a closed vocabulary; anything else in it names something."""
-    given = given_text("Sort these numbers: 9, 2, 7")
+    given = supplied_text("Sort these numbers: 9, 2, 7")
     assert given is not None
     assert (given.kind, given.material) == ("data", "9, 2, 7")
-    quoted = given_text('how do you say "good night" in Polish?')
+    quoted = supplied_text('how do you say "good night" in Polish?')
     assert quoted is not None
     assert (quoted.kind, quoted.material) == ("wording", "good night")
-    assert given_text("fix the grammar in the draft I sent: chapter two") is None
-    assert given_text("fix: the login page") is None
-    assert given_text('what does "blue folder" mean in our team') is None
+    assert supplied_text("fix the grammar in the draft I sent: chapter two") is None
+    assert supplied_text("fix: the login page") is None
+    assert supplied_text('what does "blue folder" mean in our team') is None
 
 
 def test_a_question_about_one_word_is_closed() -> None:
     """Spelling, forms, rhymes of one plain word; a name keeps its capital and is looked up."""
-    assert asks_about_a_word("how do you spell necessary")
-    assert asks_about_a_word("What is the plural of octopus")
-    assert not asks_about_a_word("how do you spell Siobhan")
-    assert not asks_about_a_word("how do you spell my name")
+    assert asks_about_word("how do you spell necessary")
+    assert asks_about_word("What is the plural of octopus")
+    assert not asks_about_word("how do you spell Siobhan")
+    assert not asks_about_word("how do you spell my name")

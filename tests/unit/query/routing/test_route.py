@@ -6,7 +6,7 @@ import pytest
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Window
-from helix_query.recall.routing.anchors import Dated, Probed
+from helix_query.recall.routing.anchors import DatedMemory, EventMatches
 from helix_query.recall.routing.centroids import Centroids, load_centroids
 from helix_query.recall.routing.route import names_in, route
 from helix_query.recall.routing.rules import intents_by_rule
@@ -237,25 +237,37 @@ def test_an_event_is_looked_up_only_where_one_dates_the_question() -> None:
     """One look-up for "before the migration"; none for a date, a statement or a plain question."""
     asked = []
 
-    def probe(phrase: str) -> Probed:
+    def look_up_event(phrase: str) -> EventMatches:
         asked.append(phrase)
         start = datetime(2026, 1, 10, tzinfo=UTC)
-        return Probed(
-            {"migrat": 5.0}, [Dated(frozenset(["migrat"]), start, datetime(2026, 1, 11, tzinfo=UTC))]
+        return EventMatches(
+            {"migrat": 5.0}, [DatedMemory(frozenset(["migrat"]), start, datetime(2026, 1, 11, tzinfo=UTC))]
         )
 
-    way = route("What did we use before the migration?", PLAIN, now=NOW, centroids=NOWHERE, probe=probe)
+    way = route(
+        "What did we use before the migration?",
+        PLAIN,
+        now=NOW,
+        centroids=NOWHERE,
+        look_up_event=look_up_event,
+    )
     assert way.window == Window(EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))
     assert way.as_of_moment == datetime(2026, 1, 11, tzinfo=UTC)
     assert "before 'the migration'" in way.reason
     for query in ("What did we use before May?", "Restart workers before the migration.", "Who is on call?"):
-        route(query, PLAIN, now=NOW, centroids=NOWHERE, probe=probe)
+        route(query, PLAIN, now=NOW, centroids=NOWHERE, look_up_event=look_up_event)
     assert asked == ["the migration"]
 
 
 def test_an_event_that_no_memory_dates_leaves_no_window() -> None:
     """The reason says what was looked for."""
-    way = route("what broke after the move?", PLAIN, now=NOW, centroids=NOWHERE, probe=lambda _: Probed({}))
+    way = route(
+        "what broke after the move?",
+        PLAIN,
+        now=NOW,
+        centroids=NOWHERE,
+        look_up_event=lambda _: EventMatches({}),
+    )
     assert way.window is None
     assert "no memory dates it: after 'the move'" in way.reason
 

@@ -1,5 +1,6 @@
 from typing import Any, Literal
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,19 +8,18 @@ from hypothesis import strategies as some
 from numpy.typing import NDArray
 
 from helix_query.recall.candidates import GRAPH, Candidates
-from helix_query.recall.graph.adjacency import Adjacency
 from helix_query.recall.graph.expand import expand
+
+from .adjacency import Adjacency
 
 MEMORIES = 6
 
 
 def undirected(edges: list[tuple[int, int]], nodes: int) -> Adjacency:
-    """A graph of plain edges."""
-    pairs = sorted(edges + [(target, source) for source, target in edges])
-    sources = np.array([source for source, _ in pairs])
-    indptr = np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64)
-    indices = np.array([target for _, target in pairs], np.int32)
-    return Adjacency(indptr, indices, np.ones(len(pairs), np.float32), np.zeros(len(pairs), np.uint8))
+    """A graph of edges of weight 1."""
+    graph: nx.Graph[int] = nx.empty_graph(nodes)
+    graph.add_edges_from(edges)
+    return Adjacency.of(graph)
 
 
 # memories 0..5, entities 6 and 7: 0 -6- 1, 1 -7- 2, memory 5 unconnected

@@ -1,58 +1,28 @@
-from dataclasses import dataclass, field
-
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from numpy.typing import NDArray
 
-from helix_query.recall.graph.adjacency import Adjacency
 from helix_query.recall.graph.bounded_walk import bounded_walk
 from helix_query.recall.graph.pagerank import personalized_pagerank
-from helix_shared.artifacts.graph.snapshot import EdgeRows
+
+from .adjacency import Adjacency
 
 START = np.array([0])
 ALL_OF_IT = np.array([1.0])
 
 
-def adjacency(graph: "nx.Graph[int]") -> Adjacency:
-    """A networkx graph as CSR, every edge of kind 0."""
-    matrix = nx.to_scipy_sparse_array(graph, nodelist=range(len(graph)), weight="weight", format="csr")
-    kinds = np.zeros(len(matrix.indices), np.uint8)
-    weights = matrix.data.astype(np.float32)
-    return Adjacency(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), weights, kinds)
-
-
-@dataclass(frozen=True)
-class Counted(Adjacency):
-    """Says how many edges were read."""
-
-    read: list[int] = field(default_factory=list)
-
-    def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
-        """As of the plain graph."""
-        found = Adjacency.edges_of(self, nodes)
-        self.read.append(len(found.targets))
-        return found
-
-
-def counted(graph: "nx.Graph[int]") -> Counted:
-    """The same graph with a counter."""
-    plain = adjacency(graph)
-    return Counted(plain.indptr, plain.indices, plain.weights, plain.kinds)
-
-
 def test_mass_is_the_inverse_of_the_distance() -> None:
     """Path 0-1-2-3 from 0: 1, then 1/2 at 1, then half of 1/3 at 0 and at 2; together 11/6."""
-    mass = bounded_walk(adjacency(nx.path_graph(4)), START, ALL_OF_IT, hops=2)
+    mass = bounded_walk(Adjacency.of(nx.path_graph(4)), START, ALL_OF_IT, hops=2)
     assert mass.nodes.tolist() == [0, 1, 2]
     assert mass.shares.tolist() == pytest.approx([7 / 11, 3 / 11, 1 / 11])
 
 
 def test_one_hop_ends_at_the_neighbours() -> None:
     """1 at the seed, 1/2 at its neighbour: two thirds and one third."""
-    mass = bounded_walk(adjacency(nx.path_graph(4)), START, ALL_OF_IT, hops=1)
+    mass = bounded_walk(Adjacency.of(nx.path_graph(4)), START, ALL_OF_IT, hops=1)
     assert mass.of(np.arange(4)).tolist() == pytest.approx([2 / 3, 1 / 3, 0.0, 0.0])
 
 
@@ -62,22 +32,20 @@ def test_heavier_edges_pass_more() -> None:
     graph.add_nodes_from(range(3))
     graph.add_edge(0, 1, weight=3.0)
     graph.add_edge(0, 2, weight=1.0)
-    mass = bounded_walk(adjacency(graph), START, ALL_OF_IT, hops=1)
+    mass = bounded_walk(Adjacency.of(graph), START, ALL_OF_IT, hops=1)
     assert mass.of(np.arange(3)).tolist() == pytest.approx([2 / 3, 1 / 4, 1 / 12])
 
 
 def test_edges_of_a_kind_with_factor_zero_pass_nothing() -> None:
     """The second edge of the path 0-1-2 is of kind 1, which has factor 0: all goes back to 0."""
-    plain = adjacency(nx.path_graph(3))
-    kinds = np.array([0, 0, 1, 1], np.uint8)  # rows: 0->1, 1->0, 1->2, 2->1
-    typed = Adjacency(plain.indptr, plain.indices, plain.weights, kinds)
+    typed = Adjacency.of(nx.path_graph(3), kinds=[0, 0, 1, 1])  # rows: 0->1, 1->0, 1->2, 2->1
     mass = bounded_walk(typed, START, ALL_OF_IT, kind_factors=np.array([1.0, 0.0]))
     assert mass.of(np.arange(3)).tolist() == pytest.approx([(4 / 3) / (11 / 6), (1 / 2) / (11 / 6), 0.0])
 
 
 def test_a_hub_gets_mass_and_passes_nothing_on() -> None:
     """Leaf 1 of a star with five: with a cap of 4 the centre keeps its 1/2, the other leaves get nothing."""
-    star = adjacency(nx.star_graph(5))
+    star = Adjacency.of(nx.star_graph(5))
     mass = bounded_walk(star, np.array([1]), ALL_OF_IT, hub_cap=4)
     assert mass.of(np.arange(6)).tolist() == pytest.approx([1 / 3, 2 / 3, 0.0, 0.0, 0.0, 0.0])
     assert bounded_walk(star, np.array([1]), ALL_OF_IT, hub_cap=5).of(np.array([2]))[0] > 0
@@ -85,7 +53,7 @@ def test_a_hub_gets_mass_and_passes_nothing_on() -> None:
 
 def test_edges_are_spent_on_those_with_the_most_mass() -> None:
     """Two stars of three, seeds .6 and .4 at their centres: three edges are enough for the first alone."""
-    stars = adjacency(nx.disjoint_union(nx.star_graph(3), nx.star_graph(3)))
+    stars = Adjacency.of(nx.disjoint_union(nx.star_graph(3), nx.star_graph(3)))
     centres, shares = np.array([0, 4]), np.array([0.6, 0.4])
     mass = bounded_walk(stars, centres, shares, hops=1, edge_budget=3)
     assert mass.of(np.arange(8)).tolist() == pytest.approx(
@@ -105,7 +73,7 @@ def test_no_walk_leaves_its_bounds(
 ) -> None:
     """Mass sums to 1, none lies further than the hops, and never are more edges read than allowed."""
     graph: nx.Graph[int] = nx.gnm_random_graph(40, 120, seed=seed)
-    read = counted(graph)
+    read = Adjacency.of(graph)
     mass = bounded_walk(
         read,
         np.array(sorted(seeds)),
@@ -124,7 +92,7 @@ def test_no_walk_leaves_its_bounds(
 @given(seed=some.integers(0, 10_000), edge_budget=some.integers(0, 3_000))
 def test_pagerank_gives_up_before_it_reads_too_much(seed: int, edge_budget: int) -> None:
     """It ends with all of the mass, or with none and within the budget."""
-    read = counted(nx.gnm_random_graph(40, 120, seed=seed))
+    read = Adjacency.of(nx.gnm_random_graph(40, 120, seed=seed))
     mass = personalized_pagerank(read, START, ALL_OF_IT, edge_budget=edge_budget)
     assert sum(read.read) <= edge_budget
     assert mass is None or mass.shares.sum() == pytest.approx(1.0)
@@ -132,7 +100,7 @@ def test_pagerank_gives_up_before_it_reads_too_much(seed: int, edge_budget: int)
 
 def test_the_budget_of_pagerank_counts_every_round() -> None:
     """Two nodes, one edge each way: the first round passes one edge, the second both, so 2 are not enough."""
-    pair = adjacency(nx.path_graph(2))
+    pair = Adjacency.of(nx.path_graph(2))
     enough = [
         personalized_pagerank(pair, START, ALL_OF_IT, max_rounds=2, epsilon=1e-9, edge_budget=budget)
         for budget in (2, 3)
