@@ -29,7 +29,7 @@ from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
-from helix_lab.sets.settle import settle
+from helix_lab.sets.wait_until_recallable import settle
 from helix_memory import events
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.broker.publisher import Publisher

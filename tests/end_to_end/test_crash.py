@@ -14,7 +14,7 @@ from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
-from helix_lab.sets.settle import settle
+from helix_lab.sets.wait_recallable import settle
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.broker.connection import connect

@@ -6,13 +6,13 @@ import pytest
 from rich.console import Console
 
 from helix_cli.clients.recall_client import RecallClient
-from helix_lab.bench.asking import asked_texts
 from helix_lab.bench.command import Bench, measure
-from helix_lab.bench.feeding import freshness_section
-from helix_lab.bench.generate.kept import ensure_built
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.build_cache import ensure_built
+from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.live_ingest import freshness_section
 from helix_lab.bench.machine import machine
-from helix_lab.bench.place import stack_over
+from helix_lab.bench.recall_load import asked_texts
+from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.artifacts.generation.folders import folder_of
@@ -25,25 +25,25 @@ N = 400
 
 
 @pytest.fixture(scope="module")
-def built(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Facts]:
+def built(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildInfo]:
     """A few hundred memories of invented texts."""
     return ensure_built(tmp_path_factory.mktemp("lab"), models_dir, None, N, seed=7)
 
 
 def test_built_data_is_a_whole_generation_and_is_built_once(
-    built: tuple[Path, Facts], models_dir: Path
+    built: tuple[Path, BuildInfo], models_dir: Path
 ) -> None:
     """All four artifacts tell of the same memories; asked for again, the same folder comes back."""
-    folder, facts = built
+    folder, info = built
     verify(folder_of(folder, 1), verified=set())
     generation = Generation.open(folder, 1)
     try:
         counts = generation.manifest.counts
         assert (counts.memories, counts.signals, counts.lexicon) == (N, N, N)
         assert counts.entities > 50
-        assert generation.manifest.applied_sequence == facts.events
-        found = generation.vectors.find([item for _, item in facts.known_items], ["tenant_id", "text"])
-        assert set(found["tenant_id"].to_pylist()) == {facts.tenant}
+        assert generation.manifest.applied_sequence == info.events
+        found = generation.vectors.find([item for _, item in info.phrase_queries], ["tenant_id", "text"])
+        assert set(found["tenant_id"].to_pylist()) == {info.tenant}
     finally:
         generation.close()
     stamp = (folder / "bench.json").stat().st_mtime_ns
@@ -51,17 +51,17 @@ def test_built_data_is_a_whole_generation_and_is_built_once(
     assert (again, (again / "bench.json").stat().st_mtime_ns) == (folder, stamp)
 
 
-def test_consolidation_goes_on_from_built_data(built: tuple[Path, Facts], models_dir: Path) -> None:
+def test_consolidation_goes_on_from_built_data(built: tuple[Path, BuildInfo], models_dir: Path) -> None:
     """A new event gets the sequence after the built ones, and is recalled beside them."""
-    folder, facts = built
-    with stack_over(folder, facts, models_dir) as stack:
-        assert freshness_section(stack, facts, events=1)["freshness_s"]["p50"] > 0
+    folder, info = built
+    with stack_over(folder, info, models_dir) as stack:
+        assert freshness_section(stack, info, events=1)["freshness_s"]["p50"] > 0
         with RecallClient(stack.query_address) as client:
             status = client.status()
-            text, item = facts.known_items[0]
-            scope = recall_pb2.Scope(tenant_id=facts.tenant)
+            text, item = info.phrase_queries[0]
+            scope = recall_pb2.Scope(tenant_id=info.tenant)
             reply = client.recall(recall_pb2.RecallRequest(scope=scope, query=text, top_k=50))
-    assert status.applied_sequence == facts.events + 1
+    assert status.applied_sequence == info.events + 1
     assert status.generation > 1
     assert item in [memory.memory.memory_id for memory in reply.memories]
     # nothing was written into what is kept
@@ -69,13 +69,13 @@ def test_consolidation_goes_on_from_built_data(built: tuple[Path, Facts], models
 
 
 def test_a_report_holds_its_sections_and_names_what_failed(
-    built: tuple[Path, Facts], models_dir: Path, tmp_path: Path
+    built: tuple[Path, BuildInfo], models_dir: Path, tmp_path: Path
 ) -> None:
     """Figures of every section asked for; peers without their environment say why."""
-    folder, facts = built
-    queries = asked_texts(facts, 20)
+    folder, info = built
+    queries = asked_texts(info, 20)
     run = Bench(
-        folder, facts, models_dir, queries, tmp_path / "no-python", 10.0, {"n": N, "machine": machine()}
+        folder, info, models_dir, queries, tmp_path / "no-python", 10.0, {"n": N, "machine": machine()}
     )
     measure(run, ["recall", "memory", "floor", "dense", "start", "peers"])
     report = run.report

@@ -131,7 +131,7 @@ def meta(evaluation: Evaluation) -> dict[str, Any]:
 def opened(data: EvaluationSet, evaluation: Evaluation, progress: Progress) -> Iterator[DirectCorpus]:
     """The corpus of `data` in this process, built unless it is there."""
     task = progress.add_task(f"{data.name}: ingest", total=len(data.documents))
-    build_direct(data, evaluation.home, evaluation.models, tick=partial(progress.advance, task))
+    build_direct(data, evaluation.home, evaluation.models, advance=partial(progress.advance, task))
     _finish(progress, task)
     with profile_folder(evaluation.own_profiles) as folder:
         profiles = load_profiles(folder)

@@ -9,10 +9,10 @@ import typer
 from typer.testing import CliRunner
 
 from helix_lab.ablation.command import ablate_command, ablated
+from helix_lab.ablation.contributions import Ablated, overall
 from helix_lab.ablation.switches import switches_of
 from helix_lab.ablation.tables import ablation_markdown, ablation_report
 from helix_lab.ablation.timing import Cost
-from helix_lab.ablation.worths import Ablated, overall
 from helix_lab.measures.macro import macro_intervals
 from helix_lab.measures.metrics import Scores
 from helix_lab.ranking_profiles import profile_folder
@@ -222,7 +222,7 @@ def test_parts_of_a_built_corpus(small_set: EvaluationSet, tmp_path: Path, model
     switches = [switch for switch in switches_of(HELIX) if switch.name in chosen]
     ticks: list[int] = []
     with open_direct(small_set, tmp_path, models_dir, PROFILES) as corpus:
-        found = ablated(corpus, HELIX, switches, timed=2, tick=lambda: ticks.append(1))
+        found = ablated(corpus, HELIX, switches, timed=2, advance=lambda: ticks.append(1))
     assert found.without.keys() == found.costs.keys() == {"lexical", "boost pinned"}
     assert len(found.whole) == len(small_set.answerable)
     assert found.worths["lexical"]["MRR@10"].difference > 0.0

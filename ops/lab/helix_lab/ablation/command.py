@@ -14,16 +14,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from helix_lab.ablation.contributions import Ablated
 from helix_lab.ablation.switches import Switch, switches_of
 from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablation_table
 from helix_lab.ablation.timing import cost
-from helix_lab.ablation.worths import Ablated
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
+from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached_corpus import TOP_K, CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import DirectCorpus
-from helix_lab.sets.rehearsal import TOP_K, Rehearsal
-from helix_lab.sets.rehearsals import in_process, load_answerable, the_profile
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
@@ -72,8 +72,8 @@ def _ablate(
 ) -> Ablated:
     with progress_bar(console) as progress, opened(data, evaluation, progress) as corpus:
         task = progress.add_task(f"{data.name}: parts", total=len(switches) + 1)
-        tick = partial(progress.advance, task)
-        return ablated(corpus, whole, switches, timed=timed, tick=tick)
+        advance = partial(progress.advance, task)
+        return ablated(corpus, whole, switches, timed=timed, advance=advance)
 
 
 def ablated(
@@ -82,12 +82,12 @@ def ablated(
     switches: Sequence[Switch],
     *,
     timed: int = 0,
-    tick: Callable[[], None] = lambda: None,
+    advance: Callable[[], None] = lambda: None,
 ) -> Ablated:
     """Scores of the set with `whole` and without each part, and what the parts cost on `timed` questions."""
-    data, rehearsal = corpus.data, Rehearsal(corpus)
+    data, rehearsal = corpus.data, CachedCorpus(corpus)
     baseline = score(rehearsal.run(whole), data)
-    tick()
+    advance()
     asked = data.sample(timed).questions if timed else []
     without, costs = {}, {}
     for switch in switches:
@@ -96,7 +96,7 @@ def ablated(
             without[switch.name] = score(rehearsal.run(profile), data)
             if asked:
                 costs[switch.name] = cost(corpus, asked, whole, profile, top_k=TOP_K)
-        tick()
+        advance()
     return Ablated(data.name, baseline, without, costs)
 
 

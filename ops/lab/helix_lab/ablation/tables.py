@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
+from helix_lab.ablation.contributions import HEADLINE, Ablated, overall, points
 from helix_lab.ablation.switches import Switch
-from helix_lab.ablation.worths import HEADLINE, Ablated, overall, points
 from helix_lab.measures.metrics import mean
 from helix_lab.report.tables import MISSING, bold, escaped, table
 from helix_query.profile.profile import RankingProfile

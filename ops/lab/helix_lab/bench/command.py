@@ -19,7 +19,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.services import QUERY
 from helix_cli.stack.stack import Stack
-from helix_lab.bench.asking import (
+from helix_lab.bench.floor import dense_section, floor_section
+from helix_lab.bench.generate.build_cache import ensure_built
+from helix_lab.bench.generate.load import BuildInfo, read_build_info
+from helix_lab.bench.ingest_rate import ingest_section
+from helix_lab.bench.live_ingest import freshness_section, live_section
+from helix_lab.bench.machine import machine, reference_ms
+from helix_lab.bench.memory import Faults, page_reads
+from helix_lab.bench.peer_engines import peers_section
+from helix_lab.bench.recall_load import (
     WARM_UP,
     Asked,
     ask,
@@ -29,16 +37,8 @@ from helix_lab.bench.asking import (
     saturate,
     start_seconds,
 )
-from helix_lab.bench.feeding import freshness_section, live_section
-from helix_lab.bench.filling import ingest_section
-from helix_lab.bench.floor import dense_section, floor_section
-from helix_lab.bench.generate.kept import ensure_built
-from helix_lab.bench.generate.load import Facts, read_facts
-from helix_lab.bench.generate.written import write_bench
-from helix_lab.bench.machine import machine, reference_ms
-from helix_lab.bench.memory import Faults, page_reads
-from helix_lab.bench.place import stack_over
-from helix_lab.bench.rivals import peers_section
+from helix_lab.bench.report_files import write_bench
+from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
@@ -60,7 +60,7 @@ class Bench:
     """One run: what is asked of what, and the report so far."""
 
     built: Path
-    facts: Facts
+    info: BuildInfo
     models: Path
     queries: list[tuple[str, str]]
     peers_python: Path
@@ -86,12 +86,16 @@ def bench(
     chosen = _sections(only)
     models = helix_home() / "models"
     ensure_default_model(models)
-    folder, facts = (built, read_facts(built)) if built else _build(n, data, models, seed)
-    console.print(f"{facts.n:,} memories, {facts.tenant_memories:,} of them {facts.tenant}'s: {folder}")
+    folder, info = (built, read_build_info(built)) if built else _build(n, data, models, seed)
+    console.print(f"{info.n:,} memories, {info.tenant_memories:,} of them {info.tenant}'s: {folder}")
     if build_only:
         return
-    report: dict[str, Any] = {"n": facts.n, "tenant_memories": facts.tenant_memories, "machine": machine()}
-    run = Bench(folder, facts, models, asked_texts(facts, queries), peers_python, peer_seconds, report)
+    report: dict[str, Any] = {
+        "n": info.n,
+        "tenant_memories": info.tenant_memories,
+        "machine": machine(),
+    }
+    run = Bench(folder, info, models, asked_texts(info, queries), peers_python, peer_seconds, report)
     signal.signal(signal.SIGTERM, _end)
     measure(run, chosen, done=lambda: None if out is None else write_bench(report, out))
     print_report(report, console)
@@ -114,7 +118,7 @@ def measure(run: Bench, chosen: list[str], *, done: Callable[[], object] = lambd
     over_stack: list[str] = [name for name in OVER_STACK if name in chosen]
     if over_stack:
         try:
-            with stack_over(run.built, run.facts, run.models) as stack:
+            with stack_over(run.built, run.info, run.models) as stack:
                 for name in over_stack:
                     _one(run, name, stack)
                     done()
@@ -144,7 +148,7 @@ def _failed(run: Bench, name: str, error: Exception) -> None:
 def _recall(run: Bench, stack: Any) -> dict[str, Any]:
     pid = _query_pid(stack)
     before = Faults.of(pid)
-    run.asked = ask(stack.query_address, run.facts, run.queries)
+    run.asked = ask(stack.query_address, run.info, run.queries)
     faults = Faults.of(pid).since(before, recalls=WARM_UP + len(run.queries))
     return recall_section(run.asked) | {"page_faults": faults, "page_reads": page_reads()}
 
@@ -158,33 +162,33 @@ def _query_pid(stack: Stack) -> int:
 
 
 def _start(run: Bench, _: Any) -> dict[str, Any]:
-    return start_seconds(run.built, run.models, run.facts, run.built.with_name(f".start-{run.facts.n}.log"))
+    return start_seconds(run.built, run.models, run.info, run.built.with_name(f".start-{run.info.n}.log"))
 
 
 def _floor(run: Bench, stack: Any) -> dict[str, Any]:
     texts = [text for text, _ in run.queries]
-    return floor_section(stack.query_address, stack.home.data, run.models, run.facts, texts)
+    return floor_section(stack.query_address, stack.home.data, run.models, run.info, texts)
 
 
 def _dense(run: Bench, stack: Any) -> dict[str, Any]:
-    return dense_section(stack.home.data, run.models, run.facts, [text for text, _ in run.queries])
+    return dense_section(stack.home.data, run.models, run.info, [text for text, _ in run.queries])
 
 
 def _peers(run: Bench, _: Any) -> dict[str, Any]:
     return peers_section(
-        run.built, run.models, run.facts, python=run.peers_python, most_seconds=run.peer_seconds
+        run.built, run.models, run.info, python=run.peers_python, most_seconds=run.peer_seconds
     )
 
 
 _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "recall": _recall,
-    "throughput": lambda run, stack: {"throughput": saturate(stack.query_address, run.facts, run.queries)},
+    "throughput": lambda run, stack: {"throughput": saturate(stack.query_address, run.info, run.queries)},
     "memory": _memory,
     "floor": _floor,
     "dense": _dense,
-    "freshness": lambda run, stack: freshness_section(stack, run.facts),
-    "live": lambda run, stack: live_section(stack, run.facts, run.queries),
-    "ingest": lambda run, stack: ingest_section(stack, run.facts, run.models),
+    "freshness": lambda run, stack: freshness_section(stack, run.info),
+    "live": lambda run, stack: live_section(stack, run.info, run.queries),
+    "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),
     "start": _start,
     "peers": _peers,
 }
@@ -198,7 +202,7 @@ def _sections(only: str) -> list[str]:
     return names
 
 
-def _build(n: int, data: Path, models: Path, seed: int) -> tuple[Path, Facts]:
+def _build(n: int, data: Path, models: Path, seed: int) -> tuple[Path, BuildInfo]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -209,8 +213,8 @@ def _build(n: int, data: Path, models: Path, seed: int) -> tuple[Path, Facts]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("reading base texts", total=n, rate=0.0)
 
-        def tick(written: int) -> None:
+        def advance(written: int) -> None:
             progress.update(task, advance=written, description="writing memories")
             progress.update(task, rate=progress.tasks[0].speed or 0.0)
 
-        return ensure_built(helix_home() / "lab", models, data, n, seed=seed, tick=tick)
+        return ensure_built(helix_home() / "lab", models, data, n, seed=seed, advance=advance)

@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from helix_cli.clients.recall_client import RecallClient
-from helix_lab.bench.asking import percentiles, request_of
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.recall_load import percentiles, request_of
 from helix_query.diagnostics.dense_check import channel_recall
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.folders import current_number
@@ -42,7 +42,7 @@ def _opened(data: Path, models: Path) -> Iterator[tuple[Generation, Encoder]]:
 
 
 def floor_section(
-    address: str, data: Path, models: Path, facts: Facts, queries: Sequence[str]
+    address: str, data: Path, models: Path, info: BuildInfo, queries: Sequence[str]
 ) -> dict[str, Any]:
     """`floor_ms`: percentiles of each engine, of embedding + the slower, and of embedding + both at once.
 
@@ -56,13 +56,13 @@ def floor_section(
         ThreadPoolExecutor(2) as lanes,
         RecallClient(address) as client,
     ):
-        search = _Searches(generation, facts)
+        search = _Searches(generation, info)
 
         def asked(text: str) -> dict[str, float]:
-            recall, _ = _timed(lambda: client.recall(request_of(facts, text)))
+            recall, _ = _timed(lambda: client.recall(request_of(info, text)))
             return {"recall": recall} | _row(search, encoder, lanes, text)
 
-        for text in facts.questions[1 : 1 + WARM_UP]:
+        for text in info.questions[1 : 1 + WARM_UP]:
             asked(text)
         rows = [asked(text) for text in texts]
     return {"floor_ms": {name: percentiles([row[name] for row in rows]) for name in rows[0]}}
@@ -71,9 +71,9 @@ def floor_section(
 class _Searches:
     """Both engines, asked for what the service asks."""
 
-    def __init__(self, generation: Generation, facts: Facts) -> None:
+    def __init__(self, generation: Generation, info: BuildInfo) -> None:
         self._generation = generation
-        self._selection = Selection(facts.tenant)
+        self._selection = Selection(info.tenant)
         self._weights = FieldWeights()
 
     def dense(self, vector: np.ndarray) -> object:
@@ -109,11 +109,11 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return (time.perf_counter() - started) * 1_000, result
 
 
-def dense_section(data: Path, models: Path, facts: Facts, queries: Sequence[str]) -> dict[str, Any]:
+def dense_section(data: Path, models: Path, info: BuildInfo, queries: Sequence[str]) -> dict[str, Any]:
     """`dense_recall_at_100`: what share of the exact 100 nearest in sight the dense channel finds."""
     with _opened(data, models) as (generation, encoder):
         vectors = np.array([encoder.embed(text) for text in queries[:EXACT_QUERIES]])
-        found = channel_recall(generation, facts.tenant, vectors, depth=CANDIDATES)
+        found = channel_recall(generation, info.tenant, vectors, depth=CANDIDATES)
     if found is None:
         return {}
     return {

@@ -19,16 +19,16 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from helix_lab.calibration.judge import figures, held_out, rates, rates_by_size, threshold_of
+from helix_lab.calibration.assessment import figures, held_out, rates, rates_by_size, threshold_of
 from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
-from helix_lab.calibration.observe import Observation, observe
+from helix_lab.calibration.observations import Observation, observe
 from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.calibration.small_stores import small_stores
-from helix_lab.calibration.strangers import asked_of
 from helix_lab.calibration.summary import RATES, heading_of, print_summary
+from helix_lab.calibration.unanswerable_questions import asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.sets.cached_corpora import in_process, the_profile
 from helix_lab.sets.data import EvaluationSet, load_sets
-from helix_lab.sets.rehearsals import in_process, the_profile
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
@@ -116,7 +116,7 @@ def _observations(
             asked = asked_of(one, sets, strangers=strangers, seed=seed)
             with opened(one, evaluation, progress) as corpus:
                 task = progress.add_task(one.name, total=len(asked))
-                found += observe(corpus, asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
+                found += observe(corpus, asked, profile, advance=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
                 progress.update(task, visible=False)
     return found
 
@@ -136,7 +136,7 @@ def _of_small_stores(
             cut = small_stores(one, stores=stores, seed=seed)
             with opened(cut.data, evaluation, progress) as corpus:
                 task = progress.add_task(cut.data.name, total=len(cut.asked))
-                found += observe(corpus, cut.asked, profile, tick=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
+                found += observe(corpus, cut.asked, profile, advance=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
                 progress.update(task, visible=False)
     return found
 

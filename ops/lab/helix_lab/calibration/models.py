@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_lab.calibration.fit import Fitted, fit
-from helix_lab.calibration.observe import Observation
-from helix_lab.calibration.weighing import weights
+from helix_lab.calibration.observations import Observation
+from helix_lab.calibration.sample_weights import weights
 from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
 from helix_query.recall.stages.abstain import Features, RelevanceEstimate, abstain
 from helix_shared.errors import InvalidInputError

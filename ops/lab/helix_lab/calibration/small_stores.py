@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from helix_lab.calibration.strangers import Asked, Kind
+from helix_lab.calibration.unanswerable_questions import Asked, Kind
 from helix_lab.sets.data import Document, EvaluationSet, Question
 
 SIZES: Final = (1, 3, 10, 30, 100)

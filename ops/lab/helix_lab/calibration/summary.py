@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from helix_lab.calibration.weighing import ANSWERABLE
+from helix_lab.calibration.sample_weights import ANSWERABLE
 
 COMMENT_COLUMNS: Final = 100
 RATES: Final = ("false_abstention", "false_answer_own", "false_answer_near", "false_answer_far")

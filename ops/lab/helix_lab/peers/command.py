@@ -89,7 +89,7 @@ def peers_command(
                 python=python,
                 top_k=top_k,
                 folder=place,
-                tick=status.update,
+                advance=status.update,
             )
         runs = [shown for run in entry.own for shown in (run, without_embedding(run))]
         runs += [result for result in results if isinstance(result, Run)]

@@ -34,7 +34,7 @@ ENGINES: Final = (
 """Every peer, in the order of the table."""
 
 HERE: Final = Path(__file__).parent
-CRIPPLING: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+LIMITING: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 """Variables that size a thread pool; what is set for Helix is not for a peer."""
 SILENT: Final = {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "HF_HUB_OFFLINE": "1"}
 SHOWN_CHARACTERS: Final = 300
@@ -58,13 +58,13 @@ def run_peers(
     top_k: int = 50,
     folder: Path,
     timeout_seconds: float = 3_600.0,
-    tick: Callable[[str], None] = lambda _engine: None,
+    advance: Callable[[str], None] = lambda _engine: None,
 ) -> list[Run | Unavailable]:
     """Put every question of `data` to each of `engines`; in their order.
 
     Row n of `vectors` is document n, of `question_vectors` question n, both of unit length. `python` is the
     interpreter of the peers' environment. What an engine left stays in `folder`/ENGINE, for `read_costs`;
-    `tick` hears set and engine before one starts.
+    `advance` hears set and engine before one starts.
 
     Raises:
         InvalidInputError: there is no such engine, or the vectors do not fit the set.
@@ -75,7 +75,7 @@ def run_peers(
     write_exchange(data, vectors, question_vectors, folder)
     results: list[Run | Unavailable] = []
     for name in engines:
-        tick(f"{data.name}: {name}")
+        advance(f"{data.name}: {name}")
         results.append(
             _run_one(data, name, python=python, top_k=top_k, folder=folder, timeout_seconds=timeout_seconds)
         )
@@ -120,7 +120,7 @@ def _run_one(
 
 
 def _environment(home: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in CRIPPLING}
+    kept = {name: value for name, value in os.environ.items() if name not in LIMITING}
     return kept | SILENT | {"HOME": home}
 
 

@@ -56,7 +56,7 @@ AT_WORK: Final = 4
 BUILT: Final = "built"
 """A finished corpus has this file; a killed build leaves none and is begun anew."""
 
-Tick = Callable[[], None]
+Advance = Callable[[], None]
 
 
 def corpus_key(data: EvaluationSet, model: str) -> str:
@@ -81,7 +81,9 @@ def code_digest(packages: tuple[ModuleType, ...]) -> str:
     return digest.hexdigest()
 
 
-def build_corpus(data: EvaluationSet, folder: Path, encoder: Encoder, *, tick: Tick = lambda: None) -> bool:
+def build_corpus(
+    data: EvaluationSet, folder: Path, encoder: Encoder, *, advance: Advance = lambda: None
+) -> bool:
     """Fill `folder` with a generation of the whole corpus; tells whether there was anything to do.
 
     Raises:
@@ -93,18 +95,18 @@ def build_corpus(data: EvaluationSet, folder: Path, encoder: Encoder, *, tick: T
     folder.mkdir(parents=True)
     shard = Shard.open(folder, maintain_every=EVENTS_AT_ONCE)
     try:
-        _fill(shard, data, encoder, tick)
+        _fill(shard, data, encoder, advance)
     finally:
         shard.close()
     (folder / BUILT).touch()
     return True
 
 
-def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> None:
+def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, advance: Advance) -> None:
     started = datetime.now(UTC)
     ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
     last = len(data.documents)
-    messages = _numbered(derived_messages(data, ingest, started, tick))
+    messages = _numbered(derived_messages(data, ingest, started, advance))
     while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
         outcome = shard.apply(batch, now=microseconds(started), log_end=last)
         if outcome.dead or outcome.postponed:
@@ -116,13 +118,13 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, tick: Tick) -> No
 
 
 def derived_messages(
-    data: EvaluationSet, ingest: Answers, started: datetime, tick: Tick
+    data: EvaluationSet, ingest: Answers, started: datetime, advance: Advance
 ) -> Iterator[Sequence[DerivedMessage]]:
     """The three messages every document leads to, in the order of the log."""
 
     def follow(event: tuple[Logged, list[Logged]]) -> Sequence[DerivedMessage]:
         memories = ingest.of(*event)
-        tick()
+        advance()
         return (memories, *(worker.answer(memories.subject, memories.body) for worker in (DOC2QUERY, KG)))
 
     with ThreadPoolExecutor(AT_WORK, thread_name_prefix="lab-build") as pool:

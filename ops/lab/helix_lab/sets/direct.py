@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_lab.sets.answers import Answer
 from helix_lab.sets.ask import answer_of, names_of, request_of
-from helix_lab.sets.build import Tick, build_corpus, corpus_key
+from helix_lab.sets.build import Advance, build_corpus, corpus_key
 from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.vector_store import VectorStore
 from helix_query.api.requests import query_of
@@ -73,7 +73,7 @@ def corpus_folder(data: EvaluationSet, home: Path, models: Path) -> Path:
     return home / "corpora" / f"{data.name.replace(':', '-')}-{corpus_key(data, model)}"
 
 
-def build_direct(data: EvaluationSet, home: Path, models: Path, *, tick: Tick = lambda: None) -> bool:
+def build_direct(data: EvaluationSet, home: Path, models: Path, *, advance: Advance = lambda: None) -> bool:
     """Build the corpus of `data` unless it is there; tells whether there was anything to do.
 
     Raises: as `build_corpus`.
@@ -82,7 +82,7 @@ def build_direct(data: EvaluationSet, home: Path, models: Path, *, tick: Tick = 
     with VectorStore(home / "vectors", model=read_card(folder).checksum) as store:
         encoder = Encoder.load(folder, lanes=2, cache=store)
         with encoder:
-            return build_corpus(data, corpus_folder(data, home, models), encoder, tick=tick)
+            return build_corpus(data, corpus_folder(data, home, models), encoder, advance=advance)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from helix_lab.sets.answers import Answer
 from helix_lab.sets.ask import answer_of, names_of, request_of
 from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.handles import event_of
-from helix_lab.sets.settle import settle
+from helix_lab.sets.wait_recallable import wait_recallable
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 
@@ -101,7 +101,7 @@ def _load(data: EvaluationSet, stack: Stack, loading: Loading) -> tuple[Tally, f
     tally = asyncio.run(_publish(data, stack, loading.wait_seconds))
     if crashing is not None:
         crashing.join()
-        asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=loading.wait_seconds))
+        asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=loading.wait_seconds))
     return tally, time.monotonic() - started
 
 
@@ -129,5 +129,5 @@ async def _publish(data: EvaluationSet, stack: Stack, wait_seconds: float) -> Ta
         await send_in_order(events, publisher.publish_event, tally=tally)
     finally:
         await client.close()
-    await settle(stack.nats_url, stack.query_address, wait_seconds=wait_seconds)
+    await wait_recallable(stack.nats_url, stack.query_address, wait_seconds=wait_seconds)
     return tally

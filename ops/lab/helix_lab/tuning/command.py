@@ -19,9 +19,9 @@ from rich.table import Table
 
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.sets.answers import Run
+from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached_corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
-from helix_lab.sets.rehearsal import Rehearsal
-from helix_lab.sets.rehearsals import in_process, load_answerable, the_profile
 from helix_lab.tuning.nested import Outcome, tuned
 from helix_lab.tuning.objective import DEFAULT_METRIC, read_objective
 from helix_lab.tuning.profile_file import write_profile
@@ -85,13 +85,13 @@ def _tuned(
     with contextlib.ExitStack() as held:
         progress = held.enter_context(progress_bar(console))
         corpora = [held.enter_context(opened(one, evaluation, progress)) for one in sets]
-        rehearsals = {corpus.data.name: Rehearsal(corpus) for corpus in corpora}
+        rehearsals = {corpus.data.name: CachedCorpus(corpus) for corpus in corpora}
 
         def ask(profile: RankingProfile, part: EvaluationSet) -> Run:
             return rehearsals[part.name].run(profile, part.questions)
 
         task = progress.add_task("trials", total=(outer + 1) * (plan.trials + len(plan.space)))
-        return tuned(sets, ask, start, plan, outer=outer, tick=partial(progress.advance, task))
+        return tuned(sets, ask, start, plan, outer=outer, advance=partial(progress.advance, task))
 
 
 def _write(report: Mapping[str, Any], profile: Path) -> None:

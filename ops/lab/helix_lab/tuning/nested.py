@@ -20,7 +20,7 @@ from helix_lab.measures.metrics import Scores, score
 from helix_lab.sets.answers import Run
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.objective import Objective
-from helix_lab.tuning.search import Ask, Found, Plan, Tick, search
+from helix_lab.tuning.search import Advance, Ask, Found, Plan, search
 from helix_lab.tuning.splits import Split, inner_folds, outer_splits
 from helix_query.profile.profile import RankingProfile
 
@@ -52,7 +52,7 @@ def tuned(
     plan: Plan,
     *,
     outer: int,
-    tick: Tick = lambda: None,
+    advance: Advance = lambda: None,
 ) -> Outcome:
     """Judge the search on `outer` folds, then search on everything; `outer` + 1 searches in all.
 
@@ -63,13 +63,17 @@ def tuned(
     plans = [replace(plan, seed=plan.seed + number + 1) for number in range(outer)]
     for split, own in zip(splits, plans, strict=True):
         inner_folds(split.training, folds=own.inner, seed=own.seed)  # too few must not show after an hour
-    folds = [judged(split, ask, start, own, tick=tick) for split, own in zip(splits, plans, strict=True)]
-    return Outcome(folds, search(sets, ask, start, plan, tick=tick))
+    folds = [
+        judged(split, ask, start, own, advance=advance) for split, own in zip(splits, plans, strict=True)
+    ]
+    return Outcome(folds, search(sets, ask, start, plan, advance=advance))
 
 
-def judged(split: Split, ask: Ask, start: RankingProfile, plan: Plan, *, tick: Tick = lambda: None) -> Judged:
+def judged(
+    split: Split, ask: Ask, start: RankingProfile, plan: Plan, *, advance: Advance = lambda: None
+) -> Judged:
     """Search on the training part, then ask the held-out part with what was found and with the start."""
-    found = search(split.training, ask, start, plan, tick=tick)
+    found = search(split.training, ask, start, plan, advance=advance)
     runs = [{part.name: ask(profile, part) for part in split.held_out} for profile in (found.profile, start)]
     tuned_scores, start_scores = (
         {part.name: score(run[part.name], part) for part in split.held_out} for run in runs

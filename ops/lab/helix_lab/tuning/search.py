@@ -26,7 +26,7 @@ from helix_query.profile.profile import RankingProfile
 
 Ask = Callable[[RankingProfile, EvaluationSet], Run]
 """Asks the questions of a part of a set."""
-Tick = Callable[[], None]
+Advance = Callable[[], None]
 
 CONSTANTS: Final = "constants"
 SETTLE_FOR: Final = 0.001
@@ -64,7 +64,7 @@ def search(
     start: RankingProfile,
     plan: Plan,
     *,
-    tick: Tick = lambda: None,
+    advance: Advance = lambda: None,
 ) -> Found:
     """The best of `plan.trials` proposals and `start` itself; the same for the same seed.
 
@@ -90,8 +90,8 @@ def search(
 
     study = _study(plan)
     study.enqueue_trial(own_values(plan.space, start))
-    study.optimize(tried, n_trials=plan.trials, callbacks=[lambda *_: tick()])
-    return _best(study, training_part, plan.space, tick)
+    study.optimize(tried, n_trials=plan.trials, callbacks=[lambda *_: advance()])
+    return _best(study, training_part, plan.space, advance)
 
 
 class _Training:
@@ -126,21 +126,25 @@ def _study(plan: Plan) -> optuna.Study:
     )
 
 
-def _best(study: optuna.Study, training: _Training, space: Sequence[Knob], tick: Tick) -> Found:
+def _best(study: optuna.Study, training: _Training, space: Sequence[Knob], advance: Advance) -> Found:
     states = [trial.state for trial in study.trials]
     pruned = states.count(optuna.trial.TrialState.PRUNED)
     start_value = training.start_value
     if optuna.trial.TrialState.COMPLETE not in states or study.best_value <= start_value:
         return Found(training.start, {}, start_value, start_value, pruned)
     found = study.best_trial.user_attrs[CONSTANTS]
-    constants, value = _settled(found, study.best_value, training, space, tick)
+    constants, value = _settled(found, study.best_value, training, space, advance)
     if value <= start_value:
         return Found(training.start, {}, start_value, start_value, pruned)
     return Found(with_constants(training.start, constants), constants, value, start_value, pruned)
 
 
 def _settled(
-    constants: Mapping[str, Any], best: float, training: _Training, space: Sequence[Knob], tick: Tick
+    constants: Mapping[str, Any],
+    best: float,
+    training: _Training,
+    space: Sequence[Knob],
+    advance: Advance,
 ) -> tuple[dict[str, Any], float]:
     """`constants` without those that can go back to the start for at most `SETTLE_FOR` in all.
 
@@ -149,7 +153,7 @@ def _settled(
     """
     kept, value = dict(constants), best
     for knob in space:
-        tick()
+        advance()
         fewer = {key: held for key, held in kept.items() if key not in {knob.key, knob.complement}}
         if fewer == kept:
             continue

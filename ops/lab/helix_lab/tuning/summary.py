@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from helix_lab.ablation.worths import points
+from helix_lab.ablation.contributions import points
 from helix_lab.report.tables import bold, escaped, table
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.tuning.nested import Judged, Outcome, held_out, held_out_overall

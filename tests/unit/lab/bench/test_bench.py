@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from helix_lab.bench.generate.base import CHAT, KINDS
+from helix_lab.bench.generate.base_memories import CHAT, KINDS
 from helix_lab.bench.generate.entities import entities_of
 from helix_lab.bench.generate.layout import TENANTS, lay_out, power_law
-from helix_lab.bench.generate.noise import moved, noise_of
-from helix_lab.bench.generate.vary import Material, Template, vary
-from helix_lab.bench.generate.written import growth, write_bench
+from helix_lab.bench.generate.variant_vectors import moved, noise_of
+from helix_lab.bench.generate.variants import Material, Template, vary
+from helix_lab.bench.report_files import growth, write_bench
 from helix_lab.bench.table import over_floor, print_report
 from helix_shared.naming import find_names
 

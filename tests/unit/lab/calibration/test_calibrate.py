@@ -4,8 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helix_lab.calibration.fit import fit
-from helix_lab.calibration.judge import (
+from helix_lab.calibration.assessment import (
     auroc,
     calibration_error,
     figures,
@@ -15,11 +14,12 @@ from helix_lab.calibration.judge import (
     reliability,
     threshold_of,
 )
+from helix_lab.calibration.fit import fit
 from helix_lab.calibration.models import FEWEST, Models, check_enough
-from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.observations import Observation
+from helix_lab.calibration.sample_weights import nearest_donors, weights
 from helix_lab.calibration.small_stores import SUFFIX
-from helix_lab.calibration.strangers import Kind
-from helix_lab.calibration.weighing import nearest_donors, weights
+from helix_lab.calibration.unanswerable_questions import Kind
 from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
 from helix_query.recall.stages.abstain import LOG_SIZE
 from helix_shared.errors import InvalidInputError

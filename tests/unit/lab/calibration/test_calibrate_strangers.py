@@ -1,4 +1,4 @@
-from helix_lab.calibration.strangers import asked_of
+from helix_lab.calibration.unanswerable_questions import asked_of
 from helix_lab.sets.data import Document, EvaluationSet, Question
 
 

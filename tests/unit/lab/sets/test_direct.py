@@ -7,10 +7,10 @@ import pytest
 
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.build import BUILT
+from helix_lab.sets.cached_corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import build_direct, corpus_folder, open_direct
 from helix_lab.sets.handles import event_of
-from helix_lab.sets.rehearsal import Rehearsal
 from helix_lab.sets.vector_store import VectorStore
 from helix_memory.events import encode_event
 from helix_query.profile.files import load_profiles
@@ -104,7 +104,7 @@ def test_a_rehearsal_ranks_as_the_direct_path_does(
     build_direct(small_set, home, models_dir)
     with open_direct(small_set, home, models_dir, PROFILES) as corpus:
         asked = {question.id: corpus.ask(question, profile, top_k=50) for question in small_set.answerable}
-        rehearsal = Rehearsal(corpus)
+        rehearsal = CachedCorpus(corpus)
         for _ in range(2):
             answers = rehearsal.run(PROFILES[profile]).by_question
             assert {name: answer.ranking for name, answer in answers.items()} == {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_lab.bench.generate.base import CHAT, DOCUMENT, FACT, KINDS, Base
+from helix_lab.bench.generate.base_memories import CHAT, DOCUMENT, FACT, KINDS, Base
 from helix_lab.bench.generate.layout import AUDIENCES, NOBODY, Layout, tenant_name
-from helix_lab.bench.generate.noise import Noise, moved
-from helix_lab.bench.generate.vary import Varied
+from helix_lab.bench.generate.variant_vectors import Noise, moved
+from helix_lab.bench.generate.variants import Varied
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id

@@ -29,34 +29,34 @@ from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
 from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
 from helix_consolidation.stores.rows import Additions, RecordFields, records_of
-from helix_lab.bench.generate.base import Base
+from helix_lab.bench.generate.base_memories import Base
 from helix_lab.bench.generate.edge_rows import EdgeSource, batch_seed, edge_rows, events_of
-from helix_lab.bench.generate.indexing import LexiconAside
 from helix_lab.bench.generate.layout import BEGIN, DAYS, NOBODY, Layout, lay_out, tenant_name
-from helix_lab.bench.generate.noise import noise_of
-from helix_lab.bench.generate.vary import Material, Varied, material_of, vary
+from helix_lab.bench.generate.lexicon_process import LexiconProcess
+from helix_lab.bench.generate.variant_vectors import noise_of
+from helix_lab.bench.generate.variants import Material, Varied, material_of, vary
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import StreamState, digest_of
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.signals.columns import signals_of
 
-FACTS_FILE: Final = "bench.json"
+BUILD_INFO_FILE: Final = "bench.json"
 BATCH: Final = 10_000
 PROCESSES: Final = 2
 IN_FLIGHT: Final = 4
 """Batches being varied or waiting: what memory they take is bounded."""
-ALONE: Final = 5_000
+SINGLE_PROCESS_UP_TO: Final = 5_000
 """Up to here starting processes costs more than it saves."""
 
-KNOWN_ITEMS: Final = 400
-KNOWN_WORDS: Final = 9
+PHRASE_QUERIES: Final = 400
+PHRASE_WORDS: Final = 9
 
-Tick = Callable[[int], None]
+Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class BuildInfo:
     """What a run has to know of built data; kept beside it as `bench.json`."""
 
     n: int
@@ -70,7 +70,7 @@ class Facts:
     build_seconds: float
     questions: list[str]
     """Real questions, about nothing in particular here."""
-    known_items: list[tuple[str, str]] = field(default_factory=list)
+    phrase_queries: list[tuple[str, str]] = field(default_factory=list)
     """Words out of a memory everybody of the tenant sees, and its id."""
 
 
@@ -79,11 +79,11 @@ class _Loader:
     source: EdgeSource
     live: Live
     ids: list[str] = field(default_factory=list)
-    known_items: list[tuple[str, str]] = field(default_factory=list)
+    phrase_queries: list[tuple[str, str]] = field(default_factory=list)
 
 
-def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _: None) -> Facts:
-    """Fill the new folder `folder` with generation 1 of `n` memories; `tick` hears how many were written."""
+def build(base: Base, folder: Path, n: int, *, seed: int, advance: Advance = lambda _: None) -> BuildInfo:
+    """Fill the new folder `folder` with generation 1 of `n` memories; `advance` gets the number written."""
     started = time.monotonic()
     layout = lay_out(n, base.kinds, seed=seed)
     sequences, pieces = events_of(layout)
@@ -91,10 +91,10 @@ def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _:
     live = Live.create(folder / "live", dimensions=base.vectors.shape[1])
     loader = _Loader(EdgeSource(base, layout, noise, sequences, pieces, seed), live)
     try:
-        with LexiconAside(live, folder / "live") as lexicon:
+        with LexiconProcess(live, folder / "live") as lexicon:
             for start, varied in _varied(material_of(base, n), layout, seed):
                 lexicon.upsert(_write(loader, start, varied))
-                tick(len(varied.texts))
+                advance(len(varied.texts))
         live.vectors.maintain()
         # as the writer would have, long before there were so many links
         live.fold_graph_now()
@@ -102,7 +102,7 @@ def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _:
     finally:
         live.close()
     model = base.rows["model"][0].as_py()
-    facts = Facts(
+    info = BuildInfo(
         n=n,
         seed=seed,
         tenant=tenant_name(0),
@@ -111,21 +111,21 @@ def build(base: Base, folder: Path, n: int, *, seed: int, tick: Tick = lambda _:
         model=model,
         build_seconds=round(time.monotonic() - started, 1),
         questions=base.questions,
-        known_items=_spread(loader.known_items, KNOWN_ITEMS),
+        phrase_queries=_spread(loader.phrase_queries, PHRASE_QUERIES),
     )
-    (folder / FACTS_FILE).write_text(json.dumps(asdict(facts)) + "\n")
-    return facts
+    (folder / BUILD_INFO_FILE).write_text(json.dumps(asdict(info)) + "\n")
+    return info
 
 
-def read_facts(folder: Path) -> Facts:
+def read_build_info(folder: Path) -> BuildInfo:
     """What `build` left beside the data."""
-    return Facts(**json.loads((folder / FACTS_FILE).read_text()))
+    return BuildInfo(**json.loads((folder / BUILD_INFO_FILE).read_text()))
 
 
 def _varied(material: Material, layout: Layout, seed: int) -> Iterator[tuple[int, Varied]]:
     """Batches in order, each with its first ordinal."""
     starts = range(0, len(layout), BATCH)
-    if len(layout) <= ALONE:
+    if len(layout) <= SINGLE_PROCESS_UP_TO:
         for start in starts:
             yield (
                 start,
@@ -175,11 +175,11 @@ def _write(loader: _Loader, start: int, varied: Varied) -> pa.Table:
         loader.live.graph.set_links(start + row, tenant, [Link(*link) for link in links])
     ids = edge["memory_id"].to_pylist()
     loader.ids += ids
-    loader.known_items += _known_items(loader, start, varied, ids)
+    loader.phrase_queries += _phrase_queries(loader, start, varied, ids)
     return records
 
 
-def _known_items(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
+def _phrase_queries(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
     """Words in a row out of memories everybody in the asked tenant sees; about enough from every batch."""
     layout = loader.source.layout
     part = slice(start, start + len(ids))
@@ -187,11 +187,11 @@ def _known_items(loader: _Loader, start: int, varied: Varied, ids: list[str]) ->
     rows = np.flatnonzero(seen).tolist()
     drawn = random.Random(batch_seed(loader.source.seed, start))  # noqa: S311  repeatable, no secret
     batches = -(-len(layout) // BATCH)
-    for row in sorted(drawn.sample(rows, min(len(rows), 2 * KNOWN_ITEMS // batches + 8))):
+    for row in sorted(drawn.sample(rows, min(len(rows), 2 * PHRASE_QUERIES // batches + 8))):
         words = varied.texts[row].split()
-        if len(words) > KNOWN_WORDS:
-            first = drawn.randrange(len(words) - KNOWN_WORDS)
-            yield " ".join(words[first : first + KNOWN_WORDS]), ids[row]
+        if len(words) > PHRASE_WORDS:
+            first = drawn.randrange(len(words) - PHRASE_WORDS)
+            yield " ".join(words[first : first + PHRASE_WORDS]), ids[row]
 
 
 def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
@@ -202,12 +202,12 @@ def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
 def _publish(loader: _Loader, folder: Path) -> None:
     """Generation 1, of a writer whose lease came before any that a new bucket gives."""
     state = ConsolidationState()
-    facts = np.zeros(len(loader.ids), FACTS)
-    facts["memory_id"] = np.array(loader.ids, "S32")
-    facts["is_there"] = facts["is_latest"] = True
-    facts["duplicate_of"], facts["expires_at"] = NO_DUPLICATE, NEVER
+    info = np.zeros(len(loader.ids), FACTS)
+    info["memory_id"] = np.array(loader.ids, "S32")
+    info["is_there"] = info["is_latest"] = True
+    info["duplicate_of"], info["expires_at"] = NO_DUPLICATE, NEVER
     state.ledger.fill(
-        facts,
+        info,
         [tenant_name(0)],
         [EVERYBODY],
         corrects={},

@@ -22,7 +22,7 @@ from helix_shared.errors import TemporaryError
 LOOK_SECONDS: Final = 0.25
 
 
-async def settle(nats_url: str, query_address: str, *, wait_seconds: float) -> float:
+async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: float) -> float:
     """Wait until nothing is under way and the query service serves all of it; seconds it took.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.observations import Observation
 
 ANSWERABLE: Final = 0.7
 """Share of the questions an agent asks of its memory that have an answer there: assumed, not measured."""

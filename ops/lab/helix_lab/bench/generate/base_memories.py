@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from helix_ingest.memories_message import Answers
 from helix_ingest.settings import IngestSettings
-from helix_lab.sets.build import Tick, derived_messages
+from helix_lab.sets.build import Advance, derived_messages
 from helix_lab.sets.data import Document, EvaluationSet, Question, load_set
 from helix_shared import edges
 
@@ -81,7 +81,7 @@ def texts(data: Path | None) -> list[EvaluationSet]:
     return [_shortened(load_set(data / name)) for name in found]
 
 
-def read_base(sets: Sequence[EvaluationSet], encoder: Encoder, *, tick: Tick = lambda: None) -> Base:
+def read_base(sets: Sequence[EvaluationSet], encoder: Encoder, *, advance: Advance = lambda: None) -> Base:
     """Send the documents of `sets` through the workers."""
     ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
     tables: dict[int, list[pa.Table]] = defaultdict(list)
@@ -89,7 +89,7 @@ def read_base(sets: Sequence[EvaluationSet], encoder: Encoder, *, tick: Tick = l
     expansions: dict[str, list[str]] = {}
     for data in sets:
         kind = KINDS.index(SETS.get(data.name, CHAT))
-        messages = derived_messages(data, ingest, READ_AT, tick)
+        messages = derived_messages(data, ingest, READ_AT, advance)
         for memories, questions, mentions in (map(_rows, answers) for answers in messages):
             # earlier turns come again with the context that followed them
             tables[kind].append(pa.Table.from_batches([memories]).slice(0, MOST_PER_EVENT))

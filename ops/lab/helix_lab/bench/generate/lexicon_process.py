@@ -27,7 +27,7 @@ WAITING: Final = 3
 """Batches on their way at most: what memory they take is bounded."""
 
 
-class LexiconAside:
+class LexiconProcess:
     """Takes the place of `live.lexicon` while a build lasts; a context manager, used by one thread."""
 
     def __init__(self, live: Live, folder: Path) -> None:

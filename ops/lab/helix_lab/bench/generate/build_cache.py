@@ -12,9 +12,17 @@ from types import ModuleType
 from typing import Final
 
 import helix_shared.artifacts
-from helix_lab.bench.generate import base, entities, indexing, layout, load, noise, vary
-from helix_lab.bench.generate.base import read_base, texts
-from helix_lab.bench.generate.load import FACTS_FILE, Facts, Tick, build, read_facts
+from helix_lab.bench.generate import (
+    base_memories,
+    entities,
+    layout,
+    lexicon_process,
+    load,
+    variant_vectors,
+    variants,
+)
+from helix_lab.bench.generate.base_memories import read_base, texts
+from helix_lab.bench.generate.load import BUILD_INFO_FILE, Advance, BuildInfo, build, read_build_info
 from helix_lab.sets.build import code_digest
 from helix_lab.sets.vector_store import VectorStore
 from helix_shared import edges
@@ -23,7 +31,16 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 
-GENERATORS: Final[tuple[ModuleType, ...]] = (base, layout, entities, indexing, vary, noise, load, edges)
+GENERATORS: Final[tuple[ModuleType, ...]] = (
+    base_memories,
+    layout,
+    entities,
+    lexicon_process,
+    variants,
+    variant_vectors,
+    load,
+    edges,
+)
 LANES: Final = 2
 
 
@@ -39,15 +56,15 @@ def built_folder(home: Path, models: Path, data: Path | None, n: int, *, seed: i
 
 
 def ensure_built(
-    home: Path, models: Path, data: Path | None, n: int, *, seed: int, tick: Tick = lambda _: None
-) -> tuple[Path, Facts]:
+    home: Path, models: Path, data: Path | None, n: int, *, seed: int, advance: Advance = lambda _: None
+) -> tuple[Path, BuildInfo]:
     """The folder of `n` memories and its facts; built unless it is there.
 
-    `tick` hears how many memories were written since it was last called.
+    `advance` hears how many memories were written since it was last called.
     """
     folder = built_folder(home, models, data, n, seed=seed)
-    if (folder / FACTS_FILE).exists():
-        return folder, read_facts(folder)
+    if (folder / BUILD_INFO_FILE).exists():
+        return folder, read_build_info(folder)
     model = default_model(models)
     with VectorStore(home / "vectors", model=read_card(model).checksum) as store:
         encoder = Encoder.load(model, lanes=LANES, cache=store)
@@ -56,11 +73,11 @@ def ensure_built(
     growing = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(growing, ignore_errors=True)
     growing.mkdir(parents=True)
-    facts = build(made, growing, n, seed=seed, tick=tick)
+    info = build(made, growing, n, seed=seed, advance=advance)
     shutil.rmtree(growing / "live")
     shutil.rmtree(folder, ignore_errors=True)
     growing.rename(folder)
-    return folder, facts
+    return folder, info
 
 
 def clone_built(folder: Path, into: Path) -> None:

@@ -29,10 +29,10 @@ from helix_cli.stack.supervisor import drain
 from helix_ingest.extraction.draft import Logged
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
-from helix_lab.bench.feeding import new_turns
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.live_ingest import new_turns
 from helix_lab.bench.processor_time import milliseconds_per_event, stack_seconds
-from helix_lab.sets.settle import settle
+from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker.connection import connect
@@ -53,20 +53,20 @@ _FIRST: Final = 50
 """Answers after which the clock starts: models are loaded and warm."""
 
 
-def ingest_section(stack: Stack, facts: Facts, models: Path, *, events: int = EVENTS) -> dict[str, Any]:
+def ingest_section(stack: Stack, info: BuildInfo, models: Path, *, events: int = EVENTS) -> dict[str, Any]:
     """`ingest`: memories a second of ingest alone and of the whole stack, and of the embedder.
 
     The whole stack is compared with the embedder right before and right after it.
     """
     alone, ingested = [], []
     for number in range(ROUNDS):
-        turns = list(itertools.islice(new_turns(facts, f"alone{number}"), events // 2))
+        turns = list(itertools.islice(new_turns(info, f"alone{number}"), events // 2))
         alone.append(embedded(turns, models))
         ingested.append(_ingested_per_second(turns, models))
-    whole_stack(stack, list(itertools.islice(new_turns(facts, "first"), _FIRST)))
+    whole_stack(stack, list(itertools.islice(new_turns(info, "first"), _FIRST)))
     beside = [alone[-1][0]]
-    whole = whole_stack(stack, list(itertools.islice(new_turns(facts, "bulk"), events)))
-    beside.append(embedded(list(itertools.islice(new_turns(facts, "after"), events // 2)), models)[0])
+    whole = whole_stack(stack, list(itertools.islice(new_turns(info, "bulk"), events)))
+    beside.append(embedded(list(itertools.islice(new_turns(info, "after"), events // 2)), models)[0])
     embedder, ingest = sum(rate for rate, _ in alone) / ROUNDS, sum(ingested) / ROUNDS
     embedder_ms = sum(spent for _, spent in alone) / ROUNDS
     return {
@@ -88,7 +88,7 @@ def whole_stack(stack: Stack, turns: Sequence[MessageEvent]) -> dict[str, Any]:
     before, started = stack_seconds(stack), time.monotonic()
     asyncio.run(_publish_all(stack.nats_url, turns))
     published = time.monotonic() - started
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
     taken = time.monotonic() - started
     return {
         "whole_stack_per_second": round(len(turns) / taken, 1),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from helix_ingest.extraction.score import minhash
-from helix_lab.bench.generate.base import Base
+from helix_lab.bench.generate.base_memories import Base
 from helix_lab.bench.generate.entities import Entities, entities_of, spelt
 from helix_shared.identity import content_hash
 from helix_shared.naming import Name, find_names

@@ -16,8 +16,8 @@ from typing import Final
 from helix_cli.clients.broker import provision
 from helix_cli.stack.home import HomeFolder
 from helix_cli.stack.stack import Stack
-from helix_lab.bench.generate.kept import clone_built
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.build_cache import clone_built
+from helix_lab.bench.generate.load import BuildInfo
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
@@ -26,7 +26,7 @@ READY_SECONDS: Final = 600.0
 
 
 @contextlib.contextmanager
-def stack_over(built: Path, facts: Facts, models: Path) -> Iterator[Stack]:
+def stack_over(built: Path, info: BuildInfo, models: Path) -> Iterator[Stack]:
     """The whole stack over a clone of `built`, ready; the clone goes with it.
 
     Raises:
@@ -34,19 +34,19 @@ def stack_over(built: Path, facts: Facts, models: Path) -> Iterator[Stack]:
     """
     # links need the file system of the data
     with tempfile.TemporaryDirectory(prefix=".run-", dir=built.parent) as home:
-        prepare(Path(home), built, facts)
+        prepare(Path(home), built, info)
         with Stack(Path(home), nats_port=0, query_port=0, models=models) as stack:
             stack.wait_ready(timeout_seconds=READY_SECONDS)
             yield stack
 
 
-def prepare(home: Path, built: Path, facts: Facts) -> None:
+def prepare(home: Path, built: Path, info: BuildInfo) -> None:
     """Clone `built` into `home` and begin the event stream after its last event."""
     folder = HomeFolder.at(home)
     clone_built(built, folder.data)
     with NatsServer(folder.nats) as server:
         provision(server.url)
-        asyncio.run(_begin_after(server.url, facts.events))
+        asyncio.run(_begin_after(server.url, info.events))
 
 
 async def _begin_after(url: str, last: int) -> None:

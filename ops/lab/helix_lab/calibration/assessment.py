@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from helix_lab.calibration.models import Models, fitted, truths
-from helix_lab.calibration.observe import Observation
+from helix_lab.calibration.observations import Observation
+from helix_lab.calibration.sample_weights import near, nearest_donors, weights
 from helix_lab.calibration.small_stores import SUFFIX
-from helix_lab.calibration.weighing import near, nearest_donors, weights
 from helix_query.recall.stages.abstain import LOG_SIZE
 
 SETS: Final = 3

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from helix_lab.calibration.strangers import Asked, Kind
+from helix_lab.calibration.unanswerable_questions import Asked, Kind
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
 from helix_query.api.requests import query_of
@@ -55,15 +55,15 @@ def observe(
     asked: Sequence[Asked],
     profile: RankingProfile,
     *,
-    tick: Callable[[], None] = lambda: None,
+    advance: Callable[[], None] = lambda: None,
 ) -> list[Observation]:
     """One observation for every question the router does not skip and both main channels answer."""
     silent = with_constants(profile, SILENT)
-    return list(_observed(corpus, asked, silent, tick))
+    return list(_observed(corpus, asked, silent, advance))
 
 
 def _observed(
-    corpus: DirectCorpus, asked: Sequence[Asked], profile: RankingProfile, tick: Callable[[], None]
+    corpus: DirectCorpus, asked: Sequence[Asked], profile: RankingProfile, advance: Callable[[], None]
 ) -> Iterator[Observation]:
     for one in asked:
         request = request_of(corpus.data, one.question, profile="", top_k=JUDGED)
@@ -74,7 +74,7 @@ def _observed(
             lanes=corpus.lanes,
             channel_deadline_seconds=CHANNEL_SECONDS,
         )
-        tick()
+        advance()
         if found.belief is None:
             continue
         # a stranger's id is none of the host's questions, so nothing is relevant to it

@@ -30,7 +30,7 @@ TOP_K: Final = 50
 Made = TypeVar("Made")
 
 
-class Rehearsal:
+class CachedCorpus:
     """Asks `corpus` again and again; not for several threads."""
 
     def __init__(self, corpus: DirectCorpus) -> None:

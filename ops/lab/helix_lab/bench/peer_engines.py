@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_lab.bench.asking import HIT_AT, percentiles
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.recall_load import HIT_AT, percentiles
 from helix_lab.peers.exchange import read_costs
 from helix_lab.peers.run import run_peers
 from helix_lab.sets.answers import Run
@@ -30,12 +30,12 @@ _COLUMNS: Final = ("memory_id", "text", "title", "speaker", "tenant_id")
 
 
 def peers_section(
-    data: Path, models: Path, facts: Facts, *, python: Path, most_seconds: float
+    data: Path, models: Path, info: BuildInfo, *, python: Path, most_seconds: float
 ) -> dict[str, Any]:
     """`peers`: times, recall@10 and costs of each engine, or why it has none."""
     if not python.exists():
         return {"peers": {"skipped": f"no environment of the peers at {python}; run `make peers-setup`"}}
-    data_set, vectors = _as_set(data, facts)
+    data_set, vectors = _as_set(data, info)
     with Encoder.load(default_model(models), lanes=1) as encoder:
         asked = np.stack([encoder.embed(question.text) for question in data_set.questions])
     with tempfile.TemporaryDirectory(prefix=".peers-", dir=data) as scratch:
@@ -69,13 +69,13 @@ def _figures(result: Any, data: EvaluationSet, folder: Path) -> dict[str, Any]:
     }
 
 
-def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
+def _as_set(data: Path, info: BuildInfo) -> tuple[EvaluationSet, np.ndarray]:
     """Every memory as a document, and its vector."""
     generation = Generation.open(data, current_number(data) or 0)
     try:
-        table = generation.vectors.take(np.arange(facts.n), list(_COLUMNS))
+        table = generation.vectors.take(np.arange(info.n), list(_COLUMNS))
         # whole ones: the signals of a large corpus keep a byte of each number
-        vectors = np.empty((facts.n, generation.vectors.dimensions), np.float32)
+        vectors = np.empty((info.n, generation.vectors.dimensions), np.float32)
         for ordinals, full in generation.vectors.all_vectors():
             vectors[ordinals] = full
     finally:
@@ -85,7 +85,7 @@ def _as_set(data: Path, facts: Facts) -> tuple[EvaluationSet, np.ndarray]:
         Document(memory_id, text, title, "", "", speaker, tenant)
         for memory_id, text, title, speaker, tenant in zip(*columns, strict=True)
     ]
-    items = facts.known_items[:QUESTIONS]
-    questions = [Question(f"q{k}", text, "", "", facts.tenant) for k, (text, _) in enumerate(items)]
+    items = info.phrase_queries[:QUESTIONS]
+    questions = [Question(f"q{k}", text, "", "", info.tenant) for k, (text, _) in enumerate(items)]
     relevant = {f"q{k}": {item: 1.0} for k, (_, item) in enumerate(items)}
-    return EvaluationSet(f"bench-{facts.n}", documents, questions, relevant), vectors
+    return EvaluationSet(f"bench-{info.n}", documents, questions, relevant), vectors

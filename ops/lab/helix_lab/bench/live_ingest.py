@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
-from helix_lab.bench.asking import percentiles, request_of
-from helix_lab.bench.generate.load import Facts
-from helix_lab.sets.settle import settle
+from helix_lab.bench.generate.load import BuildInfo
+from helix_lab.bench.recall_load import percentiles, request_of
+from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
@@ -38,14 +38,14 @@ LOOK_SECONDS: Final = 0.05
 SESSION_TURNS: Final = 20
 
 
-def new_turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
+def new_turns(info: BuildInfo, mark: str) -> Iterator[MessageEvent]:
     """New turns without end: words of known items mixed, so that no two are near-duplicates."""
     drawn = random.Random(mark)  # noqa: S311  repeatable texts, no secret
-    words = " ".join(text for text, _ in facts.known_items).split() or ["nothing"]
+    words = " ".join(text for text, _ in info.phrase_queries).split() or ["nothing"]
     for k in itertools.count():
         yield MessageEvent(
             event_id=f"{mark}-{k}",
-            tenant_id=facts.tenant,
+            tenant_id=info.tenant,
             session_id=f"{mark}-{k // SESSION_TURNS}",
             role="user",
             text=" ".join(drawn.choices(words, k=drawn.randint(8, 60))),
@@ -53,10 +53,10 @@ def new_turns(facts: Facts, mark: str) -> Iterator[MessageEvent]:
         )
 
 
-def freshness_section(stack: Stack, facts: Facts, *, events: int = FRESH_EVENTS) -> dict[str, Any]:
+def freshness_section(stack: Stack, info: BuildInfo, *, events: int = FRESH_EVENTS) -> dict[str, Any]:
     """`freshness_s`: from publishing one event to a recall that has it, nothing else going on."""
     taken: list[float] = []
-    turns = new_turns(facts, "fresh")
+    turns = new_turns(info, "fresh")
     with RecallClient(stack.query_address) as client:
         for turn in itertools.islice(turns, events):
             started, sequence = asyncio.run(_publish_one(stack.nats_url, turn))
@@ -75,14 +75,14 @@ async def _publish_one(url: str, turn: MessageEvent) -> tuple[float, int]:
         await client.close()
 
 
-def live_section(stack: Stack, facts: Facts, queries: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def live_section(stack: Stack, info: BuildInfo, queries: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """`live`: recall quiet, then under live ingest, and in the second after each new generation."""
-    quiet, _ = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
-    with _feeding(stack.nats_url, facts) as sent:
+    quiet, _ = _recalls_for(stack.query_address, info, queries, LIVE_SECONDS)
+    with _feeding(stack.nats_url, info) as sent:
         before, begun = sent.value, time.monotonic()
-        busy, after_swap = _recalls_for(stack.query_address, facts, queries, LIVE_SECONDS)
+        busy, after_swap = _recalls_for(stack.query_address, info, queries, LIVE_SECONDS)
         rate = (sent.value - before) / (time.monotonic() - begun)
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
+    asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
     ratio = percentiles(busy)["p95"] / percentiles(quiet)["p95"]
     return {
         "live": {
@@ -96,7 +96,7 @@ def live_section(stack: Stack, facts: Facts, queries: Sequence[tuple[str, str]])
 
 
 def _recalls_for(
-    address: str, facts: Facts, queries: Sequence[tuple[str, str]], seconds: float
+    address: str, info: BuildInfo, queries: Sequence[tuple[str, str]], seconds: float
 ) -> tuple[list[float], list[float]]:
     """Times of recalls one after the other, and of those right after the generation changed."""
     times: list[float] = []
@@ -108,7 +108,7 @@ def _recalls_for(
             started, served = time.perf_counter(), generation
             # one that nothing answered was waited for like any other
             with contextlib.suppress(TemporaryError):
-                served = client.recall(request_of(facts, text)).generation
+                served = client.recall(request_of(info, text)).generation
             taken = (time.perf_counter() - started) * 1_000
             if generation and served != generation:
                 swapped = time.monotonic()
@@ -122,11 +122,11 @@ def _recalls_for(
 
 
 @contextmanager
-def _feeding(url: str, facts: Facts) -> Iterator[Synchronized[int]]:
+def _feeding(url: str, info: BuildInfo) -> Iterator[Synchronized[int]]:
     """Publish at a steady rate beside the block, from a process of its own; yields how many were sent."""
     spawn = multiprocessing.get_context("spawn")
     stop, sent = spawn.Event(), spawn.Value("q", 0)
-    feeder = spawn.Process(target=_feed, args=(url, facts, stop, sent), daemon=True)
+    feeder = spawn.Process(target=_feed, args=(url, info, stop, sent), daemon=True)
     feeder.start()
     try:
         while not sent.value and feeder.is_alive():
@@ -139,15 +139,15 @@ def _feeding(url: str, facts: Facts) -> Iterator[Synchronized[int]]:
         raise TemporaryError(f"the feeder ended with {feeder.exitcode} after {sent.value} events")
 
 
-def _feed(url: str, facts: Facts, stop: Event, sent: Synchronized[int]) -> None:
-    asyncio.run(_publish_steadily(url, facts, stop, sent))
+def _feed(url: str, info: BuildInfo, stop: Event, sent: Synchronized[int]) -> None:
+    asyncio.run(_publish_steadily(url, info, stop, sent))
 
 
-async def _publish_steadily(url: str, facts: Facts, stop: Event, sent: Synchronized[int]) -> None:
+async def _publish_steadily(url: str, info: BuildInfo, stop: Event, sent: Synchronized[int]) -> None:
     client = await connect(url, name="helix-bench-live")
     publisher, begun = Publisher(client.jetstream()), time.monotonic()
     running: set[asyncio.Task[Any]] = set()
-    for turn in new_turns(facts, "live"):
+    for turn in new_turns(info, "live"):
         if stop.is_set():
             break
         task = asyncio.create_task(publisher.publish_event(turn))

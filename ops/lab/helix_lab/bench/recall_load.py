@@ -23,7 +23,7 @@ from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.ports import choose_port
 from helix_cli.stack.services import QUERY, service_settings
 from helix_cli.stack.supervisor import drain
-from helix_lab.bench.generate.load import Facts
+from helix_lab.bench.generate.load import BuildInfo
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import OverloadedError, TemporaryError
 
@@ -47,11 +47,11 @@ class Asked:
     """Recalls that found every channel late or the service away; they count among no times."""
 
 
-def asked_texts(facts: Facts, count: int) -> list[tuple[str, str]]:
+def asked_texts(info: BuildInfo, count: int) -> list[tuple[str, str]]:
     """Queries, each with the id of the memory it is words of; every other is a real question without one."""
-    questions = facts.questions[:: max(1, len(facts.questions) // max(1, count // 2))]
+    questions = info.questions[:: max(1, len(info.questions) // max(1, count // 2))]
     mixed = itertools.chain.from_iterable(
-        zip(facts.known_items, ((question, "") for question in itertools.cycle(questions)), strict=False)
+        zip(info.phrase_queries, ((question, "") for question in itertools.cycle(questions)), strict=False)
     )
     return list(itertools.islice(mixed, count))
 
@@ -61,20 +61,20 @@ def percentiles(values: Sequence[float], marks: Sequence[int] = (50, 95, 99)) ->
     return {f"p{mark}": round(float(np.percentile(values, mark)), 2) for mark in marks} if values else {}
 
 
-def request_of(facts: Facts, text: str) -> recall_pb2.RecallRequest:
+def request_of(info: BuildInfo, text: str) -> recall_pb2.RecallRequest:
     """What is asked: the default profile, nobody in particular of the largest tenant."""
-    return recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=facts.tenant), query=text)
+    return recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=info.tenant), query=text)
 
 
-def ask(address: str, facts: Facts, queries: Sequence[tuple[str, str]]) -> Asked:
+def ask(address: str, info: BuildInfo, queries: Sequence[tuple[str, str]]) -> Asked:
     """Ask one after the other, after a warm-up with other questions than are timed."""
     found = Asked()
     with RecallClient(address) as client:
-        for text in facts.questions[1 : 1 + WARM_UP]:
+        for text in info.questions[1 : 1 + WARM_UP]:
             with contextlib.suppress(TemporaryError):
-                client.recall(request_of(facts, text))
+                client.recall(request_of(info, text))
         for text, item in queries:
-            request = request_of(facts, text)
+            request = request_of(info, text)
             started = time.perf_counter()
             try:
                 reply = client.recall(request)
@@ -112,7 +112,7 @@ def recall_section(asked: Asked) -> dict[str, Any]:
 
 def saturate(
     address: str,
-    facts: Facts,
+    info: BuildInfo,
     queries: Sequence[tuple[str, str]],
     *,
     callers: int = CALLERS,
@@ -131,7 +131,7 @@ def saturate(
                 if started > ends:
                     return
                 try:
-                    client.recall(request_of(facts, text))
+                    client.recall(request_of(info, text))
                 except (OverloadedError, TemporaryError) as error:
                     with lock:
                         failures["refused" if isinstance(error, OverloadedError) else "unanswered"] += 1
@@ -163,22 +163,22 @@ def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[Service
         drain([child], hurry=threading.Event(), say=lambda _: None)
 
 
-def start_seconds(data: Path, models: Path, facts: Facts, log: Path, *, rounds: int = 3) -> dict[str, Any]:
+def start_seconds(data: Path, models: Path, info: BuildInfo, log: Path, *, rounds: int = 3) -> dict[str, Any]:
     """From starting the process to its first answer, in the median of `rounds`; files are in memory."""
     taken: list[float] = []
     for _ in range(rounds + 1):
         started = time.monotonic()
         with query_service(data, models, log) as (_, address), RecallClient(address) as client:
-            _first_answer(client, facts, deadline=started + START_SECONDS)
+            _first_answer(client, info, deadline=started + START_SECONDS)
             taken.append(time.monotonic() - started)
     # the first start may read the disk
     return {"start_s": round(statistics.median(taken[1:]), 2), "start_first_s": round(taken[0], 2)}
 
 
-def _first_answer(client: RecallClient, facts: Facts, *, deadline: float) -> None:
+def _first_answer(client: RecallClient, info: BuildInfo, *, deadline: float) -> None:
     while True:
         try:
-            client.recall(request_of(facts, facts.questions[0]))
+            client.recall(request_of(info, info.questions[0]))
         except TemporaryError:
             if time.monotonic() > deadline:
                 raise
