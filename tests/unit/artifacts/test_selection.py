@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_shared.artifacts.filter.filter import Filter
+from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
@@ -55,22 +57,34 @@ def corpus() -> list[dict[str, Any]]:
 
 def is_selected(row: dict[str, Any], wanted: Selection) -> bool:
     """The rule in plain words, apart from the code under test."""
-    named = (("type", wanted.types), ("project_id", wanted.project_ids), ("session_id", wanted.session_ids))
     if row["hidden"] or row["tenant_id"] != wanted.tenant_id:
         return False
     if row["owner"] and row["owner"] != wanted.user_id:
         return False
     if "*" not in row["audience"] and not any(name in row["audience"] for name in wanted.principals):
         return False
-    if any(values and row[name] not in values for name, values in named):
-        return False
-    late_enough = wanted.event_after is None or row["event_at"] >= wanted.event_after
-    return late_enough and (wanted.event_before is None or row["event_at"] < wanted.event_before)
+    return all(passes(row, one) for one in wanted.filters)
 
 
-def subset(values: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
+def passes(row: dict[str, Any], wanted: Filter) -> bool:
+    """What each filter asks for."""
+    match wanted:
+        case Types(names):
+            return row["type"] in names
+        case Projects(names):
+            return row["project_id"] in names
+        case Sessions(names):
+            return row["session_id"] in names
+        case EventTime(after, before):
+            late_enough = after is None or row["event_at"] >= after
+            return late_enough and (before is None or row["event_at"] < before)
+    raise AssertionError(wanted)
+
+
+def subset(values: tuple[str, ...], *, least: int = 0) -> st.SearchStrategy[tuple[str, ...]]:
     """Up to two values, of which some match nothing."""
-    return st.lists(st.sampled_from((*values, "absent", "a')--")), max_size=2).map(tuple)
+    others = ("semantic",) if values is TYPES else ("absent", "a')--")
+    return st.lists(st.sampled_from((*values, *others)), min_size=least, max_size=2).map(tuple)
 
 
 moments = st.none() | st.builds(
@@ -83,11 +97,12 @@ selections = st.builds(
     tenant_id=st.sampled_from((*TENANTS, "absent")),
     user_id=st.sampled_from((*USERS, "absent")),
     principals=subset(PRINCIPALS),
-    types=subset(TYPES),
-    project_ids=subset(PROJECTS),
-    session_ids=subset(SESSIONS),
-    event_after=moments,
-    event_before=moments,
+    filters=st.tuples(
+        st.none() | st.builds(Types, subset(TYPES, least=1)),
+        st.none() | st.builds(Projects, subset(PROJECTS, least=1)),
+        st.none() | st.builds(Sessions, subset(SESSIONS, least=1)),
+        st.none() | st.builds(EventTime, moments, moments),
+    ).map(lambda filters: tuple(one for one in filters if one is not None)),
 )
 
 
@@ -136,7 +151,11 @@ def test_a_filter_does_not_change_scores(
     wide = lexicon.search("common word", Selection("acme", principals=("team",)), limit=COUNT)
     narrow = lexicon.search(
         "common word",
-        Selection("acme", principals=("team",), types=("decision",), session_ids=("s1",), event_after=START),
+        Selection(
+            "acme",
+            principals=("team",),
+            filters=(Types(("decision",)), Sessions(("s1",)), EventTime(after=START)),
+        ),
         limit=COUNT,
     )
     scores = dict(zip(wide.ordinals.tolist(), wide.scores.tolist(), strict=True))
@@ -150,7 +169,7 @@ def test_a_filter_does_not_change_scores(
         ("tenant_id", ""),
         ("user_id", "a\0b"),
         ("principals", ("\ud800",)),
-        ("event_after", datetime(2026, 1, 1)),  # noqa: DTZ001 - the missing zone is the point
+        ("as_of", datetime(2026, 1, 1)),  # noqa: DTZ001 - the missing zone is the point
     ],
 )
 def test_a_selection_no_store_can_answer_is_refused(field: str, value: object) -> None:
@@ -159,3 +178,41 @@ def test_a_selection_no_store_can_answer_is_refused(field: str, value: object) -
     with pytest.raises(InvalidInputError) as refused:
         Selection(**arguments)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("build", "field"),
+    [
+        (lambda: Types(("poem",)), "filter.types"),
+        (lambda: Projects(("a\0b",)), "filter.project_ids"),
+        (lambda: Sessions(("\ud800",)), "filter.session_ids"),
+        (lambda: EventTime(before=datetime(2026, 1, 1)), "filter.event_before"),  # noqa: DTZ001 - naive
+    ],
+)
+def test_a_filter_no_store_can_answer_is_refused(build: Callable[[], Filter], field: str) -> None:
+    """An unknown type, NUL, a lone surrogate and a time without zone fail closed, naming the field."""
+    with pytest.raises(InvalidInputError) as refused:
+        build()
+    assert refused.value.field == field
+
+
+def test_the_sql_of_a_selection_is_one_text() -> None:
+    """Values are literals, the tenant is outermost, and every filter adds its conditions in order."""
+    filters = (
+        Types(("code",)),
+        Projects(("",)),
+        Sessions(("s1", "o'b")),
+        EventTime(START, START + timedelta(seconds=1)),
+    )
+    assert tuple(map(type, filters)) == FILTERS
+    now = Selection("a'b", "ann", ("hr",), filters)
+    assert now.sql() == (
+        "(hidden = false AND owner IN ('', 'ann') AND array_has_any(audience, ['*', 'hr'])"
+        " AND type IN ('code') AND project_id IN ('') AND session_id IN ('s1', 'o''b')"
+        " AND event_at >= to_timestamp_micros(1767225600000000)"
+        " AND event_at < to_timestamp_micros(1767225601000000)) AND (tenant_id = 'a''b')"
+    )
+    assert Selection("t", as_of=START).sql() == (
+        "(created_at <= to_timestamp_micros(1767225600000000) AND (hidden = false OR deleted_at IS NULL)"
+        " AND owner IN ('') AND array_has_any(audience, ['*'])) AND (tenant_id = 't')"
+    )

@@ -105,7 +105,7 @@ def test_current_is_asked_of_any_ordinals() -> None:
     """Those not among the hidden are not current by it; a memory superseded at the moment is not, either."""
     versions = Versions(np.array([2, 5], np.int64), np.array([10, NEVER], np.int64))
     ordinals = np.array([0, 2, 5, 9], np.int64)
-    assert versions.current(ordinals, 9).tolist() == [False, True, True, False]
-    assert versions.current(ordinals, 10).tolist() == [False, False, True, False]
+    assert versions.is_current_at(ordinals, 9).tolist() == [False, True, True, False]
+    assert versions.is_current_at(ordinals, 10).tolist() == [False, False, True, False]
     none = Versions(np.empty(0, np.int64), np.empty(0, np.int64))
-    assert none.current(ordinals, 9).tolist() == [False] * 4
+    assert none.is_current_at(ordinals, 9).tolist() == [False] * 4

@@ -24,6 +24,7 @@ from helix_memory.events import (
     SessionEvent,
     ToolEvent,
 )
+from helix_shared.artifacts.filter.filters import Projects, Sessions
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.audience import audience_of, owner_of
 
@@ -31,12 +32,15 @@ MONDAY: Final = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 MARK: Final = re.compile(r"mark(\d+)")
 CALLERS: Final = [
     Selection(
-        tenant_id="acme", user_id=user, principals=principals, project_ids=projects, session_ids=sessions
+        tenant_id="acme",
+        user_id=user,
+        principals=principals,
+        filters=(*map(Projects, projects), *map(Sessions, sessions)),
     )
     for user in ("", "ann", "bob")
     for count in range(3)
     for principals in combinations(("hr", "dev"), count)
-    for projects, sessions in product(((), ("p",)), ((), ("s",)))
+    for projects, sessions in product(((), (("p",),)), ((), (("s",),)))
 ]
 
 scopes = st.fixed_dictionaries(

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.filter.selection import EVERYONE, Selection
-from helix_shared.audience import Scope, audience_of, may_quote, owner_of
+from helix_shared.artifacts.filter.filters import Projects, Sessions
+from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.audience import EVERYONE, Scope, audience_of, may_quote, owner_of
 
 USERS = ("", "ann", "bob")
 NAMES = (EVERYONE, "hr", "dev")
@@ -19,14 +20,13 @@ CALLERS = [
         tenant_id=tenant,
         user_id=user,
         principals=principals,
-        project_ids=projects,
-        session_ids=sessions,
+        filters=(*map(Projects, projects), *map(Sessions, sessions)),
     )
     for tenant in ("acme", "other")
     for user in (*USERS, "somebody else")
     for count in range(3)
     for principals in combinations(("hr", "dev", "ops"), count)
-    for projects, sessions in product(((), ("a",), ("b",)), repeat=2)
+    for projects, sessions in product(((), (("a",),), (("b",),)), repeat=2)
 ]
 
 scopes = st.fixed_dictionaries(

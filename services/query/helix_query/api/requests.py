@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Final
 
 from helix_memory import limits
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_memory.subjects import is_token
 from helix_query.api.time_zones import zone_of
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.candidates import ExpandContext
 from helix_query.recall.query import Query
+from helix_shared.artifacts.filter.filters import FILTERS
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import InvalidInputError
 from helix_shared.identity import MEMORY_ID_PATTERN
@@ -118,21 +119,22 @@ def memory_id_of(memory_id: str) -> str:
 
 
 def _selection(request: recall_pb2.RecallRequest) -> Selection:
-    scope, narrowed = request.scope, request.filter
-    unknown = [kind for kind in narrowed.types if kind not in MEMORY_TYPES]
-    if unknown:
-        raise InvalidInputError("filter.types", f"unknown type; known: {', '.join(MEMORY_TYPES)}")
-    return Selection(
-        tenant_id=_tenant(scope.tenant_id),
-        user_id=_name("scope.user_id", scope.user_id),
-        principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
-        types=_names("filter.types", narrowed.types),
-        project_ids=_names("filter.project_ids", narrowed.project_ids),
-        session_ids=_names("filter.session_ids", narrowed.session_ids),
-        event_after=_moment(narrowed, "event_after", prefix="filter."),
-        event_before=_moment(narrowed, "event_before", prefix="filter."),
-        as_of=_moment(request, "as_of"),
-    )
+    filters = (kind.requested(_FilterMessage(request.filter)) for kind in FILTERS)
+    chosen = tuple(one for one in filters if one is not None)
+    return replace(scope_of(request.scope, as_of=_moment(request, "as_of")), filters=chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _FilterMessage:
+    """The filter of a request, as the filter classes read it."""
+
+    message: recall_pb2.Filter
+
+    def names(self, field: str) -> tuple[str, ...]:
+        return _names(f"filter.{field}", getattr(self.message, field))
+
+    def moment(self, field: str) -> datetime | None:
+        return _moment(self.message, field, prefix="filter.")
 
 
 def _tenant(tenant_id: str) -> str:

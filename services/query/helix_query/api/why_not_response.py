@@ -13,7 +13,6 @@ from helix_query.api.explanation_response import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explain import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
-from helix_query.diagnostics.replays import excluded_by
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.replays import Replay
@@ -74,17 +73,11 @@ def _skipped(_reply: Reply, first: Replay, _served: Snapshot) -> str:
 
 
 def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
-    fields = excluded_by(first.query.selection, first.row)
+    selection, zone = first.query.selection, first.query.zone or UTC
+    excluding = [one for one in selection.filters if one.excluding(first.row)]
+    fields = selection.excluding(first.row)
     reply.filter_fields.extend(fields)
-    event_at = first.row["event_at"].astimezone(first.query.zone or UTC)
-    shown = {
-        "filter.types": f"type {first.row['type']}",
-        "filter.project_ids": f"project {first.row['project_id'] or 'none'}",
-        "filter.session_ids": f"session {first.row['session_id'] or 'none'}",
-        "filter.event_after": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
-        "filter.event_before": f"event time {event_at:%Y-%m-%d %H:%M %Z}",
-    }
-    has = _listed(list(dict.fromkeys(shown[name] for name in fields)))
+    has = _listed([one.shown(first.row, zone) for one in excluding])
     return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
 
 

@@ -20,13 +20,13 @@ from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.channel_rank import ChannelRank, channel_ranks
 from helix_query.diagnostics.explain import Loss
-from helix_query.diagnostics.replays import excluded_by
 from helix_query.profile.overrides import constant
 from helix_query.profile.sections.search import MOST_CANDIDATES
 from helix_query.recall.binding import Binding
 from helix_query.recall.candidates import DENSE, LEXICAL
 from helix_query.recall.packing.pack import TokenCounter, mark_of
 from helix_query.recall.packing.rows import entry_of
+from helix_shared.artifacts.filter.filters import EventTime, Sessions
 
 if TYPE_CHECKING:
     from helix_query.diagnostics.replays import Replay
@@ -76,7 +76,7 @@ def _none(_attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
 
 
 def _filter(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
-    fields = excluded_by(replay.query.selection, replay.row)
+    fields = replay.query.selection.excluding(replay.row)
     yield tuple(field_change(replay, name, None) for name in fields)
 
 
@@ -134,10 +134,10 @@ def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
 def _narrower(replay: Replay) -> Iterator[Proposal]:
     """Look through its session alone, or the moment it speaks of."""
     row, selection = replay.row, replay.query.selection
-    if row["session_id"] and selection.session_ids != (row["session_id"],):
+    if row["session_id"] and Sessions((row["session_id"],)) not in selection.filters:
         yield (field_change(replay, "filter.session_ids", [row["session_id"]]),)
     start, end = row["event_at"], row["event_at"] + timedelta(microseconds=1)
-    if (selection.event_after, selection.event_before) != (start, end):
+    if EventTime(start, end) not in selection.filters:
         yield (
             field_change(replay, "filter.event_after", _timestamp(start)),
             field_change(replay, "filter.event_before", _timestamp(end)),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.query import Query, RecallResult
-    from helix_shared.artifacts.filter.selection import Selection
 
 MOST_REPLAYS: Final = 48
 
@@ -49,7 +48,7 @@ class Replay:
         """Where the memory was lost first."""
         if self.answer.route.skip:
             return Loss.SKIPPED
-        if excluded_by(self.query.selection, self.row):
+        if self.query.selection.excluding(self.row):
             return Loss.FILTER
         position = self.position
         return Loss.NOT_RETRIEVED if position is None else Loss(self.explanation.losses[position])
@@ -129,16 +128,3 @@ class Replays:
             until=self.deadline,
         )
         return Replay(asking, query, profile, answer, row)
-
-
-def excluded_by(selection: Selection, row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Fields of the request's filter that exclude a memory the caller may see."""
-    after, before = selection.event_after, selection.event_before
-    excludes = {
-        "filter.types": bool(selection.types) and row["type"] not in selection.types,
-        "filter.project_ids": bool(selection.project_ids) and row["project_id"] not in selection.project_ids,
-        "filter.session_ids": bool(selection.session_ids) and row["session_id"] not in selection.session_ids,
-        "filter.event_after": after is not None and row["event_at"] < after,
-        "filter.event_before": before is not None and row["event_at"] >= before,
-    }
-    return tuple(name for name, excluded in excludes.items() if excluded)

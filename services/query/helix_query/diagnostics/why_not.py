@@ -91,8 +91,7 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
 
 def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
     """The row, under the scope of the request without its filter."""
-    scope = Selection(selection.tenant_id, selection.user_id, selection.principals, as_of=selection.as_of)
-    row, _ = get_memory(memory_id, scope, replays.snapshot, now=now, until=replays.deadline)
+    row, _ = get_memory(memory_id, selection.unfiltered(), replays.snapshot, now=now, until=replays.deadline)
     return row
 
 

@@ -1,8 +1,7 @@
 """What one caller may see of a generation, at one moment: the predicate every memory passes.
 
 From the signal columns, by candidate and never by corpus. The engines filter by the same selection where
-that is cheaper; nothing reaches an answer that has not passed here. An access list is read from the line
-of a memory, once for every different one.
+that is cheaper; nothing reaches an answer that has not passed here.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.recall.columns import NONE
+from helix_shared.artifacts.filter.as_of import AsOf
+from helix_shared.artifacts.filter.filters import Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.moments import microseconds
 
@@ -52,7 +52,7 @@ class Visibility:
 
     def of_all_types(self) -> Self:
         """The same view without the choice of types: for what stands around a memory."""
-        return replace(self, selection=replace(self.selection, types=()))
+        return replace(self, selection=self.selection.without(Types))
 
     def alive(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories are recalled at the moment: not hidden, valid already and still, not expired.
@@ -61,10 +61,10 @@ class Visibility:
         not hidden yet (ops/decisions/0011).
         """
         signals, moment = self.signals, microseconds(self.moment)
-        living = ~signals.hidden[ordinals]
-        if self.past is not None:
-            living |= self.past.current(ordinals, moment)
-            living &= signals.created_at[ordinals] <= moment
+        if self.past is None:
+            living = ~signals.hidden[ordinals]
+        else:
+            living = AsOf(self.moment).mask(signals, self.past, ordinals)
         # NO_TIME is the least integer, so a missing start has always begun.
         living &= signals.valid_from[ordinals] <= moment
         for ends in (signals.valid_to[ordinals], signals.expires_at[ordinals]):
@@ -73,46 +73,7 @@ class Visibility:
 
     def sees(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories are alive, inside the selection and open to the caller."""
-        seen = self.alive(ordinals) & self._is_selected(ordinals)
-        seen &= np.isin(self.signals.owner_code[ordinals], [code(owner) for owner in self.selection.owners])
-        return self._without_closed(ordinals, seen)
-
-    def _is_selected(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether tenant, type, project, session and event time are selected."""
-        signals, selection = self.signals, self.selection
-        selected: NDArray[np.bool_] = signals.tenant_code[ordinals] == code(selection.tenant_id)
-        kinds = [MEMORY_TYPES.index(kind) for kind in selection.types]
-        for column, chosen in (
-            (signals.type_code, kinds),
-            (signals.project_code, [code(name) for name in selection.project_ids]),
-            (signals.session_code, [code(name) for name in selection.session_ids]),
-        ):
-            if chosen:
-                selected &= np.isin(column[ordinals], chosen)
-        if selection.event_after is None and selection.event_before is None:
-            return selected
-        started = signals.event_start[ordinals]
-        event_at = np.where(started == NO_TIME, signals.occurred_at[ordinals], started)
-        if selection.event_after is not None:
-            selected &= event_at >= microseconds(selection.event_after)
-        if selection.event_before is not None:
-            selected &= event_at < microseconds(selection.event_before)
-        return selected
-
-    def _without_closed(self, ordinals: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """`seen` without the memories whose access list names none of the caller's principals."""
-        codes = self.signals.audience_code[ordinals]
-        listed = np.flatnonzero(seen & (codes != 0))
-        if not len(listed):
-            return seen
-        distinct, first = np.unique(codes[listed], return_index=True)
-        principals = set(self.selection.audiences)
-        opened = [
-            not principals.isdisjoint(line["audience"])
-            for line in self.signals.lines(ordinals[listed[first]])
-        ]
-        seen[listed] = np.isin(codes[listed], distinct[opened])
-        return seen
+        return self.selection.among(self.signals, ordinals, self.alive(ordinals))
 
 
 def seen_hits(

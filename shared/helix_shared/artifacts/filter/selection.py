@@ -1,16 +1,17 @@
-"""The typed pre-filter of a recall: which memories a caller may see and asked for.
+"""The selection of a recall: what a caller may see and asked for.
 
-A value, never text: each engine compiles it for itself (`vector_filter` to SQL literals,
-`lexicon_query` to term queries), so nothing a user wrote reaches a parser. Fails closed: there is
-no selection without a tenant. `admits` is the same rule for a row already in hand, for channels
-without an engine of their own such as the graph.
+A selection is a value, never text. Each reader takes the form it needs: LanceDB `sql`, the lexicon the
+`access` and the `clauses` of the filters, the query service `among` over the signals.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
+from helix_shared.artifacts.filter.access import Access
+from helix_shared.artifacts.filter.as_of import AsOf
+from helix_shared.artifacts.filter.filter import Filter, check_moment, check_names
 from helix_shared.audience import EVERYONE
 from helix_shared.errors import InvalidInputError
 
@@ -18,67 +19,77 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.signals.reader import Signals
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What may be returned; empty tuples and None mean "any".
+    """The caller, the filters of the request, each class at most once, and a past moment.
 
-    A row is visible if its owner is empty or `user_id`, and its audience holds `EVERYONE` or one of
-    `principals`. `event_after` is inclusive, `event_before` exclusive; they are compared as instants with the
-    start of an event span (`helix_shared.calendar_days`). With `as_of` only what was created by then is
-    selected, and what was hidden since but for a forget is not left out: `Versions` judges it. All are aware
-    times.
+    A caller sees a memory whose owner is empty or `user_id` and whose access list holds `EVERYONE` or one of
+    `principals`. With `as_of`, only memories that were created by that moment are selected; `Versions` tells
+    which of the hidden ones were current then.
 
     Raises:
-        InvalidInputError: no tenant, a value no store can hold, or a time without a zone.
+        InvalidInputError: no tenant, a value that no store can hold, or a time without a zone.
     """
 
     tenant_id: str
     user_id: str = ""
     principals: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    project_ids: tuple[str, ...] = ()
-    session_ids: tuple[str, ...] = ()
-    event_after: datetime | None = None
-    event_before: datetime | None = None
+    filters: tuple[Filter, ...] = ()
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant_id:
             raise InvalidInputError("tenant_id", "must not be empty")
-        for name in ("tenant_id", "user_id", "principals", "types", "project_ids", "session_ids"):
-            if not _storable("".join(getattr(self, name))):
-                raise InvalidInputError(name, "must be text without NUL and lone surrogates")
-        for name in ("event_after", "event_before", "as_of"):
-            moment: datetime | None = getattr(self, name)
-            if moment is not None and moment.utcoffset() is None:
-                raise InvalidInputError(name, "must carry a time zone")
+        check_names("tenant_id", (self.tenant_id,))
+        check_names("user_id", (self.user_id,))
+        check_names("principals", self.principals)
+        check_moment("as_of", self.as_of)
 
     @property
-    def owners(self) -> tuple[str, ...]:
-        """Values of a row's `owner` that are visible."""
-        return ("", self.user_id) if self.user_id else ("",)
+    def access(self) -> Access:
+        """What the caller may see."""
+        owners = ("", self.user_id) if self.user_id else ("",)
+        return Access(self.tenant_id, owners, tuple(dict.fromkeys((EVERYONE, *self.principals))))
 
-    @property
-    def audiences(self) -> tuple[str, ...]:
-        """Entries of a row's `audience` of which one is enough."""
-        return tuple(dict.fromkeys((EVERYONE, *self.principals)))
+    def unfiltered(self) -> Self:
+        """The same caller and moment without filters."""
+        return replace(self, filters=())
+
+    def without(self, kind: type[Filter]) -> Self:
+        """The selection without the filter of one class."""
+        return replace(self, filters=tuple(one for one in self.filters if not isinstance(one, kind)))
+
+    def sql(self) -> str:
+        """The condition on the rows of the vector table; the tenant stands last and outermost.
+
+        Hidden rows are left out; with `as_of`, only forgotten ones are.
+        """
+        existing = ("hidden = false",) if self.as_of is None else AsOf(self.as_of).sql()
+        filters = (condition for one in self.filters for condition in one.sql())
+        return f"({' AND '.join([*existing, *self.access.sql(), *filters])}) AND ({self.access.tenant_sql()})"
+
+    def among(
+        self, signals: Signals, ordinals: NDArray[np.int64], visible: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """`visible` [n] without those of `ordinals` [n] that are not selected; changed in place.
+
+        Says nothing about hidden memories and about `as_of`: the caller passes those in `visible`.
+        """
+        for one in self.filters:
+            visible &= one.mask(signals, ordinals)
+        return self.access.among(signals, ordinals, visible)
 
     def admits(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a row of `record_schema` (its filter columns as Python values) is selected."""
-        event_at: datetime = row["event_at"]
-        return (
-            row["tenant_id"] == self.tenant_id
-            and row["owner"] in self.owners
-            and not set(self.audiences).isdisjoint(row["audience"])
-            and (not self.types or row["type"] in self.types)
-            and (not self.project_ids or row["project_id"] in self.project_ids)
-            and (not self.session_ids or row["session_id"] in self.session_ids)
-            and (self.event_after is None or event_at >= self.event_after)
-            and (self.event_before is None or event_at < self.event_before)
-            and (self.as_of is None or row["created_at"] <= self.as_of)
-        )
+        """Whether a row of `record_schema` (Python values) is selected, hidden or not."""
+        existed = self.as_of is None or AsOf(self.as_of).admits(row)
+        return existed and self.access.admits(row) and not self.excluding(row)
 
-
-def _storable(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Fields of the request's filters that exclude a row, in the order of the filters."""
+        return tuple(field for one in self.filters for field in one.excluding(row))

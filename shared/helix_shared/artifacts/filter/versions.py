@@ -63,14 +63,14 @@ class Versions:
         order = np.argsort(ordinals)
         return cls(ordinals[order], superseded_at[order])
 
-    def current(self, ordinals: NDArray[np.int64], moment: int) -> NDArray[np.bool_]:
+    def is_current_at(self, ordinals: NDArray[np.int64], moment: int) -> NDArray[np.bool_]:
         """Which of these hidden memories were not superseded yet at `moment` (microseconds since 1970)."""
         if not len(self.ordinals):
             return np.zeros(len(ordinals), np.bool_)
         places = np.minimum(np.searchsorted(self.ordinals, ordinals), len(self.ordinals) - 1)
-        standing: NDArray[np.bool_] = self.ordinals[places] == ordinals
-        standing &= self.superseded_at[places] > moment
-        return standing
+        is_current: NDArray[np.bool_] = self.ordinals[places] == ordinals
+        is_current &= self.superseded_at[places] > moment
+        return is_current
 
 
 def _first_after(later: pa.Table, later_key: str, rows: pa.Table, key: str) -> NDArray[np.int64]:

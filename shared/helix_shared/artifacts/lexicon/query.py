@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
+from helix_shared.artifacts.filter.filter import NumberRange, TermSet
+from helix_shared.artifacts.filter.filters import TERM_FIELDS
 from helix_shared.artifacts.lexicon.analysis import ANALYSER
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
-from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Mapping, Sequence
 
     from helix_shared.artifacts.filter.selection import Selection
 
@@ -30,7 +30,6 @@ MOST_HOLDING: Final = 20_000
 """Documents that hold the rarest of some words, above which they are not looked through for all of them."""
 COPY: Final = "copy"
 """Marks all documents of a memory but its first; its companions too."""
-FILTER_FIELDS: Final = ("type", "project", "session")
 
 _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
@@ -60,7 +59,7 @@ def lexicon_schema() -> Schema:
     builder = SchemaBuilder()
     for name in WORD_FIELDS:
         builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
-    for name in (EXACT, SCOPE, COPY, *FILTER_FIELDS):
+    for name in (EXACT, SCOPE, COPY, *TERM_FIELDS):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("ordinal", indexed=True, fast=True)
     builder.add_integer_field("event_at", fast=True)
@@ -155,7 +154,7 @@ def _admitted(
     schema: Schema, scored: Sequence[Query], selection: Selection, within: OrdinalSet | None
 ) -> Query:
     held = Query.boolean_query([(Occur.Should, query) for query in scored])
-    admitting = [*_clauses(schema, selection)]
+    admitting = [_clause(schema, clause) for one in selection.filters for clause in one.clauses()]
     if within is not None:
         admitting.append(_among(schema, within))
     if not admitting:
@@ -164,25 +163,15 @@ def _admitted(
     return Query.boolean_query([(Occur.Must, held), *silent])
 
 
-def _clauses(schema: Schema, selection: Selection) -> Iterable[Query]:
-    for field, values in (
-        ("type", selection.types),
-        ("project", selection.project_ids),
-        ("session", selection.session_ids),
-    ):
-        if values:
-            yield Query.term_set_query(schema, field, [filter_value(value) for value in values])
-    if selection.event_after is not None or selection.event_before is not None:
-        yield _between(schema, selection.event_after, selection.event_before)
-
-
-def _between(schema: Schema, after: datetime | None, before: datetime | None) -> Query:
+def _clause(schema: Schema, clause: TermSet | NumberRange) -> Query:
+    if isinstance(clause, TermSet):
+        return Query.term_set_query(schema, clause.field, [filter_value(value) for value in clause.values])
     return Query.range_query(
         schema,
-        "event_at",
+        clause.field,
         FieldType.Integer,
-        lower_bound=_FIRST if after is None else microseconds(after),
-        upper_bound=_LAST if before is None else microseconds(before),
+        lower_bound=_FIRST if clause.lower is None else clause.lower,
+        upper_bound=_LAST if clause.upper is None else clause.upper,
         include_lower=True,
         include_upper=False,
     )

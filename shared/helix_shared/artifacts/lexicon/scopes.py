@@ -87,10 +87,11 @@ class OpenScopes:
         sizes: dict[str, int] = {}
         names: set[str] = set()
         memories = 0
-        for owner in selection.owners:
+        access = selection.access
+        for owner in access.owners:
             listed = 0
-            for name in selection.audiences:
-                key = scope_key(selection.tenant_id, owner, name)
+            for name in access.audiences:
+                key = scope_key(access.tenant_id, owner, name)
                 if size := living(SCOPE, key):
                     sizes[key] = size
                     names.add(name)

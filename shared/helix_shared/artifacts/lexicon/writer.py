@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tantivy import Document, Index
 
+from helix_shared.artifacts.filter.filters import TERM_FIELDS
 from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
@@ -159,8 +160,8 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
         document.add_text(SCOPE, key)
         if number:
             document.add_text(COPY, filter_value(COPY))
-        for field, value in (("type", row.type), ("project", row.project_id), ("session", row.session_id)):
-            document.add_text(field, filter_value(value))
+        for field, column in TERM_FIELDS.items():
+            document.add_text(field, filter_value(getattr(row, column)))
         yield document
         for companion in companions:
             document = Document()

@@ -14,7 +14,6 @@ import numpy as np
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.filter.sql import filter_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
@@ -186,7 +185,7 @@ class VectorReader:
         search = search.distance_type("cosine").select(["_distance"]).with_row_id().limit(limit)
         if selection is not None:
             # LanceDB applies the filter before the search by default
-            search = search.where(filter_sql(selection))
+            search = search.where(selection.sql())
         if self._index is not None:
             search = search.nprobes(max(1, self._index.nprobes if nprobes is None else nprobes))
             search = search if refine is None else search.refine_factor(refine)

@@ -14,6 +14,7 @@ from helix_query.diagnostics.dense_check import channel_recall, largest_tenant
 from helix_query.recall.channels import dense as channel
 from helix_query.recall.channels.dense import dense
 from helix_query.recall.visibility import Visibility
+from helix_shared.artifacts.filter.filters import EventTime, Sessions, Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.signals.columns import code
@@ -61,15 +62,20 @@ def generation(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPath
     corpus.live.close()
 
 
+MOMENTS = st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days))
 SELECTIONS = st.builds(
     Selection,
     tenant_id=st.sampled_from(["acme", "other", "nobody"]),
     user_id=st.sampled_from(["", "ada", "eve"]),
     principals=st.sets(st.sampled_from(["ops", "dev", "sales"])).map(tuple),
-    types=st.sets(st.sampled_from(TYPES), max_size=2).map(tuple),
-    session_ids=st.sets(st.sampled_from(["s0", "s1", "s9"]), max_size=2).map(tuple),
-    event_after=st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days)),
-    event_before=st.none() | st.integers(0, 90).map(lambda days: NOW - timedelta(days=days)),
+    filters=st.tuples(
+        st.none() | st.builds(Types, st.sets(st.sampled_from(TYPES), min_size=1, max_size=2).map(tuple)),
+        st.none()
+        | st.builds(
+            Sessions, st.sets(st.sampled_from(["s0", "s1", "s9"]), min_size=1, max_size=2).map(tuple)
+        ),
+        st.none() | st.builds(EventTime, MOMENTS, MOMENTS),
+    ).map(lambda filters: tuple(one for one in filters if one is not None)),
 )
 
 

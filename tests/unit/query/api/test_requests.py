@@ -7,6 +7,7 @@ import pytest
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.errors import status_of
 from helix_query.api.requests import memory_id_of, query_of, scope_of
+from helix_shared.artifacts.filter.filters import EventTime, Projects, Types
 from helix_shared.errors import (
     CorruptArtifactError,
     InvalidInputError,
@@ -119,9 +120,8 @@ def test_filters_become_a_selection() -> None:
     asked = question(
         filter={"types": ["code", "code"], "project_ids": ["p"], "event_before": {"seconds": 1_700_000_000}}
     )
-    assert asked.selection.types == ("code",)
-    assert asked.selection.project_ids == ("p",)
-    assert asked.selection.event_before == datetime.fromtimestamp(1_700_000_000, UTC)
+    moment = datetime.fromtimestamp(1_700_000_000, UTC)
+    assert asked.selection.filters == (Types(("code",)), Projects(("p",)), EventTime(before=moment))
 
 
 def test_a_memory_id_is_32_hexadecimal_digits() -> None:

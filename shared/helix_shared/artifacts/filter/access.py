@@ -1,0 +1,70 @@
+"""Who may see a memory: its tenant, its owner and its access list.
+
+In the lexicon the same rule is a set of scopes (`scopes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helix_shared.artifacts.filter.sql import literal, literals
+from helix_shared.artifacts.signals.columns import code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.signals.reader import Signals
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A caller sees memories of the tenant that have one of `owners` and one of `audiences`."""
+
+    tenant_id: str
+    owners: tuple[str, ...]
+    audiences: tuple[str, ...]
+
+    def sql(self) -> Iterable[str]:
+        """Conditions on owner and access list; `tenant_sql` has the tenant."""
+        return (
+            f"owner IN ({literals(self.owners)})",
+            f"array_has_any(audience, [{literals(self.audiences)}])",
+        )
+
+    def tenant_sql(self) -> str:
+        """The condition on the tenant."""
+        return f"tenant_id = {literal(self.tenant_id)}"
+
+    def admits(self, row: Mapping[str, Any]) -> bool:
+        """Whether the caller may see a row of `record_schema`."""
+        return (
+            row["tenant_id"] == self.tenant_id
+            and row["owner"] in self.owners
+            and not set(self.audiences).isdisjoint(row["audience"])
+        )
+
+    def among(
+        self, signals: Signals, ordinals: NDArray[np.int64], visible: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """`visible` [n] without those of `ordinals` [n] that the caller may not see; changed in place.
+
+        An access list is read from the record of a memory, once for each distinct list.
+        """
+        visible &= signals.tenant_code[ordinals] == code(self.tenant_id)
+        visible &= np.isin(signals.owner_code[ordinals], [code(owner) for owner in self.owners])
+        codes = signals.audience_code[ordinals]
+        listed = np.flatnonzero(visible & (codes != 0))
+        if not len(listed):
+            return visible
+        distinct, first = np.unique(codes[listed], return_index=True)
+        names = set(self.audiences)
+        is_open = [
+            not names.isdisjoint(record["audience"]) for record in signals.lines(ordinals[listed[first]])
+        ]
+        visible[listed] = np.isin(codes[listed], distinct[is_open])
+        return visible

@@ -1,0 +1,187 @@
+"""The filters of a request, one class each. A new filter is a class here and an entry of `FILTERS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+import numpy as np
+
+from helix_memory.memory_types import MEMORY_TYPES
+from helix_shared.artifacts.filter.filter import (
+    Filter,
+    NumberRange,
+    RequestedFilter,
+    TermSet,
+    check_moment,
+    check_names,
+)
+from helix_shared.artifacts.filter.sql import literals, timestamp
+from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.errors import InvalidInputError
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime, tzinfo
+
+    from numpy.typing import NDArray
+
+    from helix_shared.artifacts.signals.reader import Signals
+
+
+@dataclass(frozen=True, slots=True)
+class NameFilter(Filter):
+    """A name of the memory is one of `values`, of which there is at least one."""
+
+    values: tuple[str, ...]
+    field: ClassVar[str]
+    """Field of the request."""
+    column: ClassVar[str]
+    """Column of `record_schema`."""
+    term_field: ClassVar[str]
+    """Field of the lexicon."""
+    signal: ClassVar[str]
+    """Column of the signals, which holds codes."""
+    noun: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_names(f"filter.{self.field}", self.values)
+
+    @classmethod
+    def requested(cls, request: RequestedFilter) -> Self | None:
+        """The filter by the names of the request."""
+        values = request.names(cls.field)
+        return cls(values) if values else None
+
+    def sql(self) -> Iterable[str]:
+        """One condition."""
+        return (f"{self.column} IN ({literals(self.values)})",)
+
+    def clauses(self) -> Iterable[TermSet]:
+        """One set of terms."""
+        return (TermSet(self.term_field, self.values),)
+
+    def mask(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By code."""
+        codes: NDArray[Any] = getattr(signals, self.signal)
+        return np.isin(codes[ordinals], self.codes())
+
+    def codes(self) -> Sequence[int]:
+        """Codes of the values in the signals."""
+        return [code(value) for value in self.values]
+
+    def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The field where the name of the row is another one."""
+        return () if row[self.column] in self.values else (f"filter.{self.field}",)
+
+    def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:  # noqa: ARG002 - a name has no time
+        """The name of the row."""
+        return f"{self.noun} {row[self.column] or 'none'}"
+
+
+class Types(NameFilter):
+    """Memory types."""
+
+    __slots__ = ()
+    field, column, term_field, signal, noun = "types", "type", "type", "type_code", "type"
+
+    def __post_init__(self) -> None:
+        if not set(self.values) <= set(MEMORY_TYPES):
+            raise InvalidInputError("filter.types", f"unknown type; known: {', '.join(MEMORY_TYPES)}")
+
+    def codes(self) -> Sequence[int]:
+        """Places in `MEMORY_TYPES`."""
+        return [MEMORY_TYPES.index(value) for value in self.values]
+
+
+class Projects(NameFilter):
+    """Projects; the empty name selects memories without one."""
+
+    __slots__ = ()
+    field, column, term_field, signal, noun = (
+        "project_ids",
+        "project_id",
+        "project",
+        "project_code",
+        "project",
+    )
+
+
+class Sessions(NameFilter):
+    """Sessions; the empty name selects memories without one."""
+
+    __slots__ = ()
+    field, column, term_field, signal, noun = (
+        "session_ids",
+        "session_id",
+        "session",
+        "session_code",
+        "session",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EventTime(Filter):
+    """The event time is at least `after` and below `before`; at least one of the two is set.
+
+    The event time of a memory is the start of its event span, or else the time at which it occurred.
+    """
+
+    after: datetime | None = None
+    before: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_moment("filter.event_after", self.after)
+        check_moment("filter.event_before", self.before)
+
+    @classmethod
+    def requested(cls, request: RequestedFilter) -> Self | None:
+        """The filter by the two times of the request."""
+        after, before = request.moment("event_after"), request.moment("event_before")
+        return None if after is None and before is None else cls(after, before)
+
+    def sql(self) -> Iterable[str]:
+        """One condition for each bound."""
+        if self.after is not None:
+            yield f"event_at >= {timestamp(self.after)}"
+        if self.before is not None:
+            yield f"event_at < {timestamp(self.before)}"
+
+    def clauses(self) -> Iterable[NumberRange]:
+        """One range."""
+        after, before = (
+            None if bound is None else microseconds(bound) for bound in (self.after, self.before)
+        )
+        return (NumberRange("event_at", after, before),)
+
+    def mask(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By microseconds since 1970."""
+        started = signals.event_start[ordinals]
+        event_at = np.where(started == NO_TIME, signals.occurred_at[ordinals], started)
+        passing = np.ones(len(ordinals), np.bool_)
+        if self.after is not None:
+            passing &= event_at >= microseconds(self.after)
+        if self.before is not None:
+            passing &= event_at < microseconds(self.before)
+        return passing
+
+    def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The bounds that the event time of the row breaks."""
+        event_at: datetime = row["event_at"]
+        early = self.after is not None and event_at < self.after
+        late = self.before is not None and event_at >= self.before
+        return ("filter.event_after",) * early + ("filter.event_before",) * late
+
+    def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:
+        """The event time of the row to the minute."""
+        return f"event time {row['event_at'].astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
+FILTERS: Final[tuple[type[Filter], ...]] = (Types, Projects, Sessions, EventTime)
+"""All filters, in the order in which a request is read and a query is built."""
+
+TERM_FIELDS: Final[Mapping[str, str]] = {
+    one.term_field: one.column for one in FILTERS if issubclass(one, NameFilter)
+}
+"""Fields of the lexicon that the filters on names need, and the columns that fill them."""
