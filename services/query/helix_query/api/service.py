@@ -31,7 +31,7 @@ from helix_query.recall.candidates import SEARCHED
 from helix_query.recall.packing.memory import get_memory
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
-from helix_query.scheduling.deadline import PASSED, WAITED, left
+from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_shared.errors import OverdueError, TemporaryError
 from helix_shared.telemetry import RECALL_SECONDS
@@ -62,7 +62,7 @@ class RecallHandlers:
         self._profiles = profiles
         self._settings = settings
         self._started = time.monotonic()
-        self._turns = FairExecutor(
+        self._executor = FairExecutor(
             workers=settings.threads,
             places=settings.in_flight,
             channels=SEARCHED,
@@ -72,15 +72,15 @@ class RecallHandlers:
     @property
     def stuck(self) -> int:
         """Threads that run long after the deadline of their call."""
-        return self._turns.stuck
+        return self._executor.stuck
 
     def on_too_many_stuck(self, then: Callable[[], None]) -> None:
         """Call `then` once, from any thread, when the process should be ended for its stuck threads."""
-        self._turns.on_too_many_stuck(then)
+        self._executor.on_too_many_stuck(then)
 
     def close(self) -> None:
         """End the threads; what has begun is finished first, as far as it ends at all."""
-        self._turns.close()
+        self._executor.close()
 
     def generic_handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """All calls, each with a deserializer that never fails and the guard around it."""
@@ -183,7 +183,7 @@ class RecallHandlers:
         wanted, progress = max((one.min_sequence for one in queries), default=0), self._current.progress
         if progress.has_reached(wanted):
             return await self._ask(rpc, queries, until)
-        with self._turns.reserved(len(queries)):
+        with self._executor.reserved(len(queries)):
             started = time.monotonic()
             answering = min(self._settings.channel_deadline_seconds * len(queries), (until - started) / 2)
             await progress.reach(wanted, seconds=until - answering - started)
@@ -212,7 +212,9 @@ class RecallHandlers:
             bound: list[Work] = [partial(work, snapshot) for work in works]
             release = lease.pop_all().close
         try:
-            begun = self._turns.enter(tenant, bound, until=until, rpc=rpc, reserved=reserved, ended=release)
+            begun = self._executor.submit(
+                tenant, bound, until=until, rpc=rpc, reserved=reserved, on_end=release
+            )
         except BaseException:
             release()
             raise
@@ -265,7 +267,7 @@ async def _outcomes(begun: Sequence[Future[T]], until: float) -> list[T | BaseEx
 def _outcome(begun: Future[T], answer: asyncio.Future[T]) -> T | BaseException:
     if not answer.cancelled():
         return answer.exception() or answer.result()
-    return OverdueError(WAITED if begun.cancelled() else PASSED)
+    return OverdueError(PASSED_IN_QUEUE if begun.cancelled() else PASSED)
 
 
 def _answer(outcome: T | BaseException) -> T:

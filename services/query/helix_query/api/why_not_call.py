@@ -13,7 +13,7 @@ from helix_query.api.why_not_response import why_not_response
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile
-from helix_query.scheduling.fair_executor import MORE
+from helix_query.scheduling.fair_executor import AGAIN
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
@@ -37,7 +37,7 @@ class WhyNotSearch:
     _replays: Replays | None = field(default=None, init=False)
 
     def step(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
-        """The reply, or `MORE`; all turns are on one generation."""
+        """The reply, or `AGAIN`; all turns are on one generation."""
         if self._steps is None:
             self._replays = Replays(
                 snapshot,
@@ -53,7 +53,7 @@ class WhyNotSearch:
             next(self._steps)
         except StopIteration as end:
             return end.value
-        return MORE
+        return AGAIN
 
     def stop(self) -> None:
         """Try nothing further."""

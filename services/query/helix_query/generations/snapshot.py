@@ -105,7 +105,7 @@ class Snapshot:
         Raises:
             OverdueError: another thread reads it and is not ready by `until`, of the monotonic clock.
         """
-        self._as_of_reads.by(until)
+        self._as_of_reads.wait(until)
 
     def last_sequence_at(self, moment: datetime) -> int:
         """The last event sequence of which a memory was known at `moment`, 0 if there was none."""

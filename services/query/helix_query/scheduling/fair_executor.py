@@ -1,10 +1,10 @@
-"""Runs the calls of the fair queue on threads, and accounts for every thread until it ends.
+"""Runs the calls of the fair queue (`fair_queue`) on threads; accounts for every thread until it ends.
 
-A call has a thread of its own and further ones for its channels. It keeps its place until all of them have
-ended, whether or not somebody still waits for its answer. When the call itself ends first, the channel
-threads that are left are late: they are replaced at once, so that channels of other calls do not wait. A
-thread that still runs `stuck_seconds` after the deadline of its call is written off: it is replaced, counted
-as stuck until it ends, and no longer holds a place (ops/decisions/0031).
+A call runs on one thread and its channel searches on others. It keeps its place until all of them have
+ended, even if its caller has gone. Channel threads that outlive their call are late: they are replaced at
+once, so that searches of other calls do not wait. A thread that still runs `stuck_seconds` after the
+deadline of its call is written off: it is replaced, counts as stuck until it ends, and frees its place
+(ops/decisions/0031).
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from helix_query.scheduling.deadline import PASSED, WAITED
+from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
 from helix_shared.errors import OverdueError
 from helix_shared.telemetry import RECALL_SECONDS, RECALL_STUCK, logger
 
 QUEUE: Final = "queue"
-"""Name, among the times of the stages, of the time a call waited for its turn."""
-MOST_STUCK: Final = 8
-"""Stuck threads with which the process still goes on; with more it should end."""
+"""Label of the time a call was queued, in the histogram of stages."""
+MAX_STUCK: Final = 8
+"""With more stuck threads the process should end."""
 CHECKS: Final = 5
-"""How often within `stuck_seconds` deadlines are looked at."""
-MORE: Final = object()
-"""What a work returns that wants another turn; it keeps its place and waits behind its tenant's others."""
+"""Checks of the deadlines within `stuck_seconds`."""
+AGAIN: Final = object()
+"""Returned by a work that must run again: it keeps its place and is queued behind its tenant's others."""
 
 T = TypeVar("T")
 _log = logger(__name__)
 
 
 class FairExecutor:
-    """Runs calls on `workers` threads; at most `places` are accepted, in work or waiting. Thread-safe."""
+    """Runs calls on `workers` threads; accepts at most `places` that run or wait. Thread-safe."""
 
     def __init__(
         self, *, workers: int, places: int, channels: Iterable[str] = (), stuck_seconds: float = 1.0
     ) -> None:
-        """Start the threads; each of `channels` has as many of its own as there are for calls."""
+        """Start the threads: `workers` for calls, and as many for each of `channels`."""
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
         self._queue = FairQueue(workers=workers, places=places)
@@ -53,19 +53,19 @@ class FairExecutor:
         self._ends: list[Callable[[], None]] = []
         self._on_too_many_stuck: Callable[[], None] = _nothing
         self._closed = threading.Event()
-        self._overseer = threading.Thread(target=self._oversee, name="deadlines", daemon=True)
-        self._overseer.start()
+        self._watcher = threading.Thread(target=self._watch, name="deadlines", daemon=True)
+        self._watcher.start()
 
     @property
     def stuck(self) -> int:
-        """Threads that were written off and have not ended."""
+        """Number of threads that were written off and still run."""
         return self._stuck
 
     def on_too_many_stuck(self, then: Callable[[], None]) -> None:
-        """Call `then` once, from any thread, when more than `MOST_STUCK` threads are stuck."""
+        """Call `then` once, from any thread, when more than `MAX_STUCK` threads are stuck."""
         self._on_too_many_stuck = then
 
-    def enter(
+    def submit(
         self,
         tenant: str,
         works: Sequence[Work],
@@ -73,34 +73,34 @@ class FairExecutor:
         until: float,
         rpc: str = "",
         reserved: bool = False,
-        ended: Callable[[], None] | None = None,
+        on_end: Callable[[], None] | None = None,
     ) -> list[Future[Any]]:
-        """A place for each of `works`, or for none; one that gets no turn by `until` ends in OverdueError.
+        """Queue all of `works`, or none; a work that has not started by `until` ends in OverdueError.
 
-        `until` is a moment of the monotonic clock. `reserved`: inside a `with reserved(...)`, so never
-        refused. `ended` is called when no thread works for any of them any more, on the last one; it is not
-        called when this raises. A future that is cancelled before its turn frees its place.
+        `until` is a moment of the monotonic clock. `reserved`: inside `with reserved(...)`, so never refused.
+        `on_end` is called once, on the last thread of the last work; it is not called if this raises.
+        Cancelling a future that has not started frees its place.
 
         Raises:
-            OverloadedError: there are not so many places, and nobody has to give way.
+            OverloadedError: there are too few places and no call to drop.
         """
-        last = countdown(len(works), ended or _nothing)
+        last = countdown(len(works), on_end or _nothing)
         calls = [Call(tenant, rpc, work, until, reserved, last) for work in works]
         with self._accounting():
             for call in self._queue.add(tenant, calls):
-                self._fail(call, self._queue.busy())
+                self._fail(call, self._queue.overloaded())
         for call in calls:
-            call.future.add_done_callback(partial(self._leave, call))
-            # one turn for each place; whose it is shows when it comes
-            self._workers.submit(self._take_turn)
+            call.future.add_done_callback(partial(self._release, call))
+            # the thread asks the queue which call it runs, so this may be another one
+            self._workers.submit(self._run_next)
         return [call.future for call in calls]
 
     @contextmanager
     def reserved(self, count: int) -> Iterator[None]:
-        """Places for calls that wait for something else first; there are as many as for all others.
+        """Reserve places for calls that first wait for an event; there are as many as ordinary ones.
 
         Raises:
-            OverloadedError: there are not so many.
+            OverloadedError: there are too few.
         """
         with self._lock:
             self._queue.reserve(count)
@@ -111,7 +111,7 @@ class FairExecutor:
                 self._queue.unreserve(count)
 
     def close(self) -> None:
-        """Cancel what waits, and return when what is in work has ended or was written off."""
+        """Cancel waiting calls; return when the running ones have ended or were written off."""
         with self._accounting():
             for call in [call for call in self._queue.calls if call.queued]:
                 self._queue.remove(call)
@@ -120,20 +120,20 @@ class FairExecutor:
         with self._lock:
             self._ended.wait_for(lambda: all(call.written_off for call in self._queue.calls))
         self._closed.set()
-        self._overseer.join()
+        self._watcher.join()
         if not end_all([self._workers, *self._channels.values()], seconds=self._stuck_seconds):
             _log.warning("threads_left")
 
     @contextmanager
     def _accounting(self) -> Iterator[None]:
-        """The lock; what calls that ended inside hold is let go of outside."""
+        """Hold the lock; run the `on_end` of calls that ended inside after it is released."""
         with self._lock:
             yield
             ends, self._ends = self._ends, []
         for end in ends:
             end()
 
-    def _take_turn(self) -> None:
+    def _run_next(self) -> None:
         thread = threading.current_thread()
         with self._accounting():
             call = self._next()
@@ -147,7 +147,7 @@ class FairExecutor:
         channels = {name: _Channel(self, call, pool) for name, pool in self._channels.items()}
         result, error = outcome(partial(call.work, channels))
         with self._accounting():
-            self._queue.took(time.monotonic() - started)
+            self._queue.record_duration(time.monotonic() - started)
             call.running = False
             for job in call.jobs:
                 job.cancel()
@@ -156,23 +156,23 @@ class FairExecutor:
                 for late, pool in call.threads.items():
                     if late is not thread:
                         pool.replace(late)
-            again = result is MORE and not call.written_off
+            again = result is AGAIN and not call.written_off
             if again:
                 self._queue.append(call)
-            # before the caller hears of it: its next call finds the place free
+            # before the future ends, so that the next call of the same caller finds the place free
             self._thread_ended(call, thread)
         if again:
-            self._workers.submit(self._take_turn)
+            self._workers.submit(self._run_next)
         elif error is None:
             settle(call.future, partial(call.future.set_result, result))
         else:
             settle(call.future, partial(call.future.set_exception, error))
 
     def _next(self) -> Call | None:
-        """The call whose turn it is; None: those who waited have gone, or must not begin anything now."""
-        while (call := self._queue.next()) is not None:
+        """The next call to run; None if all have gone, or their tenants must wait for late threads."""
+        while (call := self._queue.pop()) is not None:
             if time.monotonic() >= call.until:
-                self._fail(call, OverdueError(WAITED))
+                self._fail(call, OverdueError(PASSED_IN_QUEUE))
             elif call.future.running() or call.future.set_running_or_notify_cancel():
                 return call
             else:
@@ -180,10 +180,10 @@ class FairExecutor:
         return None
 
     def on_channel(self, call: Call, pool: WorkerThreads, search: Callable[[], T]) -> T:
-        """Run a search of `call` in this thread of `pool`."""
+        """Run a channel search of `call` on this thread of `pool`."""
         thread = threading.current_thread()
         with self._lock:
-            # a job that begins after its call was written off would be accounted to nobody
+            # a job that starts after its call was written off would not be accounted for
             if not call.running or call.written_off:
                 raise CancelledError
             call.threads[thread] = pool
@@ -200,21 +200,21 @@ class FairExecutor:
         self._update(call)
 
     def _update(self, call: Call) -> None:
-        """Account for a change of `call`; let go of what it holds when it has ended."""
+        """Account for a change of `call`; note its `on_end` if it has ended."""
         had_late = call.has_late
         over = self._queue.update(call)
         if had_late and not call.has_late:
-            # its tenant may have calls that had to wait for this
+            # calls of its tenant may have been passed over because of its late threads
             for _ in range(self._queue.waiting_of(call.tenant)):
-                self._workers.submit(self._take_turn)
+                self._workers.submit(self._run_next)
         if over:
-            self._ends.append(call.ended)
-            call.ended = _nothing
+            self._ends.append(call.on_end)
+            call.on_end = _nothing
             self._ended.notify_all()
 
-    def _leave(self, call: Call, future: Future[Any]) -> None:
-        """Free the place of a call that was given up before its turn, and let go of what it worked on."""
-        # call and future refer to each other: without this they would keep a generation after its swap
+    def _release(self, call: Call, future: Future[Any]) -> None:
+        """Drop the work of a call that is done; free its place if it was cancelled in the queue."""
+        # call and future refer to each other: their work would keep a generation open after its swap
         call.work = _no_work
         if future.cancelled():
             with self._accounting():
@@ -224,27 +224,27 @@ class FairExecutor:
                     future.set_running_or_notify_cancel()
 
     def _fail(self, call: Call, error: BaseException) -> None:
-        """End a call that was taken out of the queue and gets no turn, unless its caller was quicker."""
+        """End a call that was removed from the queue and does not run; a cancelled future stays cancelled."""
         self._update(call)
         settle(call.future, partial(call.future.set_exception, error))
 
-    def _oversee(self) -> None:
+    def _watch(self) -> None:
         while not self._closed.wait(self._stuck_seconds / CHECKS):
             self._enforce(time.monotonic())
 
     def _enforce(self, now: float) -> None:
-        """End what waits past its deadline, and write off what runs long past it."""
+        """End calls that wait past their deadline; write off those that run long past it."""
         before = self._stuck
         with self._accounting():
             for call in list(self._queue.calls):
                 if call.queued and now >= call.until:
                     self._queue.remove(call)
-                    self._fail(call, OverdueError(WAITED))
+                    self._fail(call, OverdueError(PASSED_IN_QUEUE))
                 if call.threads and not call.written_off and now >= call.until + self._stuck_seconds:
                     self._write_off(call)
-            too_many = before <= MOST_STUCK < self._stuck
+            too_many = before <= MAX_STUCK < self._stuck
         if too_many:
-            _log.error("too_many_stuck_threads", stuck=self._stuck, most=MOST_STUCK)
+            _log.error("too_many_stuck_threads", stuck=self._stuck, most=MAX_STUCK)
             then, self._on_too_many_stuck = self._on_too_many_stuck, _nothing
             then()
 
@@ -259,7 +259,7 @@ class FairExecutor:
             _log.warning("thread_stuck", rpc=call.rpc, thread=thread.name)
         self._count_stuck(call, len(call.threads))
         self._update(call)
-        # for `close`
+        # `close` waits for this
         self._ended.notify_all()
 
     def _count_stuck(self, call: Call, change: int) -> None:
@@ -268,25 +268,25 @@ class FairExecutor:
 
 
 class _Channel(Executor):
-    """The threads of one channel for one call: what runs here is accounted to the call."""
+    """The threads of one channel for one call; their time is accounted to the call."""
 
-    def __init__(self, turns: FairExecutor, call: Call, pool: WorkerThreads) -> None:
-        self._turns = turns
+    def __init__(self, owner: FairExecutor, call: Call, pool: WorkerThreads) -> None:
+        self._owner = owner
         self._call = call
         self._pool = pool
 
     def submit(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         search: Callable[[], T] = partial(work, *args, **kwargs)
-        job = self._pool.submit(self._turns.on_channel, self._call, self._pool, search)
+        job = self._pool.submit(self._owner.on_channel, self._call, self._pool, search)
         self._call.jobs.append(job)
         return job
 
 
 def countdown(count: int, end: Callable[[], None]) -> Callable[[], None]:
-    """What calls `end` when it was called `count` times; `end` is called at once if that is never."""
+    """A function that calls `end` at its `count`-th call; if `count` is 0, `end` is called at once."""
     if not count:
         end()
-    # the interpreter hands out each number once, whichever threads ask
+    # `next` of an iterator is atomic in CPython, so each thread gets another number
     left = iter(range(count - 1, -1, -1))
     return lambda: None if next(left) else end()
 
@@ -296,4 +296,4 @@ def _nothing() -> None:
 
 
 def _no_work(_channels: Mapping[str, Executor]) -> None:
-    """What is left to do for a call that is done."""
+    """The work of a call that is done."""

@@ -1,9 +1,9 @@
-"""Which call is worked on next, and which one gives way: a bounded queue that goes round the tenants.
+"""The fair queue: a bounded queue of calls, round robin over tenants; `fair_executor` runs what it returns.
 
-Calls of one tenant are served first come first served, tenants one after the other. When all places are
-taken, the tenant with the largest share gives way (ops/decisions/0017, 0031). A tenant for whom as many
-answered calls as there are workers still have threads at work gets no further turn.
-No threads here: `turns` calls every method under its lock.
+Calls of one tenant are taken in order of arrival, tenants in rotation. When all places are taken, the newest
+call of the tenant with the most calls is dropped (ops/decisions/0017, 0031). A tenant is passed over while
+as many of its answered calls as there are workers still have running threads.
+The queue starts no threads; `FairExecutor` calls every method under its lock.
 """
 
 from __future__ import annotations
@@ -27,72 +27,71 @@ if TYPE_CHECKING:
     from helix_query.scheduling.worker_threads import WorkerThreads
 
 TYPICAL_SECONDS: Final = 0.02
-"""Of a turn, until some were seen."""
+"""Assumed duration of a run until the first one was measured."""
 SMOOTHING: Final = 0.1
-"""Weight of the newest turn in the running mean of their seconds."""
+"""Weight of the newest run in the moving average of their durations."""
 
 Work = Callable[[Mapping[str, Executor]], Any]
-"""Called with an executor for each channel; what runs there is accounted to the call."""
+"""Called with one executor a channel; their threads are accounted to the call."""
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One accepted unit of work and the threads that work for it."""
+    """One accepted unit of work and the threads that run for it."""
 
     tenant: str
     rpc: str
-    """Name of the RPC, for the metrics."""
+    """Name of the RPC; a label of the metrics."""
     work: Work
     until: float
     """Deadline, a moment of the monotonic clock."""
     reserved: bool
-    """Never refused and no victim while it waits, because it was accepted before."""
-    ended: Callable[[], None]
-    """Called once, when nothing waits or runs for the call any more."""
+    """Accepted before, on a reserved place: never refused, never dropped."""
+    on_end: Callable[[], None]
+    """Called once, when the call is neither queued nor has a running thread."""
     future: Future[Any] = field(default_factory=Future)
-    entered: float = field(default_factory=time.monotonic)
+    submitted_at: float = field(default_factory=time.monotonic)
     queued_at: float = 0.0
     threads: dict[threading.Thread, WorkerThreads] = field(default_factory=dict)
-    """Threads at work for it now, and the workers they belong to."""
+    """Its running threads and the pool of each."""
     jobs: list[Future[Any]] = field(default_factory=list)
-    """What it has submitted to channels in this turn."""
+    """Its jobs on channel threads in this run."""
     queued: bool = False
     running: bool = False
-    """The call itself, not only a channel of it, is at work."""
+    """Whether its own work runs, not only a channel search."""
     written_off: bool = False
-    """Its threads count as stuck and its place is free."""
+    """Whether its threads count as stuck; its place is free then."""
     holds_place: bool = False
-    """One of the ordinary places; a reserved call never does."""
+    """Whether it holds an ordinary place; a reserved call never does."""
     has_late: bool = False
-    """Threads of channels whose result nobody uses are at work, and the call itself is not."""
+    """Whether channel threads run on although its own work does not run."""
     state: str = ""
-    """As the gauge of calls counts it: waiting, running, or late, where only late threads are left; empty:
-    not at all."""
+    """Label of the gauge: waiting, running, late (only late threads are left), or empty (not counted)."""
 
 
 class FairQueue:
-    """Calls that wait, and the places of all that wait or run; not thread-safe."""
+    """Waiting calls, and the places of all calls that wait or run; not thread-safe."""
 
     def __init__(self, *, workers: int, places: int) -> None:
-        """`workers` is how many calls run at once, `places` how many wait or run."""
+        """`workers`: calls that run at once; `places`: calls that wait or run."""
         self._workers = workers
         self._places = places
         self._queues: OrderedDict[str, deque[Call]] = OrderedDict()
         self._late: Counter[str] = Counter()
-        """Calls with late threads, whether they wait for another turn or have ended, by tenant."""
+        """Number of calls with late threads by tenant."""
         self._taken = 0
         self._reserved = 0
         self._late_reserved = 0
-        """Calls that were answered from a reserved place and keep it for their late threads."""
+        """Answered calls that keep a reserved place for their late threads."""
         self._mean_seconds = TYPICAL_SECONDS
         self.calls: set[Call] = set()
-        """All that wait, run or have threads at work."""
+        """All calls that wait, run or have late threads."""
 
     def add(self, tenant: str, calls: Sequence[Call]) -> list[Call]:
-        """Put all of `calls` at the end of their tenant's queue; who had to give way.
+        """Queue all of `calls`; return the calls that were dropped for them.
 
         Raises:
-            OverloadedError: there are not so many places, and nobody has to give way; none was put.
+            OverloadedError: there are too few places and no call to drop; none was queued.
         """
         dropped = self._make_room(tenant, sum(not call.reserved for call in calls))
         for call in calls:
@@ -100,14 +99,14 @@ class FairQueue:
         return dropped
 
     def append(self, call: Call) -> None:
-        """Put a call at the end of its tenant's queue."""
+        """Queue a call behind the others of its tenant."""
         call.queued, call.queued_at = True, time.monotonic()
         self._queues.setdefault(call.tenant, deque()).append(call)
         self.calls.add(call)
         self.update(call)
 
     def remove(self, call: Call) -> None:
-        """Take a waiting call out."""
+        """Remove a waiting call."""
         call.queued = False
         queue = self._queues[call.tenant]
         queue.remove(call)
@@ -115,11 +114,11 @@ class FairQueue:
             del self._queues[call.tenant]
 
     def waiting_of(self, tenant: str) -> int:
-        """Calls of a tenant that wait."""
+        """Number of waiting calls of a tenant."""
         return len(self._queues.get(tenant, ()))
 
-    def next(self) -> Call | None:
-        """Take out the call whose turn it is, its tenant sent to the end of the round."""
+    def pop(self) -> Call | None:
+        """Remove and return the next call; its tenant moves to the end of the rotation."""
         for tenant, queue in self._queues.items():
             if self._late[tenant] < self._workers:
                 call = queue[0]
@@ -129,13 +128,13 @@ class FairQueue:
         return None
 
     def update(self, call: Call) -> bool:
-        """Account for what a call is now; whether it has ended just now.
+        """Bring counts and gauges up to the state of a call; return whether the call has just ended.
 
-        A call keeps its place while it waits or a thread works for it, unless it was written off. A reserved
-        call has its reserved place instead, and keeps that for its late threads.
+        A call keeps its place while it waits or one of its threads runs, unless it was written off. A
+        reserved call keeps its reserved place instead.
         """
-        alive = call.queued or call.running or bool(call.threads)
-        holds_place = alive and not call.written_off and not call.reserved
+        active = call.queued or call.running or bool(call.threads)
+        holds_place = active and not call.written_off and not call.reserved
         self._taken += holds_place - call.holds_place
         call.holds_place = holds_place
         has_late = bool(call.threads) and not call.running and not call.written_off
@@ -153,31 +152,31 @@ class FairQueue:
             if state:
                 _calls(call.rpc, state).inc()
             call.state = state
-        if alive or call not in self.calls:
+        if active or call not in self.calls:
             return False
         self.calls.remove(call)
         return True
 
     def reserve(self, count: int) -> None:
-        """Take places for calls that wait for something else first.
+        """Reserve places for calls that first wait for an event.
 
         Raises:
-            OverloadedError: there are not so many.
+            OverloadedError: there are too few.
         """
         if self._reserved + self._late_reserved + count > self._places:
-            raise self.busy()
+            raise self.overloaded()
         self._reserved += count
 
     def unreserve(self, count: int) -> None:
-        """Give them back."""
+        """Give reserved places back."""
         self._reserved -= count
 
-    def took(self, seconds: float) -> None:
-        """Note how long a turn was."""
+    def record_duration(self, seconds: float) -> None:
+        """Count the duration of one run into the moving average."""
         self._mean_seconds += SMOOTHING * (seconds - self._mean_seconds)
 
-    def busy(self) -> OverloadedError:
-        """What a refused caller hears: to come back when about half of those before are answered."""
+    def overloaded(self) -> OverloadedError:
+        """The error for a refused caller: retry when about half of the calls before are answered."""
         RECALL_REFUSED.inc()
         waits = self._mean_seconds * self._places / self._workers / 2
         return OverloadedError(
@@ -185,27 +184,27 @@ class FairQueue:
         )
 
     def _make_room(self, tenant: str, count: int) -> list[Call]:
-        """Take out who has to give way to `count` calls of `tenant`.
+        """Remove and return the calls that are dropped for `count` calls of `tenant`.
 
-        A call with late threads does not: its place would stay taken.
+        A call with late threads is not dropped: its place would stay taken.
         """
         missing = self._taken + count - self._places
         if not count or missing <= 0:
             return []
         droppable = {
-            name: sorted((call for call in queue if _is_droppable(call)), key=lambda one: one.entered)
+            name: sorted((call for call in queue if _is_droppable(call)), key=lambda one: one.submitted_at)
             for name, queue in self._queues.items()
         }
         share = Counter(call.tenant for call in self.calls if _counts_in_share(call))
         share[tenant] += count
         dropped: list[Call] = []
         for _ in range(missing):
-            having = [name for name, calls in droppable.items() if calls]
-            greediest = max(having, key=share.__getitem__, default=tenant)
-            if share[greediest] <= share[tenant]:
-                raise self.busy()
-            share[greediest] -= 1
-            dropped.append(droppable[greediest].pop())
+            candidates = [name for name, calls in droppable.items() if calls]
+            largest = max(candidates, key=share.__getitem__, default=tenant)
+            if share[largest] <= share[tenant]:
+                raise self.overloaded()
+            share[largest] -= 1
+            dropped.append(droppable[largest].pop())
         for call in dropped:
             self.remove(call)
         return dropped
@@ -213,7 +212,7 @@ class FairQueue:
 
 @cache
 def _calls(rpc: str, state: str) -> Gauge:
-    """The gauge of calls in a state; looking it up by label costs more than counting."""
+    """The gauge of calls in a state; cached, because the lookup by label costs more than the count."""
     return RECALL_CALLS.labels(rpc, state)
 
 

@@ -1,4 +1,4 @@
-"""A value that is made when it is first asked for, once, however many threads ask."""
+"""A value that is computed on first use, once for all threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """Holds what `make` returns; when `make` raises, the next one who asks tries again."""
+    """Holds what `make` returns; if `make` raises, the next reader tries again."""
 
     def __init__(self, make: Callable[[], T], *, until: float = math.inf) -> None:
         """`until` is the deadline of `value`, a moment of the monotonic clock."""
@@ -25,15 +25,15 @@ class Lazy(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value; the first to ask makes it, others wait.
+        """The value; the first reader makes it, others wait.
 
         Raises:
             OverdueError: another thread was not ready in time.
         """
-        return self._made[0] if self._made is not None else self.by(self._until)
+        return self._made[0] if self._made is not None else self.wait(self._until)
 
-    def by(self, until: float) -> T:
-        """The value, waited for until a moment of the monotonic clock while another thread makes it.
+    def wait(self, until: float) -> T:
+        """The value; waits at most until `until` (monotonic clock) while another thread makes it.
 
         Raises:
             OverdueError: that thread was not ready by then.

@@ -1,7 +1,7 @@
-"""How far the served generation has come, and who waits for it to come further.
+"""The event sequence that can be recalled, and the calls that wait for a later one.
 
-`CurrentGeneration` advances it from its thread when it swaps; calls wait on the event loop, so a waiting one
-costs a future and no thread, and nothing is looked at again and again.
+`CurrentGeneration` advances it from its thread after a swap. Calls wait on the event loop: a waiting call
+costs a future and no thread, and there is no polling.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 
 
 class Progress:
-    """The last event sequence that can be recalled; it never goes back."""
+    """The last event sequence that can be recalled; it never decreases."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -19,12 +19,12 @@ class Progress:
         self._waiting: dict[asyncio.Future[None], int] = {}
 
     def has_reached(self, sequence: int) -> bool:
-        """Whether events up to `sequence` can be recalled; of sequence 0 always."""
+        """Whether events up to `sequence` can be recalled; always true for 0."""
         with self._lock:
             return sequence <= max(self._sequence, 0)
 
     def advance(self, sequence: int) -> None:
-        """Note that events up to `sequence` can be recalled, and wake who waited; from any thread."""
+        """Set the sequence and wake the calls that wait for it; from any thread."""
         with self._lock:
             self._sequence = max(self._sequence, sequence)
             due = [future for future, wanted in self._waiting.items() if wanted <= self._sequence]
@@ -34,7 +34,7 @@ class Progress:
             future.get_loop().call_soon_threadsafe(_wake, future)
 
     async def reach(self, sequence: int, *, seconds: float) -> bool:
-        """Wait at most `seconds` for `sequence`; tell whether it was reached."""
+        """Wait at most `seconds` for `sequence`; return whether it was reached."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
             if sequence <= self._sequence:

@@ -1,8 +1,8 @@
-"""Threads that run jobs, with a replacement for a thread that does not come back.
+"""A pool of threads in which a thread that hangs can be replaced.
 
 Python cannot cancel a thread. `replace` starts another one in its place; the old thread ends when its job
-does. Threads are daemons, because a process that ends must not wait for what may never return.
-`turns` decides which threads are replaced.
+does. Threads are daemons, so that a hanging job does not keep the process from ending. `fair_executor`
+decides which threads are replaced.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class WorkerThreads(Executor):
     """Runs jobs on `count` threads in the order of submission."""
 
     def __init__(self, count: int, *, name: str) -> None:
-        """Start the threads; `name` begins their names."""
+        """Start the threads, each with this name."""
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: set[threading.Thread] = set()
@@ -35,13 +35,13 @@ class WorkerThreads(Executor):
             self._start()
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run `work` when a thread is free; a job that is cancelled before that is not run."""
+        """Run `work` when a thread is free, unless its future is cancelled before."""
         future: Future[T] = Future()
         self._jobs.put((future, partial(work, *args, **kwargs)))
         return future
 
     def replace(self, thread: threading.Thread) -> None:
-        """Start another thread in place of `thread`, which ends after its job; again changes nothing."""
+        """Start another thread in place of `thread`, which ends after its job; idempotent."""
         with self._lock:
             if thread not in self._threads:
                 return
@@ -65,7 +65,7 @@ class WorkerThreads(Executor):
             self.join()
 
     def join(self, until: float | None = None) -> bool:
-        """Wait for the threads after `shutdown`, to `until` at most (monotonic clock); whether all ended.
+        """Wait for the threads after `shutdown`, at most until `until`; return whether all have ended.
 
         Replaced threads are not waited for.
         """
@@ -91,14 +91,14 @@ class WorkerThreads(Executor):
                 else:
                     future.set_exception(error)
                 del result, error
-            # a thread that waits for its next job must keep nothing of the last one alive
+            # an idle thread must hold no reference to its last job
             del job, future, work
             if threading.current_thread() not in self._threads:
                 return
 
 
 def end_all(pools: Iterable[WorkerThreads], *, seconds: float) -> bool:
-    """Cancel what waits in `pools` and end their threads; tell whether all ended in so many seconds."""
+    """Cancel queued jobs of `pools` and end their threads; return whether all ended within `seconds`."""
     pools, until = list(pools), time.monotonic() + seconds
     for pool in pools:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -106,7 +106,7 @@ def end_all(pools: Iterable[WorkerThreads], *, seconds: float) -> bool:
 
 
 def outcome(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
-    """What `work` returns, or what it raises."""
+    """The result of `work` and None, or None and its error."""
     try:
         return work(), None
     except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
@@ -114,7 +114,7 @@ def outcome(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
 
 
 def settle(future: Future[Any], end: Callable[[], None]) -> None:
-    """End a future, unless it was cancelled, which is noted, or has ended."""
+    """Call `end` to complete a future; one that is cancelled or done is left as it is."""
     if future.running() or (
         (future.cancelled() or not future.done()) and future.set_running_or_notify_cancel()
     ):

@@ -1,4 +1,4 @@
-"""Waits of one call end at its deadline."""
+"""Waits of a call end at its deadline."""
 
 import threading
 import time
@@ -11,23 +11,23 @@ from helix_shared.errors import OverdueError
 
 
 def test_a_value_that_another_thread_makes_is_waited_for_until_the_deadline() -> None:
-    """The one who makes it goes on, and the next one who asks has it."""
-    gate, begun = threading.Event(), threading.Event()
-    lazy = Lazy(lambda: (begun.set(), gate.wait(5)))
+    """The other thread goes on, and the next reader gets its value."""
+    gate, started = threading.Event(), threading.Event()
+    lazy = Lazy(lambda: (started.set(), gate.wait(5)))
     making = threading.Thread(target=lambda: lazy.value)
     making.start()
-    assert begun.wait(5)
+    assert started.wait(5)
     began = time.monotonic()
     with pytest.raises(OverdueError):
-        lazy.by(began + 0.05)
+        lazy.wait(began + 0.05)
     assert 0.04 < time.monotonic() - began < 0.5
     gate.set()
     making.join()
-    assert lazy.by(0.0)
+    assert lazy.wait(0.0)
 
 
-def test_no_stage_begins_after_the_deadline() -> None:
-    """A recall whose caller has gone does no further work."""
+def test_no_stage_starts_after_the_deadline() -> None:
+    """A recall whose caller has gone does no more work."""
     stage = Stopwatch(time.monotonic() + 60)
     with stage("embed"):
         pass

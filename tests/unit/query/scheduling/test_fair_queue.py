@@ -1,4 +1,4 @@
-"""Turns: who is worked on next, and who gives way."""
+"""The fair queue: which call runs next, and which one is dropped."""
 
 import threading
 import time
@@ -13,16 +13,16 @@ from helix_query.scheduling.fair_queue import Call, FairQueue
 from helix_shared.errors import OverdueError, OverloadedError
 
 
-class Desk:
-    """Turns of one worker that is held up, and the names of the calls in the order of their turns."""
+class Recorder:
+    """An executor whose one worker is blocked, and the names of calls in the order they ran."""
 
     def __init__(self, places: int) -> None:
-        self.turns = FairExecutor(workers=1, places=places)
+        self.executor = FairExecutor(workers=1, places=places)
         self.gate, self.held = threading.Event(), threading.Event()
         self.gate_again, self.held_again = threading.Event(), threading.Event()
         self.order: list[str] = []
         self.calls: list[Future[Any]] = []
-        self.enter("holder", self._hold)
+        self.submit("holder", self._hold)
         assert self.held.wait(5)
 
     def _hold(self, _: object) -> None:
@@ -30,162 +30,164 @@ class Desk:
         assert self.gate.wait(5)
 
     def hold_again(self, _: object) -> None:
-        """Hold the worker up a second time."""
+        """Block the worker a second time."""
         self.held_again.set()
         assert self.gate_again.wait(5)
 
-    def enter(self, tenant: str, work: Callable[[object], None], *, seconds: float = 5.0) -> Future[Any]:
-        """One call."""
-        self.calls += self.turns.enter(tenant, [work], until=time.monotonic() + seconds)
+    def submit(self, tenant: str, work: Callable[[object], None], *, seconds: float = 5.0) -> Future[Any]:
+        """Submit one call."""
+        self.calls += self.executor.submit(tenant, [work], until=time.monotonic() + seconds)
         return self.calls[-1]
 
     def name(self, tenant: str, name: str, *, seconds: float = 5.0) -> Future[Any]:
-        """A call that notes its name."""
-        return self.enter(tenant, lambda _: self.order.append(name), seconds=seconds)
+        """Submit a call that records its name."""
+        return self.submit(tenant, lambda _: self.order.append(name), seconds=seconds)
 
     def names(self, tenant: str, names: str) -> list[Future[Any]]:
-        """A batch."""
+        """Submit a batch of such calls, one a letter."""
         works = [lambda _, name=name: self.order.append(name) for name in names]
-        entered = self.turns.enter(tenant, works, until=time.monotonic() + 5)
-        self.calls += entered
-        return entered
+        calls = self.executor.submit(tenant, works, until=time.monotonic() + 5)
+        self.calls += calls
+        return calls
 
     def done(self) -> str:
-        """Let it run to the end; the names."""
+        """Run all calls; return the recorded names."""
         self.gate.set()
         assert not wait(self.calls, timeout=5).not_done
         return "".join(self.order)
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    """With room for the one in work and six that wait."""
-    made = Desk(7)
+def recorder() -> Iterator[Recorder]:
+    """Places for the running call and six that wait."""
+    made = Recorder(7)
     yield made
     made.gate.set()
     made.gate_again.set()
-    made.turns.close()
+    made.executor.close()
 
 
-def test_tenants_take_turns_and_each_is_first_come_first_served(desk: Desk) -> None:
-    """One call of b waits for one of a, however many a has brought before."""
-    desk.names("a", "1234")
-    desk.name("b", "x")
-    assert desk.done() == "1x234"
+def test_tenants_rotate_and_each_is_first_come_first_served(recorder: Recorder) -> None:
+    """One call of b waits for one call of a, however many a has queued."""
+    recorder.names("a", "1234")
+    recorder.name("b", "x")
+    assert recorder.done() == "1x234"
 
 
-def test_overflow_is_refused_at_once_and_names_the_limit(desk: Desk) -> None:
-    """Nobody has more waiting than the one who comes; what is in work goes on."""
-    desk.names("a", "123456")
+def test_overflow_is_refused_at_once_and_names_the_limit(recorder: Recorder) -> None:
+    """No tenant has more calls than the caller, so none is dropped."""
+    recorder.names("a", "123456")
     with pytest.raises(OverloadedError, match=r"all 7 places for calls \(in_flight\) are taken") as caught:
-        desk.name("a", "7")
+        recorder.name("a", "7")
     assert caught.value.delay_seconds > 0
-    assert desk.done() == "123456"
+    assert recorder.done() == "123456"
 
 
-def test_the_greediest_tenant_gives_way_to_another(desk: Desk) -> None:
-    """Its newest call is refused in favour of the newcomer; a tie goes to who was there."""
-    calls = desk.names("a", "123456")
-    desk.names("b", "xyz")
+def test_the_tenant_with_the_most_calls_loses_its_newest(recorder: Recorder) -> None:
+    """Its newest call is dropped for a call of another tenant; at a tie the new call is refused."""
+    calls = recorder.names("a", "123456")
+    recorder.names("b", "xyz")
     assert [call.done() for call in calls] == [False] * 3 + [True] * 3
     for call in calls[3:]:
         with pytest.raises(OverloadedError):
             call.result(0)
     with pytest.raises(OverloadedError):
-        desk.name("b", "w")
+        recorder.name("b", "w")
     with pytest.raises(OverloadedError):
-        desk.name("a", "4")
-    assert desk.done() == "1x2y3z"
+        recorder.name("a", "4")
+    assert recorder.done() == "1x2y3z"
 
 
-def test_a_batch_enters_whole_or_not_at_all(desk: Desk) -> None:
-    """Seven beside the one in work have no place, and nobody gives way to a part of them."""
-    calls = desk.names("a", "12")
+def test_a_batch_is_queued_whole_or_not_at_all(recorder: Recorder) -> None:
+    """Seven have no place beside the running call, and no call is dropped for a part of them."""
+    calls = recorder.names("a", "12")
     with pytest.raises(OverloadedError):
-        desk.names("b", "stuvwxy")
+        recorder.names("b", "stuvwxy")
     assert not any(call.done() for call in calls)
-    assert desk.done() == "12"
+    assert recorder.done() == "12"
 
 
-def test_expired_and_cancelled_calls_do_no_work_and_leave_their_places(desk: Desk) -> None:
-    """A cancelled one leaves at once, an expired one when its turn comes."""
-    given_up = desk.names("a", "123456")
-    for call in given_up:
+def test_expired_and_cancelled_calls_do_not_run_and_free_their_places(recorder: Recorder) -> None:
+    """A cancelled call leaves at once, an expired one when it would run."""
+    cancelled = recorder.names("a", "123456")
+    for call in cancelled:
         call.cancel()
-    expired = desk.name("a", "late", seconds=0.01)
-    desk.names("a", "7890")
+    expired = recorder.name("a", "late", seconds=0.01)
+    recorder.names("a", "7890")
     time.sleep(0.02)
-    assert desk.done() == "7890"
-    with pytest.raises(OverdueError, match="waited for its turn"):
+    assert recorder.done() == "7890"
+    with pytest.raises(OverdueError, match="still queued"):
         expired.result(0)
 
 
-def test_reserved_calls_are_never_refused_and_never_give_way(desk: Desk) -> None:
-    """They have as many places of their own as there are others."""
-    desk.names("a", "12345")
-    with desk.turns.reserved(7):
-        with pytest.raises(OverloadedError), desk.turns.reserved(1):
+def test_reserved_calls_are_never_refused_or_dropped(recorder: Recorder) -> None:
+    """There are as many reserved places as ordinary ones."""
+    recorder.names("a", "12345")
+    with recorder.executor.reserved(7):
+        with pytest.raises(OverloadedError), recorder.executor.reserved(1):
             pass
-        desk.calls += desk.turns.enter(
-            "a", [lambda _: desk.order.append("R")], until=time.monotonic() + 5, reserved=True
+        recorder.calls += recorder.executor.submit(
+            "a", [lambda _: recorder.order.append("R")], until=time.monotonic() + 5, reserved=True
         )
-        desk.name("b", "x")
-        desk.name("c", "y")
-    assert desk.done() == "1xy234R"
+        recorder.name("b", "x")
+        recorder.name("c", "y")
+    assert recorder.done() == "1xy234R"
 
 
-def test_a_reserved_call_in_work_takes_no_ordinary_place(desk: Desk) -> None:
-    """As many others are accepted as without it."""
-    with desk.turns.reserved(2):
-        desk.calls += desk.turns.enter("a", [desk.hold_again], until=time.monotonic() + 5, reserved=True)
-        desk.names("b", "12")
-        desk.gate.set()
-        assert desk.held_again.wait(5)
-        desk.names("b", "34567")
+def test_a_running_reserved_call_takes_no_ordinary_place(recorder: Recorder) -> None:
+    """As many other calls are accepted as without it."""
+    with recorder.executor.reserved(2):
+        recorder.calls += recorder.executor.submit(
+            "a", [recorder.hold_again], until=time.monotonic() + 5, reserved=True
+        )
+        recorder.names("b", "12")
+        recorder.gate.set()
+        assert recorder.held_again.wait(5)
+        recorder.names("b", "34567")
         with pytest.raises(OverloadedError):
-            desk.name("b", "8")
-        desk.gate_again.set()
-    assert desk.done() == "1234567"
+            recorder.name("b", "8")
+        recorder.gate_again.set()
+    assert recorder.done() == "1234567"
 
 
 def test_a_reserved_call_is_accepted_when_reserved_ones_run_beside_a_full_queue() -> None:
-    """It throws nobody out, however many are at work."""
+    """It drops no other call, however many reserved calls run."""
     queue = FairQueue(workers=4, places=4)
 
-    def entered(tenant: str, count: int, *, reserved: bool = False) -> list[Call]:
+    def added(tenant: str, count: int, *, reserved: bool = False) -> list[Call]:
         calls = [Call(tenant, "Test", lambda _: None, 0.0, reserved, lambda: None) for _ in range(count)]
         assert queue.add(tenant, calls) == []
         return calls
 
-    waited, others = entered("a", 2, reserved=True), entered("b", 4)
+    waited, others = added("a", 2, reserved=True), added("b", 4)
     for _ in range(3):
-        call = queue.next()
+        call = queue.pop()
         assert call is not None
         call.running = True
         queue.update(call)
     assert [call.running for call in (*waited, *others)] == [True, True, True, False, False, False]
-    entered("b", 1, reserved=True)
-    entered("a", 1, reserved=True)
+    added("b", 1, reserved=True)
+    added("a", 1, reserved=True)
     with pytest.raises(OverloadedError):
-        entered("b", 1)
+        added("b", 1)
 
 
-def test_a_failure_is_its_callers_and_frees_the_place() -> None:
-    """A panic of an engine is a BaseException, and the worker lives."""
+def test_an_error_goes_to_its_caller_and_frees_the_place() -> None:
+    """A panic of a Rust engine is a BaseException; the worker thread survives it."""
 
     def panic(_: object) -> None:
         raise BaseException("panic")  # noqa: TRY002 - as pyo3's is
 
-    turns = FairExecutor(workers=1, places=1)
+    executor = FairExecutor(workers=1, places=1)
     for _ in range(3):
-        [call] = turns.enter("a", [panic], until=time.monotonic() + 5)
+        [call] = executor.submit("a", [panic], until=time.monotonic() + 5)
         with pytest.raises(BaseException, match="panic"):
             call.result(5)
-    turns.close()
+    executor.close()
 
 
-def test_the_end_comes_after_the_last_and_at_once_after_none() -> None:
-    """Once, whoever is the last."""
+def test_a_countdown_ends_at_its_last_call_or_at_once_for_none() -> None:
+    """`end` is called once, by the last."""
     ended: list[bool] = []
     end = countdown(2, lambda: ended.append(True))
     end()

@@ -1,3 +1,5 @@
+"""Waiting for an event sequence."""
+
 import asyncio
 import threading
 import time
@@ -5,8 +7,8 @@ import time
 from helix_query.scheduling.progress import Progress
 
 
-async def test_who_waits_is_woken_by_another_thread() -> None:
-    """At once when the sequence is reached, not at the next look."""
+async def test_a_wait_is_ended_by_another_thread() -> None:
+    """As soon as the sequence is reached, without polling."""
     progress = Progress()
     threading.Timer(0.1, progress.advance, [7]).start()
     began = time.monotonic()
@@ -16,8 +18,8 @@ async def test_who_waits_is_woken_by_another_thread() -> None:
     assert not progress.has_reached(8)
 
 
-async def test_too_little_progress_wakes_nobody() -> None:
-    """A swap that does not hold the event is not the one that is waited for."""
+async def test_an_earlier_sequence_does_not_end_the_wait() -> None:
+    """The swapped generation does not hold the event yet."""
     progress = Progress()
     waiting = asyncio.create_task(progress.reach(7, seconds=0.3))
     await asyncio.sleep(0.05)
@@ -26,15 +28,15 @@ async def test_too_little_progress_wakes_nobody() -> None:
     assert progress._waiting == {}
 
 
-async def test_the_end_of_the_wait_is_kept_whatever_is_wanted() -> None:
-    """2^64 - 1 never comes."""
+async def test_the_wait_ends_after_its_seconds() -> None:
+    """Also for the greatest sequence, 2^64 - 1."""
     began = time.monotonic()
     assert not await Progress().reach(2**64 - 1, seconds=0.1)
     assert time.monotonic() - began < 1
 
 
 async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
-    """And the sequence may come afterwards."""
+    """A later advance finds no waiting future."""
     progress = Progress()
     waiting = asyncio.create_task(progress.reach(3, seconds=5))
     await asyncio.sleep(0.05)
@@ -44,7 +46,7 @@ async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
     assert progress._waiting == {}
 
 
-def test_sequence_nought_is_always_reached() -> None:
-    """No generation yet and no wish: the recall itself says that there is none."""
+def test_sequence_zero_is_always_reached() -> None:
+    """A recall without `min_seq` never waits, even without a generation."""
     assert Progress().has_reached(0)
     assert not Progress().has_reached(1)
