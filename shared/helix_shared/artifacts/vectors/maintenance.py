@@ -75,10 +75,14 @@ def build_indices(table: Any, rows: int, *, scan: ScanChoice = "auto") -> None:
     """Build the indices that a table of `rows` should have and lacks."""
     if rows <= INDEX_ROWS:
         return
-    present = _index_names(table)
-    for column in _missing(present):
+    for column in _missing(_index_names(table)):
         table.create_index(column, config=_SCALAR_INDICES[column](), name=f"{column}_idx")
-    wanted, built = wanted_index(rows, scan=scan), vector_indices(present)
+    build_vector_index(table, wanted_index(rows, scan=scan))
+
+
+def build_vector_index(table: Any, wanted: VectorIndex) -> None:
+    """Build the index `wanted` and drop those it replaces, unless one that is there suffices."""
+    built = vector_indices(_index_names(table))
     if not _suffices(built, wanted):
         config = wanted.config(scanned_dimensions(table.schema))
         table.create_index(scanned_column(table.schema), config=config, name=wanted.name)
