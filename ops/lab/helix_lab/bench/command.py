@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -40,15 +41,18 @@ from helix_lab.bench.recall_load import (
 from helix_lab.bench.report_files import write_bench
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
+from helix_lab.bench.vector_indices import index_section
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import helix_home
 
 SECTIONS: Final = (
     *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
-    *("start", "peers"),
+    *("start", "index", "peers"),
 )
 """In the order in which they run: what changes the data comes after what reads it."""
 OVER_STACK: Final = SECTIONS[:8]
+INDEX_ALONE: Final = ["index"]
+"""Needs generated vectors only, so with `--only index` no memories are built."""
 DATA: Final = Path("../shared/data")
 PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
 
@@ -65,6 +69,8 @@ class Bench:
     queries: list[tuple[str, str]]
     peers_python: Path
     peer_seconds: float
+    index: Callable[[int], dict[str, Any]]
+    """The section of the vector index, for a number of vectors."""
     report: dict[str, Any]
     asked: Asked = field(default_factory=Asked)
 
@@ -86,6 +92,10 @@ def bench(
     chosen = _sections(only)
     models = helix_home() / "models"
     ensure_default_model(models)
+    index = partial(index_section, helix_home() / "lab", models, data, seed=seed, queries=queries)
+    if chosen == INDEX_ALONE:
+        _finish({"n": n, "machine": machine()} | index(n), out)
+        return
     folder, info = (built, read_build_info(built)) if built else _build(n, data, models, seed)
     console.print(f"{info.n:,} memories, {info.tenant_memories:,} of them {info.tenant}'s: {folder}")
     if build_only:
@@ -95,9 +105,14 @@ def bench(
         "tenant_memories": info.tenant_memories,
         "machine": machine(),
     }
-    run = Bench(folder, info, models, asked_texts(info, queries), peers_python, peer_seconds, report)
+    run = Bench(folder, info, models, asked_texts(info, queries), peers_python, peer_seconds, index, report)
     signal.signal(signal.SIGTERM, _end)
     measure(run, chosen, done=lambda: None if out is None else write_bench(report, out))
+    _finish(report, out)
+
+
+def _finish(report: dict[str, Any], out: Path | None) -> None:
+    """Show the report, write it to `out`, and fail if a section failed."""
     print_report(report, console)
     if out is not None:
         console.print(f"written: {', '.join(map(str, write_bench(report, out)))}")
@@ -190,6 +205,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "live": lambda run, stack: live_section(stack, run.info, run.queries),
     "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),
     "start": _start,
+    "index": lambda run, _: run.index(run.info.n),
     "peers": _peers,
 }
 

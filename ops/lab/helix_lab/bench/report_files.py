@@ -10,6 +10,7 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from helix_lab.bench.table import over_floor, plain_lines, ratios, time_rows
+from helix_lab.bench.vector_indices import index_page
 from helix_lab.report.charts import REST_COLOUR, STAGE_COLOURS
 from helix_lab.report.drawing import WIDTH, png, style
 
@@ -68,18 +69,25 @@ def _page(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if any("stages_ms" in found for found in reports):
         yield f"\n![stages]({CHART})"
     names = list(dict.fromkeys(name for found in reports for name, _ in time_rows(found)))
+    if names:
+        yield from _times(reports, names)
+    ratio = growth(reports)
+    if ratio is not None:
+        yield f"\nGrowth of p95 from 100,000 to 1,000,000 memories: {ratio}"
+    for found in reports:
+        yield f"\n## {found['n']:,} memories\n"
+        yield from index_page(found)
+        yield from (f"- {line}" for line in (*ratios(found), *plain_lines(found)))
+
+
+def _times(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[str]:
+    """A row of p50 and p95 for each name, a column for each report."""
     yield "\n| p50 / p95 ms | " + " | ".join(f"{found['n']:,}" for found in reports) + " |"
     yield "|---|" + "---:|" * len(reports)
     rows = [dict(time_rows(found)) for found in reports]
     for name in names:
         cells = (f"{row[name]['p50']} / {row[name]['p95']}" if name in row else "-" for row in rows)
         yield f"| {name.strip()} | " + " | ".join(cells) + " |"
-    ratio = growth(reports)
-    if ratio is not None:
-        yield f"\nGrowth of p95 from 100,000 to 1,000,000 memories: {ratio}"
-    for found in reports:
-        yield f"\n## {found['n']:,} memories\n"
-        yield from (f"- {line}" for line in (*ratios(found), *plain_lines(found)))
 
 
 def _chart(reports: Sequence[Mapping[str, Any]]) -> Figure:

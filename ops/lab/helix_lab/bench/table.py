@@ -8,6 +8,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from helix_lab.bench.vector_indices import index_table
+
 _MARKS: Final = ("p50", "p95", "p99")
 _MIB: Final = 1_048_576
 
@@ -18,7 +20,10 @@ def print_report(report: Mapping[str, Any], console: Console) -> None:
     table = Table("what", *(f"{mark} ms" for mark in _MARKS), title=title, title_justify="left")
     for name, times in time_rows(report):
         table.add_row(name, *(f"{times[mark]:.2f}" if mark in times else "-" for mark in _MARKS))
-    console.print(table)
+    if table.row_count:
+        console.print(table)
+    if (indices := index_table(report)) is not None:
+        console.print(indices)
     for line in (*ratios(report), *plain_lines(report)):
         console.print(line, markup=False)
 

@@ -57,13 +57,13 @@ def recall(folder: Path, vectors: np.ndarray, *, limit: int = 20) -> float:
 
 
 def test_parameters_follow_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1,000 rows a partition, 4 x root of the partitions searched; auto is binary above 200,000 rows."""
+    """1,000 rows a partition, 4 or 6 x root of the partitions searched; auto is binary above 200,000 rows."""
     monkeypatch.undo()
     small, large = wanted_index(100_000), wanted_index(1_000_000)
     product = wanted_index(1_000_000, scan="product")
     assert (small, small.nprobes, small.candidates(100)) == (VectorIndex("scalar", 100), 40, 150)
     assert (large, large.nprobes, large.candidates(100)) == (VectorIndex("binary", 1000), 127, 600)
-    assert (product.name, product.nprobes, product.candidates(100)) == ("vector_pq_1000", 127, 600)
+    assert (product.name, product.nprobes, product.candidates(100)) == ("vector_pq_1000", 190, 600)
     assert wanted_index(9_000).nprobes == 9
     # a quarter of the rows visible: twice as many; never more than there are
     assert (large.nprobes_within(0.25), small.nprobes_within(0.01)) == (254, 100)
