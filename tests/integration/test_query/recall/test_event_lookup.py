@@ -1,4 +1,4 @@
-"""The look-up of an event that dates a question, over a real generation."""
+"""Looking up an event that dates a question, in a real generation."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def generation(corpus: Any, tmp_path: Path) -> Any:
-    """Forty plain memories, an event of two tenants, one told ahead, and one of a private owner."""
+    """Forty plain memories, one event in two tenants, one event with a time of its own, one private."""
     rows = [{"text": f"Note {place}: we talked about the garden and the rain."} for place in range(40)]
     rows += [
         {"text": "The servers were moved to Lisbon today.", "occurred_at": MOVED},
@@ -63,26 +63,26 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        # 10 January counts as a day; "moved" and "move" are one word to the lexicon
+        # the whole day of 10 January; "moved" and "move" have one stem
         ("what did we use before the move to Lisbon?", (EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))),
-        # the time a memory speaks of, not that of the telling
+        # the time the memory speaks of, not when it occurred
         ("what broke after the regatta?", (datetime(2026, 1, 15, tzinfo=UTC), LATEST)),
-        # held by every second memory, and by none
+        # words of nearly all memories, and a word of none
         ("what did we say after the garden talk?", None),
         ("what did we do before the eclipse?", None),
-        # only half of the rare words are there
+        # no memory contains both rare words
         ("what broke after the regatta in Lisbon?", None),
     ],
 )
 def test_an_event_is_dated_by_the_memory_that_tells_it(
     generation: Generation, query: str, expected: tuple[datetime, datetime] | None
 ) -> None:
-    """Nearly all of its rare words, in the caller's selection."""
+    """The memory contains nearly all rare words and is in the caller's selection."""
     assert expected == window_of(generation, query, Selection(tenant_id="acme"))
 
 
-def test_an_event_of_somebody_else_dates_nothing(generation: Generation) -> None:
-    """The look-up is scoped: a private memory dates its owner's questions alone."""
+def test_a_private_event_dates_questions_of_its_owner_only(generation: Generation) -> None:
+    """The look-up is limited to what the caller may see."""
     query = "what did I read before my eye surgery?"
     assert window_of(generation, query, Selection(tenant_id="acme", user_id="bob")) is None
     own = window_of(generation, query, Selection(tenant_id="acme", user_id="ada"))

@@ -11,12 +11,12 @@ MIGRATION = datetime(2026, 1, 10, tzinfo=UTC)
 
 
 def dated(terms: str, start: datetime) -> DatedMemory:
-    """A memory of one day that holds some terms."""
+    """A memory with these terms that happened on the day from `start`."""
     return DatedMemory(frozenset(terms.split()), start, start + DAY)
 
 
 def found(*memories: DatedMemory, **rarity: float) -> EventMatches:
-    """What a probe brought."""
+    """The result of a look-up."""
     return EventMatches(rarity, memories)
 
 
@@ -40,7 +40,7 @@ def found(*memories: DatedMemory, **rarity: float) -> EventMatches:
         ("What is the port of the gateway?", None),
     ],
 )
-def test_an_event_behind_a_word_of_time_is_an_anchor(query: str, anchor: Anchor | None) -> None:
+def test_an_event_after_a_word_of_time_is_an_anchor(query: str, anchor: Anchor | None) -> None:
     """The relation, the words for the event, and the distance from it."""
     assert anchor == anchor_of(query)
 
@@ -57,14 +57,14 @@ def test_an_event_behind_a_word_of_time_is_an_anchor(query: str, anchor: Anchor 
         (Anchor("before", "the migration", 7 * DAY), MIGRATION - 7 * DAY, MIGRATION + DAY),
     ],
 )
-def test_a_window_hangs_on_the_event(anchor: Anchor, start: datetime, end: datetime) -> None:
-    """The event of 10 January 2026 lasts its day, which belongs to both sides."""
+def test_the_relation_decides_the_window(anchor: Anchor, start: datetime, end: datetime) -> None:
+    """The event lasts the day of 10 January 2026, which is part of every window."""
     window = anchored_window(anchor, found(dated("migrat databas", MIGRATION), migrat=5.0), now=NOW)
     assert window == (start, end)
 
 
-def test_a_memory_must_hold_nearly_all_rare_words() -> None:
-    """Of rarity 4 + 4 + 1 the first holds 8 / 9 = .89, the second 5 / 9 = .56; the bar is .85."""
+def test_a_memory_must_contain_nearly_all_rare_words() -> None:
+    """Of rarity 4 + 4 + 1 one covers 8 / 9 = .89, the other 5 / 9 = .56; .85 is needed."""
     anchor = Anchor("before", "the harbour festival day")
     rarity = {"harbour": 4.0, "festiv": 4.0, "day": 1.0}
     whole, part = dated("harbour festiv", MIGRATION), dated("harbour day", MIGRATION)
@@ -73,7 +73,7 @@ def test_a_memory_must_hold_nearly_all_rare_words() -> None:
 
 
 def test_an_event_of_several_times_has_no_window() -> None:
-    """Two memories that hold the phrase a month apart: which party is meant nobody knows."""
+    """Two memories that contain the phrase are a month apart, so the event is ambiguous."""
     anchor = Anchor("after", "the party")
     near = found(dated("parti", MIGRATION), dated("parti", MIGRATION + 10 * DAY), parti=3.0)
     far = found(dated("parti", MIGRATION), dated("parti", MIGRATION + 31 * DAY), parti=3.0)
@@ -81,14 +81,14 @@ def test_an_event_of_several_times_has_no_window() -> None:
     assert anchored_window(anchor, far, now=NOW) is None
 
 
-def test_common_words_alone_date_nothing() -> None:
-    """A phrase without rare words, or one that nothing holds, makes no window."""
+def test_common_words_give_no_window() -> None:
+    """Neither does a phrase that no memory contains."""
     assert anchored_window(Anchor("before", "the day"), EventMatches({}), now=NOW) is None
     assert anchored_window(Anchor("before", "the eclipse"), EventMatches({"eclips": 9.0}), now=NOW) is None
 
 
-def test_the_ends_of_time_are_no_reason_to_fail() -> None:
-    """A distance beyond the calendar reaches to its end."""
+def test_a_distance_beyond_the_calendar_ends_at_its_bounds() -> None:
+    """No error is raised."""
     first = datetime(1, 1, 2, tzinfo=UTC)
     window = anchored_window(
         Anchor("before", "the flood", 365 * DAY), found(dated("flood", first), flood=9.0), now=NOW

@@ -1,4 +1,8 @@
-"""How a query is read before anything is looked for: skip rules, intents by rule, intents by example.
+"""Stage 2: reads a query before anything is searched. Start with `route`.
 
-`helix_query.recall.routing.route` puts them together.
+`skip` tells which queries need no memory (`arithmetic`, `small_talk`, `supplied_text`). `rules` finds
+intents in the words (`multi_hop`, `current_value`, `exact_lookup`), `centroids` by example questions
+(`examples.toml`). `anchors` and `event_lookup` turn "before the migration" into a time window;
+`strip_times` removes times from a query. An intent is added in `profile.intent`, then in `rules` or
+`examples.toml`. May import `profile`, `recall.candidates`, `recall.visibility` and shared packages.
 """

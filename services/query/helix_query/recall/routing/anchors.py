@@ -1,9 +1,8 @@
-"""Times told by an event instead of a date: "before the migration", "two weeks after she moved".
+"""Time windows from an event instead of a date: "before the migration", "two weeks after she moved".
 
-`anchor_of` reads the relation and the words for the event; a probe looks those up among the memories
-the caller may recall; `anchored_window` takes the time of a memory that holds nearly all of the rare
-ones. Where none does, or several disagree, there is no window: a wrong time is worse than none.
-`helix_query.recall.routing.event_lookup` makes the probe, `stages.route` asks it, once at most.
+`anchor_of` reads the relation and the words for the event. `event_lookup` finds memories that contain
+those words. `anchored_window` takes the time of a memory that contains nearly all of the rare ones.
+Without such a memory, or if several disagree, there is no window: a wrong window is worse than none.
 """
 
 from __future__ import annotations
@@ -16,20 +15,22 @@ from typing import Final
 
 from helix_shared.timex import EARLIEST, LATEST
 
-LEAST_COVERED: Final = 0.85
-"""Share of the phrase's rarity that the dating memory must hold."""
-AGREE_WITHIN: Final = timedelta(days=14)
-"""Memories that hold the phrase equally well must lie this close, or the event is not one event."""
-MOST_WORDS: Final = 9
+MIN_COVERAGE: Final = 0.85
+"""Share of the phrase's rarity that a memory must contain to date the event."""
+MAX_SPREAD: Final = timedelta(days=14)
+"""Memories that match the phrase must be this close in time, else they are different events."""
+MAX_WORDS: Final = 9
 """Words of a phrase that are looked up."""
+QUERY_CHARACTERS: Final = 600
+"""Characters of a query that are read."""
 
 _COUNTS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "a few": 3,
     "a couple of": 2,
 }  # fmt: skip
 _UNITS: Final = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
-_AHEAD: Final = frozenset(["before", "prior to", "until", "till"])
-_BEHIND: Final = frozenset(["after", "following", "since"])
+_BEFORE: Final = frozenset(["before", "prior to", "until", "till"])
+_AFTER: Final = frozenset(["after", "following", "since"])
 
 _ANCHOR: Final = re.compile(
     r"\b(?:(?P<distance>(?:the|(?P<count>a few|a couple of|an?|one|two|three|four|five|six|\d{1,3})) "
@@ -54,22 +55,22 @@ _NOT_AN_EVENT: Final = re.compile(
 )
 
 Terms = Mapping[str, float]
-"""How rare each analysed word of a phrase is; words that all memories share are left out."""
+"""Rarity of each analysed word of a phrase, without common words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How a time hangs on an event, and the words for the event."""
+    """A relation to an event ("before"), and the words for the event."""
 
     relation: str
     phrase: str
     distance: timedelta | None = None
-    """Of "two weeks before X": how far from X."""
+    """Distance from the event, as in "two weeks before X"."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatedMemory:
-    """A memory that may be the event: which words of the phrase it holds, and when it happened."""
+    """A memory that may tell the event: its analysed words, and when it happened, [start, end)."""
 
     terms: frozenset[str]
     start: datetime
@@ -78,7 +79,7 @@ class DatedMemory:
 
 @dataclass(frozen=True, slots=True)
 class EventMatches:
-    """What a look-up of a phrase found, best first."""
+    """Result of looking up a phrase: memories by lexical score, best first."""
 
     rarity: Terms
     memories: Sequence[DatedMemory] = ()
@@ -88,12 +89,12 @@ EventLookup = Callable[[str], EventMatches]
 
 
 def anchor_of(query: str) -> Anchor | None:
-    """The event a query dates itself by; None for most queries."""
-    text = " ".join(query[:600].replace("\u2019", "'").split())
+    """The first event in the query that dates it; None for most queries."""
+    text = " ".join(query[:QUERY_CHARACTERS].replace("\u2019", "'").split())
     for found in _ANCHOR.finditer(text):
         phrase = _ENDS_AN_EVENT.sub("", found["phrase"]).strip()
         if _OPENS_AN_EVENT.match(phrase) and not _NOT_AN_EVENT.match(phrase):
-            return Anchor(found["relation"].lower(), " ".join(phrase.split()[:MOST_WORDS]), _distance(found))
+            return Anchor(found["relation"].lower(), " ".join(phrase.split()[:MAX_WORDS]), _distance(found))
     return None
 
 
@@ -107,26 +108,24 @@ def _distance(found: re.Match[str]) -> timedelta | None:
 def anchored_window(
     anchor: Anchor, found: EventMatches, *, now: datetime
 ) -> tuple[datetime, datetime] | None:
-    """The window [start, end) an anchor means; None when no memory surely is the event."""
+    """The window [start, end) of an anchor; None if no memory clearly tells the event."""
     event = _event_of(found)
     if event is None:
         return None
-    window = _hung_on(anchor, *event, now=now)
+    window = _window_around(anchor, *event, now=now)
     return window if window[0] < window[1] else None
 
 
 def _event_of(found: EventMatches) -> tuple[datetime, datetime] | None:
-    """When the event happened: of the memories that cover the phrase the best, if they agree."""
+    """Time of the best memory that covers the phrase, if all that cover it agree within `MAX_SPREAD`."""
     whole = sum(found.rarity.values())
     if whole <= 0:
         return None
-    covering = [
-        memory for memory in found.memories if _covered(memory, found.rarity) >= LEAST_COVERED * whole
-    ]
-    if not covering:
+    matching = [memory for memory in found.memories if _covered(memory, found.rarity) >= MIN_COVERAGE * whole]
+    if not matching:
         return None
-    best = covering[0]
-    agreed = all(abs(other.start - best.start) <= AGREE_WITHIN for other in covering[1:])
+    best = matching[0]
+    agreed = all(abs(other.start - best.start) <= MAX_SPREAD for other in matching[1:])
     return (best.start, best.end) if agreed else None
 
 
@@ -134,13 +133,18 @@ def _covered(memory: DatedMemory, rarity: Terms) -> float:
     return sum(weight for term, weight in rarity.items() if term in memory.terms)
 
 
-def _hung_on(anchor: Anchor, start: datetime, end: datetime, *, now: datetime) -> tuple[datetime, datetime]:
-    """The event's own time belongs to both sides: what came of it is mostly told with it."""
-    if anchor.relation in _AHEAD:
+def _window_around(
+    anchor: Anchor, start: datetime, end: datetime, *, now: datetime
+) -> tuple[datetime, datetime]:
+    """The window of a relation to an event [start, end).
+
+    "before" and "after" both include the event: its consequences are mostly told together with it.
+    """
+    if anchor.relation in _BEFORE:
         return (EARLIEST if anchor.distance is None else _moved(start, -anchor.distance)), end
     if anchor.relation == "since":
         return start, now
-    if anchor.relation in _BEHIND:
+    if anchor.relation in _AFTER:
         return start, (LATEST if anchor.distance is None else _moved(end, anchor.distance))
     return start, end
 

@@ -1,7 +1,7 @@
-"""Queries that are a sum or a conversion and nothing else, read with a closed vocabulary.
+"""Queries that are arithmetic or a conversion of units and nothing else, by a closed vocabulary.
 
-Every word must be a number, an operation, a unit or a filler; one word more and the query is looked
-up ("15% of the budget", "how many seconds is the lease"). `skip` asks.
+Every word must be a number, an operation, a unit or a filler. With any other word the query may need
+memory ("15% of the budget", "how many seconds is the lease").
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _NUMERAL: Final = re.compile(
 
 
 def is_arithmetic(folded: str) -> bool:
-    """Whether a query, in lower case and without surplus spaces, is arithmetic and nothing else."""
+    """Whether a query (lower case, single spaces) is arithmetic and nothing else."""
     if not any(map(str.isdigit, folded)):
         return False
     if _SEQUENCE.fullmatch(folded):
@@ -118,7 +118,7 @@ def is_arithmetic(folded: str) -> bool:
 
 
 def _has_sign(folded: str, tokens: list[str]) -> bool:
-    """Whether numbers are joined by a sign; "3/4", "5-3" and "10 - 12" alone may be dates and ranges."""
+    """Whether a sign joins numbers. "3/4" and "5-3" do not count: they may be dates and ranges."""
     numbers = sum(token[0].isdigit() for token in tokens)
     signs = _SIGNS.intersection(tokens)
     if "!" in tokens and _FACTORIAL.search(folded):
@@ -132,24 +132,24 @@ def _has_sign(folded: str, tokens: list[str]) -> bool:
 
 
 def _is_equation(tokens: list[str]) -> bool:
-    """Whether all that is not a number, sign or filler are single letters."""
+    """Whether all words besides numbers, operations and fillers are single letters."""
     words = {token for token in tokens if token[0].isalpha()}
     return all(len(word) == 1 for word in words - _OPERATIONS - _FILLERS)
 
 
 def is_conversion(folded: str) -> bool:
-    """Whether a query, in lower case and without surplus spaces, asks for one quantity in another unit."""
+    """Whether a query (lower case, single spaces) asks for a quantity in another unit or notation."""
     if _NUMERAL.fullmatch(folded):
         return True
-    for form in _CONVERSIONS:
-        found = form.fullmatch(folded)
+    for pattern in _CONVERSIONS:
+        found = pattern.fullmatch(folded)
         if found is not None and _same_dimension(found["source"], found["target"]):
             return True
     return False
 
 
 def _same_dimension(source: str, target: str) -> bool:
-    """Whether two units measure the same; "5 km in 30 minutes" converts nothing."""
+    """Whether two units have the same dimension; "5 km in 30 minutes" is not a conversion."""
     return any(
         unit.fullmatch(target) and any(unit.fullmatch(found[0]) for found in _SPELT_UNIT.finditer(source))
         for unit in _OF_DIMENSION.values()

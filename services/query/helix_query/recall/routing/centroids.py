@@ -1,8 +1,8 @@
-"""Intents by example: a query near the mean embedding of an intent's example questions.
+"""Intents by example: a query has the intent whose example questions it resembles.
 
-The examples stand in `examples.toml` and are embedded once, when an encoder is warmed. `plain` is the
-centroid of questions without any of these intents; an intent must beat it by a margin, so that
-a model whose cosines all lie high routes no differently from one whose cosines lie low.
+`examples.toml` holds the questions, by intent. They are embedded once per encoder, and each intent gets
+the mean vector. `plain` is the mean of questions without these intents. An intent must be closer than
+`plain` by a margin of cosine, so the result does not depend on how high a model's cosines are overall.
 """
 
 from __future__ import annotations
@@ -21,25 +21,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLAIN: Final = "plain"
+"""Key of the questions without an intent in `examples.toml`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centroids:
-    """Unit vectors, one row per intent, and that of plain questions."""
+    """Mean vectors, normalised: one row an intent, and that of plain questions."""
 
     intents: tuple[Intent, ...]
     vectors: NDArray[np.float32]
     plain: NDArray[np.float32]
 
     def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[Intent, ...]:
-        """The intent whose centroid is closest, if it is `margin` (cosine) closer than `plain`."""
+        """The closest intent, if its cosine exceeds that of `plain` by `margin`; else nothing."""
         cosines = self.vectors @ vector
         best = int(np.argmax(cosines))
         return (self.intents[best],) if cosines[best] - float(self.plain @ vector) >= margin else ()
 
 
 def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroids:
-    """Embed the example questions; a few hundred short texts."""
+    """Embed the example questions, a few hundred short texts.
+
+    Raises:
+        ValueError: a key of `examples.toml` is not an intent.
+    """
     text = (resources.files("helix_query.recall.routing") / "examples.toml").read_text(encoding="utf-8")
     examples: dict[str, list[str]] = tomllib.loads(text)
     means = {name: _mean([embed_query(question) for question in group]) for name, group in examples.items()}

@@ -1,8 +1,7 @@
-"""Whether a question asks for the value something has: now, or had at a time it names.
+"""Intent `current_value`: a question for the value something has now, or had at a time it names.
 
-Of such a value there are several statements, and the latest up to the moment asked about holds. A
-value has a name of its own kind (a version, a port, a price) or the question says "now"; a statement
-that says "now" asks nothing.
+Such a value changes, so several memories state it; the latest one up to the time asked about counts.
+The question names a kind of value (a version, a port, a price), or says "now".
 """
 
 from __future__ import annotations
@@ -39,19 +38,19 @@ _ATTRIBUTE: Final = re.compile(
     rf"was|were|had)\b"
     rf"[^?]{{0,160}}?\b{_STATE}\b"
 )
-"""Which version of X does Y use; what limit was set on X in May."""
+"""As in "which version of X does Y use", "what limit was set on X in May"."""
 _OF_A_THING: Final = re.compile(
     rf"{_ASKED}(?P<verb>'s| is| are| was| were| will be) (?:my |our |the |his |her |their |your |its )?"
     rf"{_WORD}{{0,6}}?{_SLOT}\b"
 )
-"""What is the version of X; what was the price of X in May."""
+"""As in "what is the version of X", "what was the price of X in May"."""
 _THINGS_OF_A_KIND: Final = re.compile(
     rf"{_ASKED} {_WORD}{{1,4}}?(?P<verb>do|does|did) (?:we|i|they|it|he|she|you|the [\w-]{{1,30}}|"
     rf"our [\w-]{{1,30}}|my [\w-]{{1,30}}) "
     rf"(?:currently |still |now )?(?:use|run|depend on|rely on|deploy to|deploy|need|require|support|host|"
     rf"pay for)\b"
 )
-"""Which database do we use."""
+"""As in "which database do we use"."""
 _AMOUNT: Final = re.compile(
     rf"{_OPENING}how (?:many|much|often|long|big|large|high|far|old|fast) (?:{_WORD}{{0,6}}?)"
     rf"(?P<verb>is|are|am|do|does|has|have)\b(?! to\b)(?! (?:it|there) been)"
@@ -88,30 +87,34 @@ _AT_A_TIME: Final = re.compile(
     r"\byesterday\b|\bat the time\b"
     r"|\b(?:19|20)\d\d\b"
 )
-_FORMS: Final = (_ATTRIBUTE, _OF_A_THING, _THINGS_OF_A_KIND, _ROLE, _PLACE)
+_PATTERNS: Final = (_ATTRIBUTE, _OF_A_THING, _THINGS_OF_A_KIND, _ROLE, _PLACE)
 _PAST: Final = frozenset(["did", "was", "were", "had"])
 
 
 def asks_for_value(folded: str, *, is_question: bool) -> bool:
-    """Whether a query, in lower case and without surplus spaces, asks what holds now or at a time."""
+    """Whether a query asks for a value as of now or of a named time.
+
+    `folded` is in lower case with single spaces. A short note such as "current port of staging" counts as
+    well; a longer statement does not.
+    """
     if not is_question:
         is_note = folded.count(" ") < _NOTE_WORDS and not folded.endswith(".")
         return is_note and _NOW_IN_A_NOTE.search(folded) is not None
     if _NOW.search(folded) or _APPOINTMENT.search(folded):
         return True
-    if any(_holds(form.search(folded), folded) for form in _FORMS):
+    if any(_asks_present(pattern.search(folded), folded) for pattern in _PATTERNS):
         return True
     amount = _AMOUNT.search(folded)
     return amount is not None and bool(_MY.search(folded)) and not _OVER_TIME.search(folded)
 
 
 def mentions_present(folded: str) -> bool:
-    """Whether a question, in lower case, says that the present is meant."""
+    """Whether a question, in lower case, contains a word for the present."""
     return _NOW.search(folded) is not None
 
 
-def _holds(found: re.Match[str] | None, folded: str) -> bool:
-    """Whether a form was found and speaks of the present, or of a past it dates."""
+def _asks_present(found: re.Match[str] | None, folded: str) -> bool:
+    """Whether the match is in the present tense, or in the past tense with a time named."""
     if found is None:
         return False
     return (found["verb"] or "").strip() not in _PAST or _AT_A_TIME.search(folded) is not None

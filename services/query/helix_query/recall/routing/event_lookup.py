@@ -1,7 +1,6 @@
-"""The look-up of stage 2: which memories hold the words for an event, and when they happened.
+"""Looks up an event by its words: one lexical search of what the caller may see, and the texts found.
 
-One lexical search for three memories of the caller's selection, and their texts; `routing.anchors`
-judges what comes back.
+`anchors` decides whether a memory found is the event.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.signals.reader import Signals
 
 LIMIT: Final = 3
-TEXT_ALONE: Final = FieldWeights(text=1.0, context=0.0, expansions=0.0, exact=0.0)
+"""Memories that are returned."""
+TEXT_ONLY: Final = FieldWeights(text=1.0, context=0.0, expansions=0.0, exact=0.0)
 COMMON_SHARE: Final = 0.03
 COMMON_COUNT: Final = 20
-"""A word in more than this share of what the caller sees, and in so many or half of a few, tells nothing."""
+"""A word is common above this share of the visible memories, and above this count or half of them."""
 TEXT_CHARACTERS: Final = 4_000
-"""Of a memory; an event stands in its beginning or the memory is not about it."""
+"""Characters of a memory that are read; a memory about an event names it there."""
 _DAY: Final = timedelta(days=1)
 
 
 def look_up_event(
     phrase: str, view: Visibility, *, lexicon: LexiconReader, now: datetime, zone: tzinfo | None = None
 ) -> EventMatches:
-    """The three memories in sight that best hold `phrase`, and how rare its words are.
+    """The `LIMIT` visible memories that best match `phrase`, and the rarity of its words.
 
-    What happened at a moment counts as its day in `zone`, or in UTC.
-
-    Nothing is searched for a phrase of common words alone, or with a rare word that no memory holds.
+    A moment counts as its whole day in `zone`, UTC when absent. Memories after `now` are left out. Nothing
+    is searched if all words are common, or if no memory contains one of the rare ones.
     """
     weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(view.selection))
     if not rare_words:
         return EventMatches(weights)
-    hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ALONE)
+    hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ONLY)
     lines = view.signals.lines(hits.ordinals[view.alive(hits.ordinals)])
     dated = [_dated(line, view.signals, zone or UTC) for line in lines]
     return EventMatches(weights, [memory for memory in dated if memory.start <= now])
@@ -53,20 +52,20 @@ def look_up_event(
 def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[dict[str, float], str]:
     """Rarity of the words that are not common, and those words as written.
 
-    No words to search for when one of them is in no memory: then none can hold them all.
+    The words are empty if one of them is in no memory: then no memory can contain them all.
     """
     count = scopes.size
-    most = max(COMMON_SHARE * count, min(COMMON_COUNT, count / 2))
+    limit = max(COMMON_SHARE * count, min(COMMON_COUNT, count / 2))
     written = {term: word for word in phrase.split() for term in lexicon.terms(word, scopes)}
     frequency = {term: scopes.holding("text", term) for term in written}
-    rare = {term: number for term, number in frequency.items() if number <= most}
+    rare = {term: number for term, number in frequency.items() if number <= limit}
     weights = {term: rarity(number, count) for term, number in rare.items()}
     words = dict.fromkeys(written[term] for term in rare) if all(rare.values()) else ()
     return weights, " ".join(words)
 
 
 def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> DatedMemory:
-    """When a memory happened, or the time it speaks of where that is known, widened to days of `zone`."""
+    """The time a memory speaks of, else when it occurred, widened to days of `zone`."""
     text = line["text"][:TEXT_CHARACTERS]
     place = line["ordinal"]
     spoken, last = int(signals.event_start[place]), int(signals.event_end[place])
@@ -76,9 +75,9 @@ def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> DatedMemory:
 
 
 def _days(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[datetime, datetime]:
-    """Whole days as the same dates of `zone`; else from the day in it that holds the start to the end.
+    """From the midnight in `zone` before `start` to `end`, at least that whole day.
 
-    What ends within that day counts as all of it.
+    A span of whole days keeps its dates, whatever its zone.
     """
     dates = dates_of(start, end, zone)
     if dates is not None:

@@ -1,7 +1,7 @@
-"""Whether a query looks for one exact thing: a symbol, a path, an option, an error, a code.
+"""Intent `exact_lookup`: a query for one exact thing: a symbol, path, option, error or code.
 
-The thing must be spelt like one (case matters), and the query must be about it: it asks for its
-definition, quotes an error, or is short. A sentence that mentions a symbol in passing looks for more.
+The thing must be spelt like one (case matters), and the query must be about it: it asks for a definition,
+quotes an error, or is short. A long sentence that mentions a symbol does not count.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _PLAIN_TOKENS: Final = frozenset([
     "hi", "hello", "hey", "help", "thanks", "yes", "no", "ok", "okay", "why", "what", "who", "when", "how",
     "where", "bye",
 ])  # fmt: skip
-_MOST_WORDS: Final = 14
-"""Of a query that is about the exact thing it holds."""
-_LOOK_UP_WORDS: Final = 4
-"""Of a look-up whose thing may be a plain word ("definition of register")."""
+_MAX_SPACES: Final = 14
+"""A query with as many spaces only mentions the thing."""
+_MAX_LOOKUP_SPACES: Final = 4
+"""Below it a plain word may be the thing ("definition of register")."""
 
 
 def is_exact_lookup(text: str) -> bool:
-    """Whether a query, without surplus spaces, looks for one exact thing."""
+    """Whether a query (single spaces) is for one exact thing."""
     if " " not in text:
         return _TOKEN.fullmatch(text) is not None and text.lower().rstrip("?") not in _PLAIN_TOKENS
-    if _LOOKS_UP.search(text) and (_SIGNS.search(text) or text.count(" ") < _LOOK_UP_WORDS):
+    if _LOOKS_UP.search(text) and (_SIGNS.search(text) or text.count(" ") < _MAX_LOOKUP_SPACES):
         return True
     if _ERROR.search(text):
         return True
-    return text.count(" ") < _MOST_WORDS and _SIGNS.search(text) is not None
+    return text.count(" ") < _MAX_SPACES and _SIGNS.search(text) is not None

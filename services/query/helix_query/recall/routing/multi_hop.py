@@ -1,10 +1,9 @@
-"""Whether a question needs several hops: what it asks about is told through something else.
+"""Intent `multi_hop`: a question about something that it describes instead of naming.
 
-Such questions have no one form, so this weighs signs: how many full names stand in it, clauses and
-participles that describe a thing instead of naming it, words for relations and public things, two
-names compared; against it, the caller's own person, and a first name with an everyday verb, which
-is talk about people the caller knows. The weights are those of a logistic regression over the
-development questions, rounded; `rules` asks, and adds relations of relations, which need no weighing.
+A logistic model over signs in the words. For: full names, clauses and participles that describe a thing,
+words for relations and public things, two names compared. Against: the first person, and a first name
+with an everyday verb, since that is about people the caller knows. The weights were fitted to the
+development questions and rounded. `rules` also accepts relations of relations, by pattern.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-NEEDS_HOPS: Final = 0.0
-"""Log odds above which a question needs several hops; shifted so that chat is rarely taken for it."""
+MIN_LOG_ODDS: Final = 0.0
+"""Log odds above which a question needs several hops. The bias is shifted so that chat rarely does."""
 
 _CAPITAL = r"[A-Z\u00c0-\u00de\u0100-\u017f\u1e00-\u1eff]"
 _CAP_WORD = rf"{_CAPITAL}[\w.'&-]{{0,40}}"
@@ -57,15 +56,15 @@ _PUBLIC: Final = frozenset(_PUBLIC_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A pattern, what each of its matches adds to the log odds, and how many of them count."""
+    """A pattern, what a match adds to the log odds, and the number of matches that count."""
 
     weight: float
-    most: int
+    limit: int
     pattern: re.Pattern[str]
 
 
 _SIGNS: Final[dict[str, Sign]] = {
-    "own person": Sign(-3.2, 1, re.compile(r"\b(?:I|I'm|I've|I'd|[Mm]y|me|[Ww]e|our|us|[Yy]ou|your)\b")),
+    "first person": Sign(-3.2, 1, re.compile(r"\b(?:I|I'm|I've|I'd|[Mm]y|me|[Ww]e|our|us|[Yy]ou|your)\b")),
     "clause": Sign(1.9, 3, re.compile(
         r"(?<=\w )(?!know|say|said|think|feel|sure|told|me |is |was |about )[\w'.\")]+,? "
         r"(?:that|who|which|whose|where|whom|(?:in|of|on|for|by|to|at|from|after|with) (?:which|whom|whose|"
@@ -111,14 +110,14 @@ _EMBEDDED: Final = re.compile(
 _WORDS: Final = re.compile(r"[a-z]+")
 
 _BIAS: Final = -4.7
-"""Half a unit above what the regression gave: a missed question costs more than one too many."""
+"""Half a unit above the fitted value: a missed question costs more than a false one."""
 _ASKS, _FULL_NAME, _FIRST_NAME, _PUBLIC_WORD, _EMBEDDED_ASK = 3.5, 1.5, -0.3, 2.0, 1.4
 _PER_WORD, _COMPARED_PAIR, _SHARED_PAIR = -0.05, 1.2, 2.0
-_MOST_NAMES, _MOST_PUBLIC, _MOST_WORDS = 3, 4, 40
+_MAX_NAMES, _MAX_PUBLIC, _MAX_WORDS = 3, 4, 40
 
 
 def log_odds(question: str) -> float:
-    """Log odds that a question (surplus spaces off, apostrophes straight) needs several hops."""
+    """Log odds that a question (single spaces, straight apostrophes) needs several hops."""
     opening = ASKING.match(question)
     counts = {name: _count(sign, question) for name, sign in _SIGNS.items()}
     score = _BIAS + sum(sign.weight * counts[name] for name, sign in _SIGNS.items())
@@ -126,23 +125,23 @@ def log_odds(question: str) -> float:
     score += _EMBEDDED_ASK * (opening is None and _EMBEDDED.search(question) is not None)
     score += _names(question[opening.end() :] if opening else question)
     public = len(_PUBLIC.intersection(_singular(word) for word in _WORDS.findall(question.lower())))
-    score += _PUBLIC_WORD * min(public, _MOST_PUBLIC)
-    score += _PER_WORD * min(question.count(" ") + 1, _MOST_WORDS)
+    score += _PUBLIC_WORD * min(public, _MAX_PUBLIC)
+    score += _PER_WORD * min(question.count(" ") + 1, _MAX_WORDS)
     score += _COMPARED_PAIR * (counts["either"] and counts["compares"])
     paired = counts["either"] or counts["two names"]
     return score + _SHARED_PAIR * (paired and _SHARED.search(question) is not None)
 
 
 def _count(sign: Sign, question: str) -> int:
-    if sign.most == 1:
+    if sign.limit == 1:
         return int(sign.pattern.search(question) is not None)
-    return min(sum(1 for _ in sign.pattern.finditer(question)), sign.most)
+    return min(sum(1 for _ in sign.pattern.finditer(question)), sign.limit)
 
 
 def _names(body: str) -> float:
     names = [name for name in _NAME.findall(body) if name not in _FIRST_PERSON]
     full = sum(" " in name for name in names)
-    return _FULL_NAME * min(full, _MOST_NAMES) + _FIRST_NAME * min(len(names) - full, _MOST_NAMES)
+    return _FULL_NAME * min(full, _MAX_NAMES) + _FIRST_NAME * min(len(names) - full, _MAX_NAMES)
 
 
 def _singular(word: str) -> str:

@@ -1,7 +1,7 @@
-"""Stage 2: what kind of question it is, what time it speaks of, and whether it needs memory at all.
+"""Stage 2: the intents of a query, the time window it names, and whether it needs memory at all.
 
-Rules read the words, centroids the meaning; both only add intents. Skipping is conservative: it is
-cheap to look and costly to miss. The time window is a preference of stage 6, never a filter.
+Intents found by rule and by example are added up. A query is skipped only if it clearly needs no memory.
+The time window raises scores in stage 6; it never filters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Bounds = tuple[datetime, datetime]
 
 TITLE_CHARACTERS: Final = 240
-"""Of a query: every stretch of words is a candidate."""
+"""Characters of a query in which every run of words is a candidate for a title."""
 
 
 def route(
@@ -59,21 +59,20 @@ def route(
         for intent in centroids.near(vector, margin=centroid_margin)
         if intent not in by_rule and allows_intent(intent, query)
     )
-    bounds, told = _window(query, now, zone, look_up_event)
+    bounds, window_reason = _window(query, now, zone, look_up_event)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds, zone or UTC),
         as_of_moment=_latest(bounds, now),
-        reason=_explained(by_rule, by_example, told),
+        reason=_reason(by_rule, by_example, window_reason),
     )
 
 
 def names_in(query: str) -> tuple[str, ...]:
-    """Canonical names the query may speak of: those found, then stretches that may be titles.
+    """Canonical names that the query may contain: those found, then runs of words that may be titles.
 
-    Asked for when the graph is, since it is most of what reading a query costs. A single word counts only
-    when it is written as a name, unless the query has no capitals at all: titles such as "Director" or
-    "First" would otherwise draw half of every question to themselves.
+    Most of the cost of reading a query, so it is called only where names are needed. A single word is a
+    candidate only if the query has no capitals at all; else titles such as "First" match most questions.
     """
     found = [name.name for name in find_names(query)]
     titles = title_candidates(query[:TITLE_CHARACTERS])
@@ -93,7 +92,7 @@ def _skip(query: str, now: datetime) -> str:
 def _window(
     query: str, now: datetime, zone: tzinfo | None, look_up_event: EventLookup | None
 ) -> tuple[Bounds | None, str]:
-    """The time the query speaks of, and how it is told: by the calendar, or by an event that is looked up."""
+    """The window that the query names by date or by an event, and the reason to report."""
     bounds = resolve_window(query, now, zone=zone)
     if bounds is not None or look_up_event is None:
         return bounds, "" if bounds is None else "time window"
@@ -106,12 +105,12 @@ def _window(
 
 
 def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
-    """The end of a window that has begun, at most `now`."""
+    """The end of the window, at most `now`; None if it begins later."""
     return None if bounds is None or bounds[0] > now else min(bounds[1], now)
 
 
-def _explained(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], told: str) -> str:
+def _reason(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], window: str) -> str:
     parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
     parts += [f"examples: {', '.join(by_example)}"] if by_example else []
-    parts += [told] if told else []
+    parts += [window] if window else []
     return "; ".join(parts) or "nothing special"

@@ -1,7 +1,7 @@
-"""Intents a question shows in its words: a few phrases per intent, all intents that match apply.
+"""Intents by rule: phrases and patterns for each intent. A query gets every intent that matches.
 
-Rules see what is spelt out; `centroids` sees what is meant. Only the beginning of a query is read and
-every pattern is bounded, so hostile input costs no more than other input.
+Only the beginning of a query is read, and every pattern is bounded, so hostile input costs no more than
+other input. `centroids` finds intents that the words do not spell out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 from helix_query.profile.intent import Intent
 from helix_query.recall.routing.current_value import asks_for_value, mentions_present
 from helix_query.recall.routing.exact_lookup import is_exact_lookup
-from helix_query.recall.routing.multi_hop import ASKING, NEEDS_HOPS, log_odds
+from helix_query.recall.routing.multi_hop import ASKING, MIN_LOG_ODDS, log_odds
 
-DOUBTFUL_HOPS: Final = -2.0
-"""Log odds below which the words say that a question needs no second hop."""
-LOOKED_AT: Final = 600
-"""Characters; a question that is longer carries its kind in its beginning."""
+MIN_EXAMPLE_LOG_ODDS: Final = -2.0
+"""Log odds below which resemblance to examples does not make a question multi-hop."""
+QUERY_CHARACTERS: Final = 600
+"""Characters of a query that are read."""
 
-# Matched on the folded query, each as whole words.
+# Matched on the query in lower case, each as whole words.
 _PHRASES: Final = {
     Intent.WHY: (
         r"why", r"how come", r"what (?:was|is|were|are) the (?:reasons?|rationale|cause)",
@@ -71,7 +71,7 @@ _PHRASES: Final = {
     ),
 }  # fmt: skip
 _OF_ANY_TEXT: Final = frozenset([Intent.HOW, Intent.TEMPORAL])
-"""Read off notes and statements too: "how to restart", "incidents since May"."""
+"""Found in notes and statements too: "how to restart", "incidents since May"."""
 _PATTERNS: Final = {
     intent: re.compile(rf"\b(?:{'|'.join(phrases)})\b") for intent, phrases in _PHRASES.items()
 }
@@ -99,8 +99,7 @@ _OF_RELATIONS: Final = (
         rf"(?:(?:the |a )?(?:film|movie|song|album|book|novel) )?[A-Z]"
     ),
 )
-"""Relations of relations: several hops in any spelling, of public things as of teams and services."""
-
+"""Relations of relations, which need several hops."""
 
 REQUESTS: Final = (
     "list|name|show|tell|give|recommend|suggest|summari[sz]e|plan|help|pick|find|count|describe|explain|"
@@ -115,23 +114,23 @@ _REQUEST: Final = re.compile(
 
 
 def is_question(text: str) -> bool:
-    """Whether a query asks or requests; a statement shows no intent by its mood."""
+    """Whether a query is a question or a request, not a statement or note."""
     return text.rstrip().endswith("?") or _REQUEST.match(text) is not None
 
 
 def allows_intent(intent: Intent, query: str) -> bool:
-    """Whether a query that resembles an intent's examples may have it: the words must not speak against it.
+    """Whether a query that resembles an intent's examples may have that intent.
 
-    A statement has no intent, and talk about people the caller knows is no multi-hop question.
+    A statement may not, and a question about people the caller knows is not multi-hop.
     """
     text = _read(query)
-    return is_question(text) and (intent is not Intent.MULTI_HOP or log_odds(text) > DOUBTFUL_HOPS)
+    return is_question(text) and (intent is not Intent.MULTI_HOP or log_odds(text) > MIN_EXAMPLE_LOG_ODDS)
 
 
 def intents_by_rule(query: str) -> tuple[Intent, ...]:
-    """Intents whose pattern matches, in a fixed order; reads the first `LOOKED_AT` characters.
+    """Intents whose pattern matches, in a fixed order; reads the first `QUERY_CHARACTERS` characters.
 
-    Half a millisecond: a recall asks once. Nothing is remembered from one recall to the next.
+    Takes about half a millisecond, so a recall calls it once.
     """
     text = _read(query)
     folded, asks = text.lower(), is_question(text)
@@ -140,11 +139,13 @@ def intents_by_rule(query: str) -> tuple[Intent, ...]:
         for intent, pattern in _PATTERNS.items()
         if (asks or intent in _OF_ANY_TEXT) and pattern.search(folded)
     ]
-    hops = asks and (log_odds(text) > NEEDS_HOPS or any(form.search(text) for form in _OF_RELATIONS))
-    # A question through other things asks what is so in the world, not for the latest statement.
-    if asks_for_value(folded, is_question=asks) and (not hops or mentions_present(folded)):
+    multi_hop = asks and (
+        log_odds(text) > MIN_LOG_ODDS or any(pattern.search(text) for pattern in _OF_RELATIONS)
+    )
+    # A multi-hop question asks for a fact, not for the latest statement, unless it mentions the present.
+    if asks_for_value(folded, is_question=asks) and (not multi_hop or mentions_present(folded)):
         found.append(Intent.CURRENT_VALUE)
-    if hops:
+    if multi_hop:
         found.append(Intent.MULTI_HOP)
     if is_exact_lookup(text):
         found.append(Intent.EXACT_LOOKUP)
@@ -152,4 +153,4 @@ def intents_by_rule(query: str) -> tuple[Intent, ...]:
 
 
 def _read(query: str) -> str:
-    return " ".join(query[:LOOKED_AT].replace("\u2019", "'").split())
+    return " ".join(query[:QUERY_CHARACTERS].replace("\u2019", "'").split())

@@ -1,8 +1,8 @@
-"""Which queries need no memory: a few closed forms, each of which must hold the query as a whole.
+"""Which queries need no memory: a few patterns, each of which must match the whole query.
 
-Looking is cheap and a wrongly skipped question is costly, so nothing is skipped that speaks of the
-caller's own things or past, names anything, holds a path or code, or mentions a time. The forms
-stand in `sums`, `chat` and `given`; here they are asked in turn, and given text is guarded.
+A recall is cheap and a wrongly skipped question is costly. So a query is not skipped if it refers to the
+caller's own things or past, contains a name, a path or code, or mentions a time. The patterns are those
+of `arithmetic`, `small_talk` and `supplied_text`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from helix_query.recall.routing.arithmetic import is_arithmetic, is_conversion
 from helix_query.recall.routing.small_talk import is_small_talk, play_reason
 from helix_query.recall.routing.supplied_text import SuppliedText, asks_about_word, supplied_text
 
-LONGEST: Final = 1_000
-"""A longer query carries more than one of these forms."""
-LONGEST_CLOSED: Final = 160
-"""The same for forms that carry no text."""
+MAX_CHARACTERS: Final = 1_000
+"""A longer query is never skipped."""
+MAX_CHARACTERS_WITHOUT_TEXT: Final = 160
+"""The same for patterns without supplied text."""
 
 _REFERS: Final = re.compile(
     r"\b(?:remember|recall|remind(?:er)?|last|previous(?:ly)?|earlier|before|again|usual|decided|agreed|"
@@ -28,7 +28,7 @@ _REFERS: Final = re.compile(
     r"she|they|you))\b",
     re.IGNORECASE,
 )
-"""Given text that points at something to be looked up."""
+"""Words in supplied text that refer to something in memory."""
 _OWN: Final = re.compile(r"\b(?:my|mine|his|her|their|our)\b", re.IGNORECASE)
 _CODE: Final = re.compile(
     r"[\w-]/[\w./-]|\w_\w|\w\(\)|[a-z][A-Z]|::|\b\w+\.[a-z]{1,5}\b|#\d|[A-Z]{2}-?\d|\bv\d|`|\\"
@@ -42,24 +42,24 @@ _CODE_WORDS: Final = re.compile(
 
 
 def skip_reason(query: str, *, has_names: Callable[[str], bool], has_time: Callable[[str], bool]) -> str:
-    """Why `query` needs no memory, or an empty string when it may need some.
+    """Why `query` needs no memory; an empty string if it may need some.
 
-    `has_names` and `has_time` tell whether a text names anything or mentions a time.
+    `has_names` and `has_time` tell whether a text contains a name or mentions a time.
     """
     text = query.replace("\u2019", "'").strip()
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         return ""
-    if len(text) <= LONGEST_CLOSED:
-        reason = _closed_reason(" ".join(text.split()))
+    if len(text) <= MAX_CHARACTERS_WITHOUT_TEXT:
+        reason = _reason_without_text(" ".join(text.split()))
         if reason:
             return reason
-    given = supplied_text(text)
-    if given is None or _may_concern_memory(given, has_names, has_time):
+    supplied = supplied_text(text)
+    if supplied is None or _may_concern_memory(supplied, has_names, has_time):
         return ""
-    return f"supplied text, {given.kind}"
+    return f"supplied text, {supplied.kind}"
 
 
-def _closed_reason(text: str) -> str:
+def _reason_without_text(text: str) -> str:
     folded = text.lower()
     bare = folded.rstrip("?.! ")
     if is_arithmetic(folded):
@@ -74,11 +74,11 @@ def _closed_reason(text: str) -> str:
 
 
 def _may_concern_memory(
-    given: SuppliedText, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
+    supplied: SuppliedText, has_names: Callable[[str], bool], has_time: Callable[[str], bool]
 ) -> bool:
-    """Whether given text names, points at or dates anything; code counts unless it is to be laid out."""
-    text = given.material.strip("\"'`\u201c\u201d ")
-    if _REFERS.search(text) or (given.kind == "data" and _OWN.search(text)):
+    """Whether supplied text has a name, time, reference to memory, or code (a path if code is formatted)."""
+    text = supplied.text.strip("\"'`\u201c\u201d ")
+    if _REFERS.search(text) or (supplied.kind == "data" and _OWN.search(text)):
         return True
-    code = _PATH if given.kind == "code" else _CODE
+    code = _PATH if supplied.kind == "code" else _CODE
     return bool(code.search(text) or has_names(text) or has_time(text))

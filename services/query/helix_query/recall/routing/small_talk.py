@@ -1,7 +1,7 @@
-"""Queries that are talk, chance or play: closed sets of whole sentences, and a few forms around them.
+"""Queries that are small talk, chance or play: closed sets of sentences and a few patterns.
 
-Nothing here leaves room for a subject of the caller's; "tell me a joke" is here, "tell me the joke
-Sam told" is not. `skip` asks.
+No pattern leaves room for a subject of the caller's: "tell me a joke" matches, "tell me the joke Sam
+told" does not.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-MOST_CLAUSES: Final = 5
+MAX_CLAUSES: Final = 5
 
 _CLAUSE_END: Final = re.compile(r"[,.!?;:\u2014\u2026)(]+| - |\U0001f600|\U0001f642|\U0001f44d")
 _OPENED: Final = re.compile(r"^(?:(?:oh|hey|ok|okay|well|ah|um|please|and|but|so) )+")
@@ -80,10 +80,10 @@ _FAREWELL = (
 )
 _LAUGHTER = r"lo+l|(?:ha){2,8}h?|(?:he){2,6}|rofl|lmao|xd|:\)|:-\)|:d|;\)|<3"
 _LAUGHS: Final = re.compile(_LAUGHTER)
-_TALK: Final = re.compile(f"{_GREETING}|{_WELLBEING}|{_THANKS}|{_PRAISE}|{_ASSENT}|{_FAREWELL}|{_LAUGHTER}")
+_PHRASE: Final = re.compile(f"{_GREETING}|{_WELLBEING}|{_THANKS}|{_PRAISE}|{_ASSENT}|{_FAREWELL}|{_LAUGHTER}")
 
 _CONTRACTED: Final = re.compile(r"\b(that|this|it|what|how|here|there|i|you|we)(?: i| a| wi|)(s|m|re|ll)\b")
-"""Spelt out or without the apostrophe: "that is", "thats", "i am", "you are", "i will"."""
+"""Contractions spelt out or without the apostrophe: "that is", "thats", "i am"."""
 _ABOUT_YOU: Final = re.compile(
     r"(?:so |and |but )?(?:"
     r"are you (?:there|here|ok|okay|real|alive|awake|listening|busy|ready|sure|human|conscious|sentient|"
@@ -180,44 +180,44 @@ _ECHO: Final = re.compile(
 
 
 def is_small_talk(folded: str) -> bool:
-    """Whether every clause of a query, in lower case, is a greeting, thanks, assent, praise or farewell."""
+    """Whether every clause of a query (lower case) is a greeting, thanks, assent, praise or farewell."""
     clauses = [part for part in (piece.strip() for piece in _CLAUSE_END.split(folded)) if part]
     if not clauses:
         return _LAUGHS.fullmatch(folded) is not None
-    return len(clauses) <= MOST_CLAUSES and all(map(_is_talk, clauses))
+    return len(clauses) <= MAX_CLAUSES and all(map(_is_phrase, clauses))
 
 
-def _is_talk(clause: str) -> bool:
+def _is_phrase(clause: str) -> bool:
     return _is_closed(clause) or _is_closed(_CONTRACTED.sub(r"\1'\2", clause))
 
 
 def _is_closed(clause: str) -> bool:
-    if _TALK.fullmatch(clause) or _ABOUT_YOU.fullmatch(clause):
+    if _PHRASE.fullmatch(clause) or _ABOUT_YOU.fullmatch(clause):
         return True
     return any(
-        _TALK.fullmatch(bare) or _ABOUT_YOU.fullmatch(bare) or _is_pair(bare)
+        _PHRASE.fullmatch(bare) or _ABOUT_YOU.fullmatch(bare) or _is_pair(bare)
         for bare in _without_address(clause)
     )
 
 
 def _without_address(clause: str) -> tuple[str, str]:
-    """The clause without whom it addresses, and also without the word that opens it."""
-    told = _ADDRESSED.sub("", clause)
-    return told, _OPENED.sub("", told)
+    """The clause without the person it addresses, then also without its opening word."""
+    bare = _ADDRESSED.sub("", clause)
+    return bare, _OPENED.sub("", bare)
 
 
 def _is_pair(clause: str) -> bool:
-    """Whether a clause is two pieces of talk without a comma: "ok cool", "cheers mate thanks"."""
+    """Whether a clause is two phrases without a comma: "ok cool", "cheers mate thanks"."""
     words = clause.split()
     return any(
-        _TALK.fullmatch(" ".join(words[:cut])) and _TALK.fullmatch(" ".join(words[cut:]))
+        _PHRASE.fullmatch(" ".join(words[:cut])) and _PHRASE.fullmatch(" ".join(words[cut:]))
         for cut in range(1, min(len(words), 6))
     )
 
 
 def play_reason(folded: str) -> str:
-    """Why a query, in lower case without end punctuation, is chance, echo or play; empty when it is not."""
-    for reason, form in (("chance", _CHANCE), ("echo", _ECHO), ("play", _PLAY)):
-        if form.fullmatch(folded):
+    """Which of chance, echo and play a query is (lower case, no end punctuation); empty for none."""
+    for reason, pattern in (("chance", _CHANCE), ("echo", _ECHO), ("play", _PLAY)):
+        if pattern.fullmatch(folded):
             return reason
     return ""

@@ -1,6 +1,6 @@
-"""What a question is about, apart from when: its words without the time it names.
+"""A query without the times it names.
 
-"Which port did we use in October 2023" is a question about the port; memories need not say "October".
+Memories that answer "which port did we use in October 2023" need not contain "October".
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from helix_shared.timex import find_time_expressions
 
 
 def strip_times(query: str, now: datetime) -> str:
-    """`query` without its time expressions, unless nothing else is left."""
-    kept = query
+    """`query` without its time expressions; unchanged if no letters are left."""
+    stripped = query
     for expression in sorted(find_time_expressions(query, now), key=lambda found: -found.span[0]):
         start, end = expression.span
-        kept = f"{kept[:start]} {kept[end:]}"
-    return kept if any(character.isalpha() for character in kept) else query
+        stripped = f"{stripped[:start]} {stripped[end:]}"
+    return stripped if any(character.isalpha() for character in stripped) else query

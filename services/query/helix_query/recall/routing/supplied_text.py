@@ -1,8 +1,8 @@
-"""Work on text that stands in the query: "translate 'x' into French", "sort these: b, a".
+"""Instructions about text that the query itself contains: "translate 'x' into French", "sort these: b, a".
 
-The instruction is what is left without the given text. It must be made of a closed vocabulary and
-hold an operation, so whatever names a thing of the caller's ("fix the grammar in the draft I sent")
-falls out. The given text is handed on to the guard of `skip`.
+The instruction is the query without the supplied text. All its words must be in a closed vocabulary and
+one must be an operation, so "fix the grammar in the draft I sent" does not match. `skip` checks the
+supplied text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 Kind = Literal["wording", "data", "code"]
 
-MOST_WORDS: Final = 20
-"""A longer instruction is not one of these."""
+MAX_WORDS: Final = 20
+"""Words of an instruction; a longer one does not match."""
 
 LANGUAGES: Final = frozenset([
     "french", "german", "spanish", "italian", "portuguese", "dutch", "polish", "russian", "ukrainian",
@@ -105,23 +105,23 @@ _ALONE: Final = frozenset([
     "summarize", "summarise", "simplify", "sort", "reverse", "punctuate", "repeat", "translation",
     "dedupe", "spellcheck", "slugify",
 ])  # fmt: skip
-"""Instructions that may stand alone before a colon; "fix: ..." and "list: ..." are titles as well."""
+"""Operations that may be the only word before a colon. "fix: ..." and "list: ..." may be titles."""
 
 _OPERATIONS: Final = _WORDING | _DATA | _CODE
 _VOCABULARY: Final = _OPERATIONS | _OTHER
 _ABOUT_THE_TEXT: Final = re.compile(
     r"\bmy (?=(?:grammar|spelling|punctuation|sentence|english|writing|text|phrase|french|german|spanish)\b)"
 )
-_LONG_INSTRUCTION: Final = 160
+_MAX_INSTRUCTION: Final = 160
 _AFTER_MARK: Final = re.compile(
-    rf"(?P<said>[^:\n]{{3,{_LONG_INSTRUCTION}}}?)(?: ?: ?\n?|\n+)(?P<text>\S[\s\S]*)"
+    rf"(?P<instruction>[^:\n]{{3,{_MAX_INSTRUCTION}}}?)(?: ?: ?\n?|\n+)(?P<text>\S[\s\S]*)"
 )
 _QUOTED: Final = re.compile(
     "\"[^\"]{1,2000}\"|\u201c[^\u201d]{1,2000}\u201d|(?<!\\w)'[^'\\n]{1,2000}'(?!\\w)|"
     "(?<!\\w)\u2018[^\u2019]{1,2000}\u2019(?!\\w)"
 )
 _WORD: Final = re.compile(r"[\w'-]+")
-_SOUND: Final = re.compile(r"[\w' ,.!?:()/\u2019-]*")
+_INSTRUCTION_CHARACTERS: Final = re.compile(r"[\w' ,.!?:()/\u2019-]*")
 _FLAGS: Final = re.compile(r"\b\d{1,3}\b|\b[a-z]'s\b")
 
 _LANGUAGE = "|".join(sorted(LANGUAGES))
@@ -151,17 +151,17 @@ _NO_WORD: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SuppliedText:
-    """Text a query carries, and what is to be done with it."""
+    """Text that a query contains, and the kind of operation asked for."""
 
     kind: Kind
-    material: str
+    text: str
 
 
 def supplied_text(query: str) -> SuppliedText | None:
-    """The text given in a query whose every other word is an instruction about it; else None."""
+    """The supplied text of a query that is otherwise an instruction about it; else None."""
     marked = _AFTER_MARK.fullmatch(query)
     if marked is not None:
-        kind = _instructed(marked["said"], marked=True)
+        kind = _instructed(marked["instruction"], marked=True)
         if kind is not None:
             return SuppliedText(kind, marked["text"])
     texts = _QUOTED.findall(query)
@@ -172,12 +172,12 @@ def supplied_text(query: str) -> SuppliedText | None:
 
 
 def _instructed(instruction: str, *, marked: bool) -> Kind | None:
-    """What an instruction does with the given text; None when it speaks of anything else."""
-    if len(instruction) > _LONG_INSTRUCTION or not _SOUND.fullmatch(instruction):
+    """The kind of operation; None if the words are not all of the vocabulary or hold no operation."""
+    if len(instruction) > _MAX_INSTRUCTION or not _INSTRUCTION_CHARACTERS.fullmatch(instruction):
         return None
     folded = _ABOUT_THE_TEXT.sub("", _FLAGS.sub("", instruction.lower().replace("\u2019", "'")))
     words = _WORD.findall(folded)
-    if not 1 <= len(words) <= MOST_WORDS or not _VOCABULARY.issuperset(_parts(words)):
+    if not 1 <= len(words) <= MAX_WORDS or not _VOCABULARY.issuperset(_parts(words)):
         return None
     operations = _OPERATIONS.intersection(_parts(words))
     if not operations or (marked and len(words) == 1 and not operations & _ALONE):
@@ -192,7 +192,7 @@ def _parts(words: list[str]) -> list[str]:
 
 
 def asks_about_word(query: str) -> bool:
-    """Whether a query, without end punctuation, asks for the spelling, form, rhyme or letters of one word."""
+    """Whether a query (no end punctuation) asks for the spelling, form, rhyme or letters of one word."""
     found = _ABOUT_A_WORD.fullmatch(query[:1].lower() + query[1:]) or _ABOUT_A_WORD.fullmatch(
         _lower_language(query)
     )
@@ -200,8 +200,8 @@ def asks_about_word(query: str) -> bool:
 
 
 def _lower_language(query: str) -> str:
-    """The query with the capitals of its first word and of languages taken off, and no others."""
+    """The query with its first word and the names of languages in lower case."""
     words = query.split()
     return " ".join(
-        word.lower() if place == 0 or word.lower() in LANGUAGES else word for place, word in enumerate(words)
+        word.lower() if index == 0 or word.lower() in LANGUAGES else word for index, word in enumerate(words)
     )
