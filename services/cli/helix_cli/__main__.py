@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated, Final
 
 import typer
@@ -41,6 +40,8 @@ app = typer.Typer(
 
 def _print_version(*, is_wanted: bool) -> None:
     if is_wanted:
+        from importlib.metadata import version  # noqa: PLC0415  slow to import
+
         typer.echo(f"helix {version(DISTRIBUTION)}")
         raise typer.Exit
 

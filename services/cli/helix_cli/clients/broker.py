@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from helix_cli.clients.polling import async_poll
+from helix_cli.clients.polling import POLL_SECONDS
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
 from helix_shared.broker import connection, streams
@@ -31,6 +32,15 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+async def async_poll(seconds: float, *, every_seconds: float = POLL_SECONDS) -> AsyncIterator[None]:
+    """As `polling.poll`, for coroutines."""
+    deadline = time.monotonic() + seconds
+    yield
+    while time.monotonic() < deadline:
+        await asyncio.sleep(every_seconds)
+        yield
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,64 @@
+"""What the commands import: `helix recall` and `helix publish` start without any engine."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from helix_cli.commands.group import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+ENGINES = {
+    "faststream", "lancedb", "matplotlib", "networkx", "numpy", "onnx", "onnxruntime", "pyarrow", "scipy",
+    "tantivy", "tokenizers",
+}  # fmt: skip
+RECALL = ("helix_cli.commands.recall", "helix_cli.clients.recall_client")
+PUBLISH = ("helix_cli.commands.publish",)
+
+
+def imported(code: str) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter has imported after `code`."""
+    program = f"{code}\nimport json, sys\nprint(json.dumps([m.partition('.')[0] for m in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("modules", [RECALL, PUBLISH], ids=["recall", "publish"])
+def test_recall_and_publish_import_no_engine(modules: tuple[str, ...]) -> None:
+    """Importing LanceDB alone takes longer than a recall."""
+    assert imported(f"import helix_cli.__main__, {', '.join(modules)}") & ENGINES == set()
+
+
+def test_recall_imports_no_nats_client() -> None:
+    """It asks NATS only while the query service has no generation."""
+    assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_the_overview_imports_no_command(arguments: list[str]) -> None:
+    """Its lines come from the table of commands."""
+    code = f"import helix_cli.__main__ as m\ntry:\n    m.app({arguments})\nexcept SystemExit:\n    import sys"
+    modules = imported(f"{code}\nassert not [m for m in sys.modules if m.startswith('helix_cli.stack')]")
+    assert modules & (ENGINES | {"grpc", "nats"}) == set()
+
+
+def test_every_row_of_the_table_is_a_module_with_an_app() -> None:
+    """A row without a module would fail only when its command is called."""
+    folder = ROOT / "services/cli/helix_cli/commands"
+    with_app = {file.stem for file in folder.glob("*.py") if "\napp = typer.Typer(" in file.read_text()}
+    assert with_app == {entry.module for entry in COMMANDS.values()}
+
+
+def test_version_is_that_of_every_member() -> None:
+    """The members are released together."""
+    files = [ROOT / "proto", ROOT / "shared", *(ROOT / "services").iterdir(), ROOT / "ops/lab"]
+    versions = {tomllib.loads((f / "pyproject.toml").read_text())["project"]["version"] for f in files}
+    done = subprocess.run(
+        [sys.executable, "-m", "helix_cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert [f"helix {version}\n" for version in versions] == [done.stdout]
