@@ -1,4 +1,5 @@
-"""The `helix` command: one file per command, and the libraries they share.
+"""The program `helix` and what it is made of; start with `__main__` and `commands.group`.
 
-`stack` runs all of Helix on one machine and is used by `helix up`, the demo, the lab and the tests.
+A room imports those below it: `commands`, `stack`, `clients` and `model_build`, `sources`, `output`.
+The lab, the demo and the tests use `stack` and `clients` as well.
 """

@@ -1,1 +1,5 @@
-"""The rooms below say what they hold."""
+"""Clients of NATS and of the query service, for commands, the stack, the lab and the tests.
+
+Start with `broker` (NATS) or `recall_client` (gRPC). `bulk` and `sending` publish events; `broker_status`,
+`writer_status` and `vector_check` are read by `helix status`. May import `sources` and `output`.
+"""

@@ -1,7 +1,7 @@
-"""Making models: other people's weights in, a checked int8 model folder out.
+"""Making sentence encoders: from published weights to a checked int8 model folder.
 
-`minilm` (from the installed package) and `hub` (from the network) both end in `importing`, which reads
-what the folder says of itself (`description`, `graph_file`), turns the graph into int8 (`quantise`), proves
-that it still is the same encoder (`fidelity`) and lets it appear whole (`publish`). onnx and safetensors are
-used here and nowhere else; running a model is `helix_shared.encoders`.
+Start with `importing`, which every model passes through: it reads the folder's description (`description`,
+`graph_file`), quantises the graph (`quantise`), compares it with the original (`fidelity`) and publishes the
+folder (`publish`). `minilm` builds from the installed package, `hub` fetches from the network. onnx and
+safetensors are used only here; `helix_shared.encoders` runs models. Imports no other room.
 """

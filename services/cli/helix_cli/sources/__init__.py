@@ -1,5 +1,5 @@
-"""What other programs wrote down, as events: Markdown, Claude Code, Codex.
+"""Reading events from JSONL, Markdown, and the transcripts of Claude Code and Codex.
 
-`discover` finds files and their format, one reader per format turns a file into items (`items`),
-`fitting` makes texts keep the limits without losing a word unsaid. All pure, but for reading files.
+Start with `read`: it picks the reader for a file's format (`discover`). A reader yields the items of `items`;
+`fitting` shortens or splits texts that exceed a limit. May import `output`.
 """
