@@ -1,5 +1,5 @@
-"""The benchmark: generated memories by the million, and what Helix costs over them.
+"""The benchmark: what Helix costs over generated memories.
 
-`base` reads real texts, `layout` and `vary` make as many memories of them as asked for, `noise` their
-vectors, `load` writes them through the real artifact writers, `kept` finds what was built before.
+Start with `command`. `generate/` builds the data, `run_folder` starts the stack over a clone of it; the other
+modules measure one section of the report each.
 """

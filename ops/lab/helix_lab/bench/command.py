@@ -1,7 +1,7 @@
-"""`helix-lab bench`: what recall costs at a size, in one report; a section that fails loses no other.
+"""`helix-lab bench`: what recall costs at a size, in one report. A section that fails loses no other.
 
-Data is built once (`kept`); a run works on a clone with the whole stack over it (`place`). Absolute times
-depend on the machine, so what counts are the ratios of one run.
+Data is built once (`build_cache`). A run works on a clone with the whole stack over it (`run_folder`).
+Absolute times depend on the machine, so the ratios of one run count.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SECTIONS: Final = (
     *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
     *("start", "index", "peers"),
 )
-"""In the order in which they run: what changes the data comes after what reads it."""
+"""In the order in which they run: sections that change the data come last."""
 OVER_STACK: Final = SECTIONS[:8]
 INDEX_ALONE: Final = ["index"]
 """Needs generated vectors only, so with `--only index` no memories are built."""
@@ -61,7 +61,7 @@ console = Console()
 
 @dataclass(slots=True)
 class Bench:
-    """One run: what is asked of what, and the report so far."""
+    """One run: its data, its queries, and the report so far."""
 
     built: Path
     info: BuildInfo

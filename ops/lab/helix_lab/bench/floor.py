@@ -1,7 +1,7 @@
-"""The floor of a recall: its embedding and its two engines bare, over the same generation in one process.
+"""The floor of a recall: its embedding and its two engines alone, over the same generation in one process.
 
-Less than the embedding plus the slower engine no pipeline over these engines can take. `parallel` runs both
-at once, as the service does. `dense` compares the dense channel with an exact search.
+No pipeline over these engines takes less than the embedding plus the slower engine. `parallel` runs both at
+once, as the service does. `dense` compares the dense channel with an exact search.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def floor_section(
     `recall` among them is the service's whole recall of the same texts, asked over gRPC a moment before: a
     machine whose speed changes from one minute to the next gives no ratio of two sections.
     """
-    # no text that was asked before: the service keeps vectors of those
+    # texts that were not asked before: the service keeps vectors of those
     texts = [f"{text} {number}" for number, text in enumerate(queries, 1)]
     with (
         _opened(data, models) as (generation, encoder),
@@ -110,7 +110,7 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def dense_section(data: Path, models: Path, info: BuildInfo, queries: Sequence[str]) -> dict[str, Any]:
-    """`dense_recall_at_100`: what share of the exact 100 nearest in sight the dense channel finds."""
+    """`dense_recall_at_100`: share of the exact 100 nearest visible memories that the dense channel finds."""
     with _opened(data, models) as (generation, encoder):
         vectors = np.array([encoder.embed(text) for text in queries[:EXACT_QUERIES]])
         found = channel_recall(generation, info.tenant, vectors, depth=CANDIDATES)

@@ -1,9 +1,8 @@
-"""How fast many events are taken in, against the embedder alone on the very same texts.
+"""How fast many events are taken in, against the embedder alone on the same texts.
 
-Ingest is measured twice: by itself, over a full stream, where only its own work and NATS can hold it up; and
-as the whole stack, until every event can be recalled with its expansions and links, on the same cores.
-Rates are wall clock, so they mean something on a quiet machine alone; `cpu_ms_per_event` says which process
-spends how much processor time on an event, and holds on a busy one too.
+Ingest is measured twice: alone with NATS over a full stream, and as the whole stack until every event can be
+recalled with its expansions and links. Rates are wall clock, so they need a quiet machine. `cpu_ms_per_event`
+is the processor time by process, which also holds on a busy machine.
 """
 
 from __future__ import annotations
@@ -45,12 +44,13 @@ from helix_shared.errors import TemporaryError
 EVENTS: Final = 1_000
 LANES: Final = 2
 ROUNDS: Final = 4
-"""Ingest and embedder take turns, with half of the events each: a machine is not equally fast for minutes."""
+"""Ingest and embedder run by turns, half of the events each: the speed of a machine changes within minutes.
+"""
 WAIT_SECONDS: Final = 900.0
 LOOK_SECONDS: Final = 0.1
-"""Between two looks at how far ingest is: each takes a part of the cores it is measured on."""
+"""Seconds between two looks at the progress of ingest: each look takes processor time from it."""
 _FIRST: Final = 50
-"""Answers after which the clock starts: models are loaded and warm."""
+"""Answers after which the clock starts, when models are loaded and warm."""
 
 
 def ingest_section(stack: Stack, info: BuildInfo, models: Path, *, events: int = EVENTS) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _embedded_texts(turns: Sequence[MessageEvent], at: int, encoder: Encoder, mo
 
 
 def _ingested_per_second(turns: Sequence[MessageEvent], models: Path) -> float:
-    """Turns a second that one ingest worker answers out of a full stream, with nothing but NATS beside it.
+    """Turns a second that one ingest worker answers out of a full stream, with NATS alone beside it.
 
     Raises:
         TemporaryError: it does not come to an end.

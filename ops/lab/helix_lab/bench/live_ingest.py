@@ -1,7 +1,7 @@
 """Recall while memories arrive, and how soon they can be recalled.
 
-Events go through the whole stack, at the size of the data: what they wait for is the publishing of a
-generation. `place` starts the stack; `filling` measures how fast many are taken in.
+Events go through the whole stack, at the size of the data, so they wait for a generation to be published.
+`ingest_rate` measures how fast many events are taken in.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SESSION_TURNS: Final = 20
 
 
 def new_turns(info: BuildInfo, mark: str) -> Iterator[MessageEvent]:
-    """New turns without end: words of known items mixed, so that no two are near-duplicates."""
+    """New turns without end: words of phrase queries mixed, so that no two are near-duplicates."""
     drawn = random.Random(mark)  # noqa: S311  repeatable texts, no secret
     words = " ".join(text for text, _ in info.phrase_queries).split() or ["nothing"]
     for k in itertools.count():
@@ -54,7 +54,7 @@ def new_turns(info: BuildInfo, mark: str) -> Iterator[MessageEvent]:
 
 
 def freshness_section(stack: Stack, info: BuildInfo, *, events: int = FRESH_EVENTS) -> dict[str, Any]:
-    """`freshness_s`: from publishing one event to a recall that has it, nothing else going on."""
+    """`freshness_s`: from publishing one event to a recall that has it, without other load."""
     taken: list[float] = []
     turns = new_turns(info, "fresh")
     with RecallClient(stack.query_address) as client:
@@ -76,7 +76,7 @@ async def _publish_one(url: str, turn: MessageEvent) -> tuple[float, int]:
 
 
 def live_section(stack: Stack, info: BuildInfo, queries: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """`live`: recall quiet, then under live ingest, and in the second after each new generation."""
+    """`live`: recall without load, under live ingest, and in the second after each new generation."""
     quiet, _ = _recalls_for(stack.query_address, info, queries, LIVE_SECONDS)
     with _feeding(stack.nats_url, info) as sent:
         before, begun = sent.value, time.monotonic()
@@ -106,7 +106,7 @@ def _recalls_for(
     with RecallClient(address) as client:
         for text, _ in itertools.cycle(queries):
             started, served = time.perf_counter(), generation
-            # one that nothing answered was waited for like any other
+            # a recall without an answer was waited for like any other
             with contextlib.suppress(TemporaryError):
                 served = client.recall(request_of(info, text)).generation
             taken = (time.perf_counter() - started) * 1_000

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine on which figures were measured."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def machine() -> dict[str, Any]:
 
 
 def reference_ms() -> float:
-    """What a fixed piece of work takes on one core now, the best of three.
+    """Milliseconds of a fixed piece of work on one core now, the best of three.
 
-    A machine that is shared, or slows down after minutes of load, shows it here; compare times of two
-    sections or two runs only where this is the same.
+    It shows a machine that is shared or slows down under load. Compare times of two sections or runs only
+    where it is the same.
     """
     taken = []
     for _ in range(3):

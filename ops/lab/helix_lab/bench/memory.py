@@ -1,9 +1,8 @@
-"""What the machine's memory does: reads of pages at random and in sequence, and the page faults of a process.
+"""Speed of the machine's memory: reads of pages at random and in sequence, and page faults of a process.
 
-A recall compares stored vectors that lie on as many pages. What reading them costs differs between machines
-of one kind, and between minutes of one: with the size of pages and the reach of the tables that find them,
-with what else is in the caches, and with whether the system puts unused pages of files out of memory. Reads
-Linux's `/proc`, as `processor_time` does.
+A recall compares stored vectors that are on as many pages. The cost of reading them differs between machines
+of one kind and between minutes on one machine: with page size, TLB reach, other cache contents, and whether
+the kernel evicted file pages. Reads Linux's `/proc`, as `processor_time` does.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOOKED_AT: Final = 256 << 20
-"""Bytes of each mapping that is read: far more than any cache, and than the tables of recent pages reach."""
+"""Bytes of each mapping that is read: far more than any cache or the TLB covers."""
 _ROW_BYTES: Final = 512
-"""Read of a page: a little more than a stored vector of 384 dimensions."""
+"""Bytes read of a page: a little more than a stored vector of 384 dimensions."""
 _ROWS_AT_ONCE: Final = 2_048
-"""As many as a recall compares."""
+"""Number of vectors that a recall compares."""
 _MINOR_FIELD, _MAJOR_FIELD = 7, 9
-"""Of page faults in `/proc/<pid>/stat`, counted after the command's closing bracket."""
+"""Index of the fields of page faults in `/proc/<pid>/stat`, counted after the command's closing bracket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Page faults so far: `minor` found their page in memory, `major` waited for the disk."""
+    """Page faults so far: `minor` found the page in memory, `major` waited for the disk."""
 
     minor: int
     major: int
     put_out: int
-    """Pages of files that the whole machine read again after it had put them out of memory."""
+    """File pages that the machine read again after it had evicted them."""
 
     @classmethod
     def of(cls, pid: int) -> Faults:
@@ -56,7 +55,7 @@ class Faults:
         )
 
     def since(self, before: Faults, *, recalls: int) -> dict[str, float]:
-        """`minor` and `major` ones of each of so many recalls, and the pages `put_out` in the time of all."""
+        """`minor` and `major` faults of each recall, and the pages evicted and read again meanwhile."""
         return {
             "minor": round((self.minor - before.minor) / recalls, 2),
             "major": round((self.major - before.major) / recalls, 2),
@@ -65,10 +64,10 @@ class Faults:
 
 
 def page_reads(size: int = LOOKED_AT) -> dict[str, Any]:
-    """Nanoseconds of a row of one page at random, in pages of 4 KiB and in huge ones, and of a new page.
+    """Nanoseconds of a row of one page at random (4 KiB and huge pages) and of a new page; GB/s in sequence.
 
-    And GB/s in sequence. Over `size` bytes of memory of its own; rows are gathered as stored vectors are.
-    Where the kernel gives no huge pages, both figures of rows are the same.
+    Over `size` bytes of its own memory; rows are gathered as stored vectors are. Without huge pages from the
+    kernel both figures of rows are the same.
     """
     small, fault = _mapping(size, mmap.MADV_NOHUGEPAGE)
     huge, _ = _mapping(size, mmap.MADV_HUGEPAGE)
@@ -91,7 +90,7 @@ def _mapping(size: int, advice: int) -> tuple[NDArray[np.uint8], float]:
 
 
 def _random_ns(pages: NDArray[np.uint8]) -> float:
-    """Nanoseconds of one row in the median of gathers of as many rows as a recall compares."""
+    """Nanoseconds of one row, median of gathers of as many rows as a recall compares."""
     rows = pages.view(f"V{_ROW_BYTES}")
     every = np.random.default_rng(0).permutation(len(pages) // mmap.PAGESIZE)
     places = every * (mmap.PAGESIZE // _ROW_BYTES)
@@ -107,6 +106,6 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _setting(name: str) -> str:
-    """The chosen one of a setting of huge pages, which stands in brackets."""
+    """The active value of a huge-page setting, which is in brackets."""
     file = Path("/sys/kernel/mm/transparent_hugepage") / name
     return file.read_text().partition("[")[2].partition("]")[0] if file.exists() else "none"

@@ -1,7 +1,7 @@
 """Other engines on the same vectors, texts and questions, through the lab's machinery for peers.
 
-Asked are the known items, words out of a memory: recall@10 is how often that memory is among the first ten.
-Vectors are given, so their times are to be held against a recall without its embedding.
+The questions are phrase queries: recall@10 is how often the memory they were taken from is among the first
+ten. Vectors are given, so compare their times with a recall without its embedding.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _as_set(data: Path, info: BuildInfo) -> tuple[EvaluationSet, np.ndarray]:
     generation = Generation.open(data, current_number(data) or 0)
     try:
         table = generation.vectors.take(np.arange(info.n), list(_COLUMNS))
-        # whole ones: the signals of a large corpus keep a byte of each number
+        # int8 vectors of a large corpus as float32
         vectors = np.empty((info.n, generation.vectors.dimensions), np.float32)
         for ordinals, full in generation.vectors.all_vectors():
             vectors[ordinals] = full

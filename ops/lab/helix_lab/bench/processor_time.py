@@ -1,7 +1,7 @@
-"""Processor time by process: where the work of an event goes, whatever else the machine does meanwhile.
+"""Processor time by process: which service spends how much on an event.
 
-Wall-clock figures of a shared machine differ from minute to minute; the processor time that an event costs
-differs far less. Reads Linux's `/proc`, as `asking.memory_bytes` does.
+Wall-clock figures of a shared machine differ from minute to minute; the processor time of an event differs
+far less. Reads Linux's `/proc`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _USER_FIELD: Final = 11
 
 
 def stack_seconds(stack: Stack) -> dict[str, float]:
-    """Processor seconds so far of each process of a stack, by service; copies of a service add up."""
+    """Processor seconds so far of each process of a stack, by service; copies of a service are summed."""
     spent: dict[str, float] = {}
     for child in stack.processes:
         service = child.name.partition("-")[0]
@@ -33,7 +33,7 @@ def process_seconds(pid: int) -> float:
     Raises:
         OSError: there is no such process.
     """
-    # the command stands in brackets and may hold spaces and brackets itself
+    # the command is in brackets and may hold spaces and brackets itself
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     user, system = fields[_USER_FIELD : _USER_FIELD + 2]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -1,6 +1,7 @@
-"""Recalls over gRPC, timed by the caller: one after the other, several at once, and the first of a start.
+"""Recalls over gRPC, timed by the caller: one after the other, several at once, and the first after a start.
 
-This process is the client; the query service is another. `floor` measures what its engines alone take.
+This process is the client; the query service is another process. `floor` measures what its engines alone
+take.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ HIT_AT: Final = 10
 
 @dataclass(slots=True)
 class Asked:
-    """What a series of recalls took: milliseconds of each, of each stage, and which items were found."""
+    """Times of a series of recalls in milliseconds, in all and by stage, and which items were found."""
 
     milliseconds: list[float] = field(default_factory=list)
     stages: dict[str, list[float]] = field(default_factory=dict)
     hits: list[bool] = field(default_factory=list)
     without_embedding: list[float] = field(default_factory=list)
     unanswered: int = 0
-    """Recalls that found every channel late or the service away; they count among no times."""
+    """Recalls without any channel, or without an answer; they are in no time."""
 
 
 def asked_texts(info: BuildInfo, count: int) -> list[tuple[str, str]]:
-    """Queries, each with the id of the memory it is words of; every other is a real question without one."""
+    """Queries in turns: words of a known memory with its id, and a real question without an id."""
     questions = info.questions[:: max(1, len(info.questions) // max(1, count // 2))]
     mixed = itertools.chain.from_iterable(
         zip(info.phrase_queries, ((question, "") for question in itertools.cycle(questions)), strict=False)
@@ -62,12 +63,12 @@ def percentiles(values: Sequence[float], marks: Sequence[int] = (50, 95, 99)) ->
 
 
 def request_of(info: BuildInfo, text: str) -> recall_pb2.RecallRequest:
-    """What is asked: the default profile, nobody in particular of the largest tenant."""
+    """A request with the default profile to the largest tenant, without a user."""
     return recall_pb2.RecallRequest(scope=recall_pb2.Scope(tenant_id=info.tenant), query=text)
 
 
 def ask(address: str, info: BuildInfo, queries: Sequence[tuple[str, str]]) -> Asked:
-    """Ask one after the other, after a warm-up with other questions than are timed."""
+    """Ask one after the other, after a warm-up with other questions."""
     found = Asked()
     with RecallClient(address) as client:
         for text in info.questions[1 : 1 + WARM_UP]:
@@ -118,7 +119,7 @@ def saturate(
     callers: int = CALLERS,
     seconds: float = SATURATED_SECONDS,
 ) -> dict[str, Any]:
-    """Recalls a second when `callers` ask without a pause, and how long one takes then."""
+    """Recalls a second when `callers` ask without a pause, and their latency."""
     times: list[float] = []
     failures = {"refused": 0, "unanswered": 0}
     lock = threading.Lock()
@@ -151,7 +152,7 @@ def saturate(
 
 @contextlib.contextmanager
 def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[ServiceChild, str]]:
-    """A query service alone over `data`, not waited for; ends with the block."""
+    """Start a query service alone over `data`, without waiting for it; it ends with the block."""
     address = f"127.0.0.1:{choose_port(0, usual=0, option='port')}"
     settings = service_settings(QUERY, nats_url="", data=data, models=models, query_address=address, copies=1)
     child = ServiceChild("query-alone", "helix_query", environment=child_environment(settings), log=log)
@@ -164,7 +165,7 @@ def query_service(data: Path, models: Path, log: Path) -> Iterator[tuple[Service
 
 
 def start_seconds(data: Path, models: Path, info: BuildInfo, log: Path, *, rounds: int = 3) -> dict[str, Any]:
-    """From starting the process to its first answer, in the median of `rounds`; files are in memory."""
+    """Seconds from process start to the first answer, median of `rounds`; files are in the page cache."""
     taken: list[float] = []
     for _ in range(rounds + 1):
         started = time.monotonic()
@@ -188,7 +189,7 @@ def _first_answer(client: RecallClient, info: BuildInfo, *, deadline: float) -> 
 
 
 def memory_bytes(pid: int) -> dict[str, int]:
-    """Resident memory of a process: its own, and pages of mapped files it shares with the page cache."""
+    """Resident memory of a process: anonymous, and pages of mapped files shared with the page cache."""
     fields: dict[str, int] = {}
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, value, *_ = line.split()

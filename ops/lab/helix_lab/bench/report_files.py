@@ -1,4 +1,4 @@
-"""The report on disk: its JSON, and over all sizes in its folder a page of Markdown with a chart."""
+"""The report on disk: its JSON, and a Markdown page with a chart over all sizes in its folder."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SHOWN_STAGES: Final = len(STAGE_COLOURS)
 
 
 def write_bench(report: Mapping[str, Any], out: Path) -> list[Path]:
-    """Write `report` to `out`, and the page of all reports in that folder; returns what was written.
+    """Write `report` to `out`, and the page of all reports in that folder; returns the files written.
 
-    Sections an earlier report of the same size has and this one lacks are kept.
+    Sections that an earlier report of the same size has and this one lacks are kept.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     earlier = json.loads(out.read_text()) if out.exists() else {}
@@ -51,7 +51,7 @@ def growth(reports: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def _reports(folder: Path) -> list[dict[str, Any]]:
-    """The reports of a folder, smallest size first; other files are none of ours."""
+    """The reports of a folder, smallest size first; other files are ignored."""
     found = []
     for path in folder.glob("*.json"):
         read = json.loads(path.read_text())

@@ -1,6 +1,6 @@
-"""Where a run happens: a home of its own over a clone of built data, and a stream that goes on after it.
+"""The home of a run: a clone of built data with a stack over it, and a stream that continues after the data.
 
-Generation 1 counts events that no stream holds. So the new stream begins behind them: consolidation then
+Generation 1 counts events that no stream holds. So the new stream begins after them: consolidation then
 accepts the generation as its own, and live events follow it.
 """
 
@@ -27,12 +27,12 @@ READY_SECONDS: Final = 600.0
 
 @contextlib.contextmanager
 def stack_over(built: Path, info: BuildInfo, models: Path) -> Iterator[Stack]:
-    """The whole stack over a clone of `built`, ready; the clone goes with it.
+    """The whole stack over a clone of `built`, ready; the clone is removed with it.
 
     Raises:
         TemporaryError: it does not get ready.
     """
-    # links need the file system of the data
+    # hard links need the file system of the data
     with tempfile.TemporaryDirectory(prefix=".run-", dir=built.parent) as home:
         prepare(Path(home), built, info)
         with Stack(Path(home), nats_port=0, query_port=0, models=models) as stack:
@@ -52,7 +52,7 @@ def prepare(home: Path, built: Path, info: BuildInfo) -> None:
 async def _begin_after(url: str, last: int) -> None:
     client = await connect(url, name="helix-bench")
     try:
-        # emptying a stream up to a sequence it has not reached makes that sequence its next
+        # purging a stream up to a sequence it has not reached makes that its next sequence
         await client.jetstream().purge_stream(EVENTS_STREAM, seq=last + 1)
     finally:
         await client.close()

@@ -1,7 +1,7 @@
-"""Base memories: a few thousand real texts through the workers, which everything generated varies.
+"""Base memories: a few thousand real texts, through the workers. Everything generated is a variant of one.
 
 Rows, links and expansions are what ingest, kg and doc2query make of the development sets; vectors are the
-real encoder's. Where no set lies, sentences are invented. `vary` and `noise` come next.
+real encoder's. Without any set, sentences are invented.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ SETS: Final = {
 }
 DOCUMENTS_PER_SET: Final = 600
 MOST_PER_EVENT: Final = 8
-"""Pieces taken of one long text, so that a few do not outweigh the many."""
+"""Pieces taken of one long text at most, so that a few texts do not dominate."""
 READ_AT: Final = datetime(2025, 1, 1, tzinfo=UTC)
-"""When the base texts count as published: a fixed moment, so that building repeats itself."""
+"""Time at which the base texts count as published: fixed, so that builds are repeatable."""
 
 INVENTED: Final = "invented"
 _SUBJECTS: Final = ("staging", "the importer", "billing", "the scheduler", "the parser", "our cache", "login")
@@ -66,7 +66,7 @@ class Base:
     rows: pa.Table
     vectors: NDArray[np.float32]
     kinds: NDArray[np.int8]
-    """Index into `KINDS`, ascending: the rows of a kind lie together, those of a session in order."""
+    """Index into `KINDS`, ascending: rows of a kind are contiguous, those of a session in order."""
     links: list[list[dict[str, Any]]]
     expansions: list[list[str]]
     questions: list[str]
@@ -74,7 +74,7 @@ class Base:
 
 
 def texts(data: Path | None) -> list[EvaluationSet]:
-    """The sets of `data` that are known here, shortened; invented ones where there is none."""
+    """Known sets of `data`, shortened; an invented one where there is none."""
     found = [name for name in SETS if data is not None and (data / name / "queries.jsonl.gz").exists()]
     if data is None or not found:
         return [_invented()]
@@ -115,13 +115,13 @@ def _rows(message: Any) -> pa.RecordBatch:
 
 
 def _last_versions(table: pa.Table) -> pa.Table:
-    """Of rows with one id the last, in the order of the first."""
+    """Of the rows with one id the last, in the order of the first."""
     last = {known: row for row, known in enumerate(table["memory_id"].to_pylist())}
     return table.take(list(last.values()))
 
 
 def _shortened(data: EvaluationSet) -> EvaluationSet:
-    """The beginning of the corpus, where whole sessions stand."""
+    """The beginning of the corpus, which holds whole sessions."""
     return replace(data, documents=data.documents[:DOCUMENTS_PER_SET])
 
 

@@ -1,6 +1,6 @@
-"""Built data, kept: by size, seed, code and model, so that a million memories are generated once.
+"""Built data by size, seed, code and model, so that a million memories are generated once.
 
-Nothing writes into what is kept: a run works on a clone of hard links.
+Nothing writes into the cache: a run works on a clone of hard links.
 """
 
 from __future__ import annotations

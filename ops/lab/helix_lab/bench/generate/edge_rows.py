@@ -52,7 +52,7 @@ def events_of(layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def edge_rows(source: EdgeSource, start: int, varied: Varied) -> pa.Table:
-    """Rows of the memories edge: what a variant does not change is its base's."""
+    """Rows of the memories edge: a column that does not vary is its base's."""
     part = slice(start, start + len(varied.texts))
     layout = source.layout
     rows = source.base.rows.take(pa.array(layout.base[part]))
@@ -90,7 +90,7 @@ def _column(values: Any, kind: pa.DataType) -> Any:
 
 
 def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
-    """Where each memory belongs, and which event it came of."""
+    """Scope, origin and audience of each memory."""
     layout = source.layout
     sequences, pieces = source.sequences[part].tolist(), source.pieces[part].tolist()
     tenants = [tenant_name(code) for code in layout.tenant[part].tolist()]
@@ -133,7 +133,7 @@ def _types(found: list[str], kinds: NDArray[np.int8]) -> list[str]:
 
 
 def _shifted(times: pa.ChunkedArray, shift: pa.Array) -> Any:
-    """Times of the base moved with their text; unknown ones stay so."""
+    """Times of the base, moved with their text; missing times stay missing."""
     moment = times.combine_chunks().cast(pa.int64())
     known = moment.is_valid()
     moved_to = moment.fill_null(0).to_numpy() + shift.to_numpy()

@@ -1,7 +1,7 @@
-"""Names to put in the place of names: real ones first, then as many made of their parts as are needed.
+"""Names that replace names: real ones first, then as many made of their parts as are needed.
 
-Which one is drawn follows Zipf's law (rank r with a chance of 1/r), as names in real texts do, and there
-are more of them the more memories there are. `vary` draws.
+The choice follows Zipf's law (rank r with probability 1/r), as names in real texts do. There are more names
+the more memories there are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Final
 from helix_shared.naming import Name, canonical
 
 MEMORIES_PER_NAME: Final = 8
-"""A new name about every so many memories."""
+"""Memories for each new name."""
 FEWEST: Final = 500
 MADE: Final = ("name", "path", "symbol", "version", "error", "issue")
-"""Kinds of which new names can be made; a date or a title stays as it is."""
+"""Kinds of names that can be made; dates and titles are not replaced."""
 
 _PROPER = re.compile(r"\w[\w .'-]*")
-"""A name as people write one; a scrap of quoted code is none."""
+"""A name as people write one; a fragment of quoted code does not match."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Who remembered what, where and when: tenants, users, sessions and times of n generated memories.
+"""Tenants, users, sessions and times of n generated memories.
 
-Sizes follow power laws, as those of real installations do: of `TENANTS` tenants the largest holds about
-half of everything. All columns are drawn at once from one seed; `load` cuts them into batches.
+Sizes follow power laws, as in real installations: the largest of `TENANTS` tenants has about half of
+everything. All columns are drawn at once from one seed; `load` cuts them into batches.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ TENANT: Final = "bench"
 
 TENANTS: Final = 40
 TENANT_EXPONENT: Final = 1.7
-"""Tenant r holds a share that falls with r^-1.7: the first one half, the fortieth a thousandth."""
+"""Tenant r has a share that falls with r^-1.7: the first one half, the fortieth a thousandth."""
 
 KIND_SHARES: Final = (0.5, 0.2, 0.15, 0.15)
-"""Of the memories, by `base.KINDS`."""
+"""Shares of the memories by `KINDS`."""
 SESSION_MEMORIES: Final = (30, 6, 6, 12)
 """Mean length of a session by kind: tens of turns, a few pieces of a document."""
 
@@ -34,10 +34,10 @@ TURN_SECONDS: Final = 45.0
 USERS: Final = 24
 PROJECTS: Final = 8
 PRIVATE_SHARE: Final = 0.15
-"""Of the sessions, seen by their user alone."""
+"""Share of the sessions that only their user sees."""
 AUDIENCE_SHARE: Final = 0.05
 AUDIENCES: Final = ("team:core", "team:ops", "team:data")
-"""Of the sessions, seen by one of these."""
+"""Share of the sessions that only one of these sees."""
 
 NOBODY: Final = -1
 
@@ -51,7 +51,7 @@ class Layout:
     position: NDArray[np.int32]
     """Place in the session, 0 and up."""
     base: NDArray[np.int32]
-    """Row of `Base` it varies."""
+    """Row of `Base` that it varies."""
     kind: NDArray[np.int8]
     user: NDArray[np.int16]
     project: NDArray[np.int16]

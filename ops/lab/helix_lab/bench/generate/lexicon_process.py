@@ -1,7 +1,7 @@
-"""The lexicon of a large build, written by a process of its own beside the other three stores.
+"""The lexicon of a large build, written by a separate process beside the other three stores.
 
-tantivy's documents are made in Python, which costs as much as everything else `load` does: on two cores a
-build is done in half the time. A process writes the index, commits it and lets go of it.
+tantivy's documents are made in Python, which costs as much as all other work of `load`: with two cores a
+build takes half the time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.live_stores import Live
 
 COLUMNS: Final = (*LexiconEntry.__slots__, "hidden")
-"""What of a record the lexicon reads."""
+"""Columns of a record that the lexicon reads."""
 WAITING: Final = 3
-"""Batches on their way at most: what memory they take is bounded."""
+"""Batches in flight at most, which bounds memory."""
 
 
 class LexiconProcess:
-    """Takes the place of `live.lexicon` while a build lasts; a context manager, used by one thread."""
+    """Replaces `live.lexicon` during a build; a context manager for one thread."""
 
     def __init__(self, live: Live, folder: Path) -> None:
         """`live` lies in `folder`; its lexicon is empty."""
@@ -45,7 +45,7 @@ class LexiconProcess:
         return self
 
     def upsert(self, records: pa.Table) -> None:
-        """Index the records, sooner or later."""
+        """Queue the records for indexing."""
         while len(self._waiting) >= WAITING:
             self._waiting.popleft().result()
         self._waiting.append(self._pool.submit(_upsert, records.select(COLUMNS)))

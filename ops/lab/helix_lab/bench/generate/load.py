@@ -1,8 +1,7 @@
-"""Loading: generated memories through the four artifact writers, in columns, and published once.
+"""Writes generated memories through the four artifact writers, in columns, and publishes them once.
 
-Texts are varied by two processes while this one writes. The generation is one consolidation goes on from:
-its state file counts every event as answered. `kept` decides where it stands; `broker` makes a stream that
-goes on after it.
+Texts are varied by two processes while this one writes. Consolidation can continue from the generation: its
+state file counts every event as answered.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class BuildInfo:
-    """What a run has to know of built data; kept beside it as `bench.json`."""
+    """Information about built data that a run needs; stored beside it as `bench.json`."""
 
     n: int
     seed: int
@@ -69,9 +68,9 @@ class BuildInfo:
     model: str
     build_seconds: float
     questions: list[str]
-    """Real questions, about nothing in particular here."""
+    """Real questions; no generated memory answers them."""
     phrase_queries: list[tuple[str, str]] = field(default_factory=list)
-    """Words out of a memory everybody of the tenant sees, and its id."""
+    """Words of a memory that everybody of the tenant sees, with its id."""
 
 
 @dataclass(slots=True)
@@ -96,7 +95,7 @@ def build(base: Base, folder: Path, n: int, *, seed: int, advance: Advance = lam
                 lexicon.upsert(_write(loader, start, varied))
                 advance(len(varied.texts))
         live.vectors.maintain()
-        # as the writer would have, long before there were so many links
+        # the writer would have folded long before there were so many links
         live.fold_graph_now()
         _publish(loader, folder)
     finally:
@@ -145,7 +144,8 @@ def _varied(material: Material, layout: Layout, seed: int) -> Iterator[tuple[int
 
 
 _EQUIPMENT: dict[str, Material] = {}
-"""What a process of the pool varies; set once when it starts, because it is too large for every batch."""
+"""What a process of the pool varies; set once at its start, because it is too large to send with every batch.
+"""
 
 
 def _equip(material: Material) -> None:
@@ -180,7 +180,7 @@ def _write(loader: _Loader, start: int, varied: Varied) -> pa.Table:
 
 
 def _phrase_queries(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
-    """Words in a row out of memories everybody in the asked tenant sees; about enough from every batch."""
+    """Words in a row of memories that everybody in the asked tenant sees; enough from every batch."""
     layout = loader.source.layout
     part = slice(start, start + len(ids))
     seen = (layout.tenant[part] == 0) & ~layout.private[part] & (layout.audience[part] == NOBODY)
@@ -200,7 +200,7 @@ def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
 
 
 def _publish(loader: _Loader, folder: Path) -> None:
-    """Generation 1, of a writer whose lease came before any that a new bucket gives."""
+    """Publish generation 1 with an epoch before any that a new lease bucket gives."""
     state = ConsolidationState()
     info = np.zeros(len(loader.ids), FACTS)
     info["memory_id"] = np.array(loader.ids, "S32")
@@ -218,7 +218,7 @@ def _publish(loader: _Loader, folder: Path) -> None:
     state.model = Model(name, checksum, loader.source.base.vectors.shape[1])
     last = int(loader.source.sequences[-1])
     state.applied.skip_to(last)
-    # without a time of creation: any stream that goes on after `last` is the right one
+    # without a creation time every stream that continues after `last` is accepted
     stream = StreamState(name=EVENTS_STREAM, first_sequence=1, last_sequence=last)
     publish_generation(
         folder,

@@ -1,7 +1,7 @@
-"""Vectors of variants: the base's real vector, moved as far and in such directions as real texts differ.
+"""Vectors of variants: the base's real vector plus noise in the directions in which real texts differ.
 
-Noise has the covariance of the base vectors, so it stays where real vectors lie; evenly spread noise would
-make a cloud no index has to search. Part of it is shared by a session, its topic.
+The noise has the covariance of the base vectors, so variants stay where real vectors are. Uniform noise would
+make a cloud that no index has to search. Part of the noise is shared by a session, as its topic.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCALE: Final = 0.75
-"""Length of the noise beside the base's 1.
+"""Length of the noise relative to the base's 1.
 
-Chosen so that the median 10th nearest neighbour among 100,000 lies at a cosine of .61. Over the real sets it
-is .46 at 10,000, .51 at 20,000 and .55 at 40,000: .04 more for each doubling, .60 at 100,000.
+Chosen so that the median 10th nearest neighbour among 100,000 has a cosine of .61. Over the real sets it is
+.46 at 10,000, .51 at 20,000 and .55 at 40,000: .04 more for each doubling, .60 at 100,000.
 """
 TOPIC_SHARE: Final = 0.5
-"""Of the noise's variance, what a session has in common."""
+"""Share of the noise's variance that a session has in common."""
 
 
 @dataclass(frozen=True, slots=True)

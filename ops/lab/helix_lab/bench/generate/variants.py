@@ -1,8 +1,8 @@
-"""Texts varied: names, numbers and words of a base memory exchanged for others of the same kind.
+"""Varied texts: names, numbers and words of a base memory replaced by others of the same kind.
 
-Words are drawn from the words of the base texts as often as they stand there, so that the distributions of
-words and lengths stay those of real texts. What follows from a text (content hash, MinHash) is made anew by
-ingest's functions; links and expansions follow the exchanged names. `load` calls this in worker processes.
+Words are drawn as often as they occur in the base texts, so distributions of words and lengths stay those of
+real texts. Content hash and MinHash are made by ingest's functions; links and expansions follow the replaced
+names. `load` calls this in worker processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from helix_shared.naming import Name, find_names
 
 NAME_SHARE: Final = 0.7
 WORD_SHARE: Final = 0.15
-"""Of the names, and of the plain words, that are exchanged: enough that no variants are near-duplicates."""
+"""Shares of names and of plain words that are replaced, so that no variants are near-duplicates."""
 NAMES_READ: Final = 24
 MOST_DIGITS: Final = 11
 _WORD: Final = re.compile(r"\w+|\W+")
@@ -30,11 +30,11 @@ _PLAIN: Final = re.compile(r"[a-z]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A base text cut into pieces, and which of them may be exchanged."""
+    """A base text cut into pieces, with the pieces that may be replaced."""
 
     pieces: list[str]
     names: list[tuple[int, str]]
-    """Piece and kind of a name; equal names are exchanged alike."""
+    """Piece and kind of a name; equal names are replaced alike."""
     numbers: list[int]
     words: list[int]
     kind: int
@@ -59,7 +59,7 @@ class Varied:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is varied, and what is put in."""
+    """The texts to vary, and the words to put in."""
 
     templates: list[Template]
     entities: Entities
