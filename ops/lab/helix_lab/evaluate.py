@@ -1,7 +1,4 @@
-"""Evaluation: every set, every ranking profile, one path; what was answered already is not asked again.
-
-`__main__` turns a command into an `Evaluation`; `figures` and `report` turn its runs into numbers.
-"""
+"""The body of `helix-lab eval`: every set with every ranking profile, answers kept, one report."""
 
 from __future__ import annotations
 

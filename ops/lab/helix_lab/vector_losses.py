@@ -1,8 +1,8 @@
-"""`helix-lab vectors`: what each way of keeping and scanning vectors loses, on the development sets.
+"""`helix-lab vectors`: what each form of storing and scanning vectors loses, on the development sets.
 
-The dense leg alone, by exact search over every document: first pass in the form that is scanned, the
-best of it ordered again in the form that is stored. So a loss here is the form's, not the index's;
-`helix status --deep` measures what is in use. Forms: ops/decisions/0015.
+The dense channel alone, by exact search over every document: a first pass in the scanned form, then the best
+of it ordered again in the stored form. So a loss here is the form's, not the index's; `helix status --deep`
+measures the index in use. Forms: ops/decisions/0015.
 """
 
 from __future__ import annotations

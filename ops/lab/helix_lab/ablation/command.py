@@ -1,6 +1,6 @@
-"""`helix-lab ablate`: every signal, channel and stage switched off in turn, and what each is worth.
+"""`helix-lab ablate`: what every signal, channel and stage contributes, by switching it off.
 
-The parts stand in `ablation.switches`; rankings come from `rehearsal`, times from whole recalls.
+`switches` lists the parts. Rankings come from `cached_corpus`, times from whole recalls.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def ablate_command(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
     timed: Annotated[int, typer.Option(help="Questions of each set timed; 0: no times.", min=0)] = 30,
 ) -> None:
-    """Switch each part of recall off in turn and say what it is worth per set, with intervals.
+    """Switch off each part of recall in turn and show what it contributes per set, with intervals.
 
-    Runs in this process. A part that is off already is named and not run.
+    Runs in this process. A part that is already off is listed and not run.
     """
     if out is not None and out.suffix == ".md":
         raise InvalidInputError("out", "is the name of the Markdown beside it; end it in .json")

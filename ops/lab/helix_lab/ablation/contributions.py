@@ -1,7 +1,6 @@
-"""What a part is worth: the scores with it minus the scores without it, question by question.
+"""Contribution of a part: the scores with it minus the scores without it, question by question.
 
-Positive is good for every metric: where less is better (Stale), the sign is turned. `intervals` and
-`macro` say how sure it is.
+Positive is good for every metric: where less is better (Stale), the sign is inverted.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ HEADLINE: Final = ("R@5", "R@10", "Hit@1", "MRR@10", "nDCG@10", "Stale@1")
 
 @dataclass(frozen=True, slots=True)
 class Ablated:
-    """One set: scores of the whole profile, and without each part that was on, with what it costs."""
+    """One set: scores of the whole profile, and without each part that was on, with its cost."""
 
     name: str
     whole: Scores
@@ -62,7 +61,7 @@ def overall(sets: Sequence[Ablated]) -> dict[str, dict[str, Any]]:
 
 
 def _table(one: Ablated, parts: Sequence[str], metric: str) -> Matrix:
-    """Worth of every part (column) for every question (row) that has the metric."""
+    """Contribution of every part (column) for every question (row) that has the metric."""
     whole = goodness(one.whole)
     without = {part: goodness(scores) for part, scores in one.without.items()}
     questions = [question for question, row in whole.items() if metric in row]
@@ -74,5 +73,5 @@ def _table(one: Ablated, parts: Sequence[str], metric: str) -> Matrix:
 
 
 def points(share: float) -> float:
-    """Percentage points with two decimals; parts are worth little."""
+    """Percentage points with two decimals, because contributions are small."""
     return round(100 * float(share), 2) + 0.0  # no -0.0 in a report

@@ -33,23 +33,23 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
     "rank.future_penalty": 1.0,
-    # the latest statement, and who says the very words, lead only where the words were looked up
+    # the latest statement and phrase matches lead only where they were looked up
     "retrieve.term_coverage_limit": 0,
     "retrieve.phrase_match_limit": 0,
 }
-"""Stage 6 as the identity: relevance is the fused score, and nothing else has a say."""
+"""Stage 6 as the identity: relevance is the fused score alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One part of recall; `off` are the constants (dotted keys) of a profile that does without it."""
+    """One part of recall; `off` has the constants (dotted keys) that switch it off."""
 
     name: str
     kind: Kind
     off: Mapping[str, Any]
 
     def without(self, profile: RankingProfile) -> RankingProfile:
-        """`profile` with this part off; equal to `profile` where it is off already."""
+        """`profile` with this part off; equal to `profile` where it is already off."""
         return with_constants(profile, self.off)
 
 

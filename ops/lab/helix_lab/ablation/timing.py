@@ -1,7 +1,7 @@
-"""What a part costs: whole recalls with and without it, one right after the other, on the same questions.
+"""Cost of a part: whole recalls with and without it, one right after the other, on the same questions.
 
-Quality comes from `rehearsal`, which remembers retrieval; what is timed here is the query service's own
-recall. The vector of a question is remembered after its first recall, so embedding is in no figure.
+The query service's own recall is timed. The vector of a question is cached after its first recall, so
+embedding is in no figure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from helix_lab.sets.direct import DirectCorpus
 from helix_query.profile.profile import RankingProfile
 
 REPEATS: Final = 3
-"""The fastest counts: cold caches and what else the machine does only ever add."""
+"""Repeats of each recall; the fastest counts, since cold caches and other load only add time."""
 WHOLE: Final = "timed-whole"
 WITHOUT: Final = "timed-without"
 

@@ -1,1 +1,5 @@
-"""How likely is an answer, and when is it better to say nothing? Enter by `helix_lab.calibration.command`."""
+"""How likely is an answer, and when is it better to say nothing?
+
+Start with `command`. `unanswerable_questions` chooses questions, `observations` asks them, `sample_weights`,
+`models` and `fit` fit, `assessment` judges, `profile_text` writes.
+"""

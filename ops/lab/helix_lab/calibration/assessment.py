@@ -1,8 +1,8 @@
-"""Are the probabilities true, and what does a threshold cost? On sets the models never saw.
+"""Judges fitted probabilities and thresholds on sets that the models never saw.
 
-Every set is left out once (of fewer than `SETS` sets every fifth question). Brier score, and expected
-calibration error over ten bins: weighted, so that the assumed share of answerable questions holds. AUROC
-is between answerable questions and those without an answer.
+Every set is left out once (of fewer than `SETS` sets every fifth question). Brier score and expected
+calibration error over ten bins are weighted so that the assumed share of answerable questions holds. AUROC is
+between answerable questions and those without an answer.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SETS: Final = 3
 FOLDS: Final = 5
 BINS: Final = 10
 PARTS: Final = 10_000
-"""A threshold has four digits."""
+"""Digits of a threshold."""
 FEW: Final = 20
-"""Questions below which a set does not choose the threshold: 1 % of them is nobody."""
+"""Sets with fewer such questions do not choose the threshold: 1 % of them is no question."""
 LEADING: Final = 3
-"""A question is answered well when one of the first so many memories is relevant."""
+"""A question is answered well when one of so many first memories is relevant."""
 SIZES: Final = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """Upper ends of the classes of store sizes."""
 
@@ -72,9 +72,9 @@ def held_out(
 
 
 def threshold_of(observations: Sequence[Observation], models: Models, *, false_abstention: float) -> float:
-    """The greatest threshold that costs no set more than this share of its questions that are answered well.
+    """The greatest threshold that costs no set more than this share of its well answered questions.
 
-    Those have a relevant memory among the first `LEADING`; a set with fewer than `FEW` of them has no say.
+    Those have a relevant memory among the first `LEADING`; a set with fewer than `FEW` of them is ignored.
     """
     probabilities, names = models.answers(observations), _names(observations)
     leading = _leading(observations)
@@ -83,7 +83,7 @@ def threshold_of(observations: Sequence[Observation], models: Models, *, false_a
         for name in np.unique(names)
         if (here := (names == name) & leading).sum() >= FEW
     ]
-    # cut, not rounded: who stands at the threshold must not fall below it
+    # rounded down: an answer at the threshold must not fall below it
     return math.floor(min(least, default=0.0) * PARTS) / PARTS
 
 
@@ -116,7 +116,7 @@ def rates(observations: Sequence[Observation], answers: Column, thresholds: Colu
 def rates_by_size(
     observations: Sequence[Observation], answers: Column, thresholds: Column | float
 ) -> dict[str, Any]:
-    """By size of the store: what a threshold costs, and how far the answerable stand above the others.
+    """By size of the store: the cost of a threshold, and the separation of the answerable questions.
 
     `held_back` counts questions with a relevant memory among the first `LEADING`.
     """

@@ -19,7 +19,7 @@ PENALTY: Final = 1e-3
 """Of the squared standardised coefficients, against the mean log loss."""
 
 LEAST_SPREAD: Final = 1e-9
-"""Below it is rounding."""
+"""Differences below this are rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def fit(rows: NDArray[np.float64], truth: Column, weights: Column, *, penalty: f
     weights = weights / weights.sum()
     middle = weights @ rows
     spread = np.sqrt(weights @ (rows - middle) ** 2)
-    # a feature that never differs says nothing: its coefficient becomes 0
+    # a feature with one value gets the coefficient 0
     spread = np.where(spread > LEAST_SPREAD, spread, np.inf)
     standard = (rows - middle) / spread
 

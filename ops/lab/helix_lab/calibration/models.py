@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST: Final = 30
-"""Questions of either kind without which nothing is calibrated; a fold may have fewer."""
+"""Least number of questions of either kind for a calibration; a fold may have fewer."""
 OF_MEMORIES: Final = ("cosine", "lexical", "standing", "mass", "size")
 OF_ANSWERS: Final = ("cosine", "lexical", "size")
-"""What paid on held-out development sets. More features tell the sets apart, not the questions."""
+"""The features that helped on held-out development sets. More features separate the sets, not the questions.
+"""
 DIGITS: Final = 4
 
 
@@ -34,7 +35,7 @@ class Models:
     answer: AnswerModel
 
     def belief(self, one: Observation) -> RelevanceEstimate:
-        """What the recall would have said."""
+        """Probabilities as the recall would have given them."""
         found = Features(one.memories, one.answer)
         return abstain(found, memory=self.memory, answer=self.answer, threshold=0.0)
 
@@ -84,7 +85,7 @@ def truths(observations: Sequence[Observation]) -> NDArray[np.float64]:
 
 
 def check_enough(observations: Sequence[Observation], *, fewest: int = FEWEST) -> None:
-    """Refuse what no probability can be learnt from.
+    """Refuse observations that no probability can be fitted to.
 
     Raises:
         InvalidInputError: fewer than `fewest` of a kind; says of which.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from helix_query.recall.stages.abstain import Features
 
 SILENT: Mapping[str, object] = {"abstain": {"threshold": 0.0, "memory": {}, "answer": {}}}
-"""Models that say nothing: the features come back, nothing is held back."""
+"""Models without coefficients: the features are returned and nothing is held back."""
 
 
 @dataclass(frozen=True, slots=True)

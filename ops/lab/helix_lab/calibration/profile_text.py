@@ -1,4 +1,4 @@
-"""Puts `[abstain]` into a ranking profile's TOML and leaves every other line, comments too, as it is."""
+"""Replaces `[abstain]` in a ranking profile's TOML and leaves every other line, comments too, as it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _without(lines: Sequence[str]) -> list[str]:
     inside = False
     for line in lines:
         if line.startswith("#"):
-            # whose comment it is shows in the line after it
+            # the line after a comment tells which table it belongs to
             comments.append(line)
             continue
         heading = _HEADING.match(line)

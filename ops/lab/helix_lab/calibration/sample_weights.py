@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from helix_lab.calibration.observations import Observation
 
 ANSWERABLE: Final = 0.7
-"""Share of the questions an agent asks of its memory that have an answer there: assumed, not measured."""
+"""Share of an agent's questions that memory can answer: assumed, not measured."""
 NEAR: Final = 0.7
 """Of the questions without an answer."""
 FEW_OF_DONOR: Final = 10
 """Strangers below which a donor is not taken for the nearest, if there are others."""
 WHOLE_SET: Final = 100
-"""Answerable questions from which on a set counts in full."""
+"""Answerable questions from which on a set has its full weight."""
 
 
 def nearest_donors(observations: Sequence[Observation]) -> dict[str, str]:

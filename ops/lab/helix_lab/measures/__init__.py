@@ -1,1 +1,5 @@
-"""The rooms below say what they hold."""
+"""Numbers made of answers.
+
+`metrics` scores rankings, `intervals` and `macro` say how certain a mean is, `abstention` judges unanswerable
+questions, `figures` puts all of it into the report.
+"""

@@ -1,7 +1,7 @@
-"""Does the engine know when it does not know: unanswerable questions against answerable ones.
+"""Does the engine know when it does not know? Unanswerable questions against answerable ones.
 
-A question without a relevant document is answered right by nothing at all. `figures` puts the result
-into the report; the ranking metrics of the answerable questions stand in `metrics`.
+The right answer to a question without a relevant document is nothing. `metrics` has the ranking metrics of
+the answerable questions.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Abstention:
     """Shares are 0 to 1."""
 
     questions: int
-    """How many have no answer in the corpus."""
+    """Questions without an answer in the corpus."""
     auroc: float
     """Chance that an answerable question gets more confidence than an unanswerable one; 0.5 is a guess."""
     false_answer_rate: float
     """Share of the unanswerable questions that were answered."""
     false_abstention_rate: float
-    """Share of the answerable questions that were not."""
+    """Share of the answerable questions that were not answered."""
 
 
 def abstention(run: Run, data: EvaluationSet) -> Abstention | None:
@@ -53,12 +53,12 @@ def abstention(run: Run, data: EvaluationSet) -> Abstention | None:
 
 
 def abstained(answer: Answer) -> bool:
-    """No context was handed over."""
+    """No context was packed."""
     return answer.skipped or not answer.packed
 
 
 def packs_nothing(run: Run) -> bool:
-    """The engine ranks, but never hands over a context."""
+    """The engine ranks, but never packs a context."""
     return any(answer.ranking for answer in run.answers) and not any(answer.packed for answer in run.answers)
 
 

@@ -82,7 +82,7 @@ def _abstention(run: Run, data: EvaluationSet) -> dict[str, Any] | None:
 
 
 def _packed(run: Run, data: EvaluationSet) -> dict[str, float] | None:
-    """Tokens and share of the relevant documents handed over, over answerable questions."""
+    """Packed tokens, and the share of the relevant documents among the packed, over answerable questions."""
     if packs_nothing(run):
         return None
     answers = run.by_question

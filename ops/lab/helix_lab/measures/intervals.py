@@ -1,8 +1,8 @@
-"""How sure a mean over questions is: bootstrap intervals, and paired tests between two runs.
+"""How certain a mean over questions is: bootstrap intervals, and paired tests between two runs.
 
-Works on the scores `metrics` makes and keeps their scale. Every metric of a run is resampled with the
-same draws from a fixed seed: the same scores give the same interval. Written as matrix products,
-because scipy.stats draws and gathers for every metric anew; the tests hold both to the same numbers.
+Works on the scores of `metrics` and keeps their scale. Every metric of a run is resampled with the same draws
+from a fixed seed, so the same scores give the same interval. Written as matrix products, because scipy.stats
+draws and gathers for every metric again; the tests compare both.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ RESAMPLES: Final = 2_000
 FLIPS: Final = 10_000
 SEED: Final = 20_260_101
 BATCH_NUMBERS: Final = 4_000_000
-"""Numbers drawn at once; bounds the room to some 100 MB however many questions a set has."""
+"""Numbers drawn at once; bounds memory to about 100 MB for any number of questions."""
 ROUNDING: Final = 1e-9
-"""Sums closer than this are equal: the order of adding must not decide a test."""
+"""Sums closer than this are equal, so that the order of adding does not decide a test."""
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run is worth over another in one metric; positive is more."""
+    """Difference between two runs in one metric; positive means more."""
 
     difference: float
     low: float

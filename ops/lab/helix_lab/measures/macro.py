@@ -1,7 +1,7 @@
-"""What holds over several sets: the mean of their means, every set counting alike, with an interval.
+"""Means over several sets, each set with the same weight, with an interval.
 
-`intervals` says how sure the mean of one set is; here each set is resampled on its own and the
-means are averaged (a stratified bootstrap), so a large set cannot hide a small one.
+Each set is resampled on its own and the means are averaged (a stratified bootstrap), so a large set cannot
+hide a small one.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ CUTS: Final = (1, 5, 10)
 STRICT_CUTS: Final = (5, 10)
 STALE_CUTS: Final = (1, 5)
 DEPTH: Final = 10
-"""No metric looks further down a ranking."""
+"""Longest part of a ranking that a metric reads."""
 GAIN_STEPS: Final = 10_000
 """Finest grading of gains that are no whole numbers."""
 

@@ -35,7 +35,7 @@ ENGINES: Final = (
 
 HERE: Final = Path(__file__).parent
 LIMITING: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Variables that size a thread pool; what is set for Helix is not for a peer."""
+"""Variables that size a thread pool; those set for Helix do not apply to a peer."""
 SILENT: Final = {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "HF_HUB_OFFLINE": "1"}
 SHOWN_CHARACTERS: Final = 300
 

@@ -146,7 +146,7 @@ def _quality_axis(axes: Axes, values: Sequence[float]) -> None:
 
 
 def _stages(report: Report) -> Figure | None:
-    """p50 of each stage, stacked per set, of the first profile that tells; a tick at the recall's p50."""
+    """p50 of each stage, stacked per set, of the first profile that has them; a tick at the recall's p50."""
     sets = sets_of(report)
     told = [name for name in profiles_of(report) if stages_of(part(found, name) for found in sets.values())]
     if not told:

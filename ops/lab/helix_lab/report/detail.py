@@ -1,7 +1,4 @@
-"""The long tables of a report: every category, every stage, what else it holds, how it was run.
-
-Called by `markdown`; nobody reads these from top to bottom.
-"""
+"""The long tables of a report: categories, stages, other figures, and how it was run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads the figures of a report: what is missing or null is None here, never an error.
+"""Reads the figures of a report: missing or null is None here, never an error.
 
-`metrics` and the commands make the report; tables, summary and charts ask here, so that only this
+`metrics` and the commands make the report; tables, summary and charts read it through here, so that only this
 module knows its form.
 """
 

@@ -21,7 +21,7 @@ WHISKER_PIXELS: Final = 9.0
 RINGS: Final = (20.0, 34.0, 52.0, 74.0, 100.0, 130.0)
 DIRECTIONS: Final = ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (-1, 0), (1, 0))
 OUTSIDE: Final = 10.0
-"""How much worse a pixel outside the frame is than a pixel that covers something."""
+"""Cost of a pixel outside the frame, relative to one that covers something."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""What the figures say, in plain words: who is best where, what is certain, what it costs in time.
+"""States in words what the figures show: who is best where, what is certain, what it costs in time.
 
-Only computed from the report; a difference counts when the interval of the paired difference
-excludes 0. `markdown` puts it first.
+Computed from the report alone; a difference counts when the interval of the paired difference excludes 0.
+`markdown` puts it first.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _count(things: Sized, noun: str) -> str:
 
 
 def _best(report: Report) -> Iterator[str]:
-    """Who has the highest value on how many sets, and the mean over the sets all profiles share."""
+    """The profile with the highest value on how many sets, and the mean over the sets all profiles share."""
     for metric in headline_of(report):
         words = [*_wins(report, metric), *_means(report, metric)]
         yield f"- {bold(escaped(metric))}: {'; '.join(words)}."

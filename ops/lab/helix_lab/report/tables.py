@@ -12,7 +12,7 @@ from typing import Final
 from helix_lab.report.figures import Figures, Report, figure, interval, part, profiles_of, sets_of
 
 MISSING: Final = "-"
-"""Stands where nothing was measured."""
+"""Mark of a figure that was not measured."""
 
 _MARKUP: Final = re.compile(r"[\\`*{}\[\]<>#!|&~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 

@@ -1,1 +1,6 @@
-"""The rooms below say what they hold."""
+"""Evaluation sets and how they are asked.
+
+`data` reads a set, `handles` hides its ids. `build` and `direct` run the services' functions in this process,
+`stream` uses NATS and gRPC; `ask` makes the request and reads the answer on both paths. `cached_corpus` asks
+one set with many profiles.
+"""

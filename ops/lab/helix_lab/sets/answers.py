@@ -1,7 +1,7 @@
-"""What an engine answered: one `Answer` per question, one `Run` per engine or ranking profile.
+"""Answers of an engine: one `Answer` per question, one `Run` per engine or ranking profile.
 
-The two paths and the peers make them; metrics, reports and tests read them. Ids are the set's own
-again: handles end where an answer begins.
+The two paths and the peers make them; metrics, reports and tests read them. Ids are the set's own; handles
+are translated back before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Answer:
     ranking: tuple[str, ...]
     """Document ids, best first, none twice: several pieces of one rank as the best of them."""
     milliseconds: float
-    """As the caller waited, 0 and up."""
+    """Time that the caller waited."""
     stages_ms: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds of each stage in the order they ran; empty where an engine does not tell."""
     skipped: bool = False
@@ -27,7 +27,7 @@ class Answer:
     """Documents in the packed context; empty where an engine packs none."""
     packed_tokens: int = 0
     confidence: float = 0.0
-    """How sure the engine is that it answers at all; compares across the questions of one run."""
+    """How certain the engine is that it answers; comparable across the questions of one run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from helix_lab.sets.handles import handle, moment, tenant_of
 from helix_memory.recall.v1 import recall_pb2
 
 CONFIDENT_OF: int = 10
-"""The first so many memories say how sure an answer is."""
+"""Number of first memories whose best cosine is the confidence of an answer."""
 
 
 def names_of(data: EvaluationSet) -> dict[str, str]:
@@ -42,8 +42,8 @@ def answer_of(
 ) -> Answer:
     """The answer in a reply, `names` as of `names_of`.
 
-    How sure it is: the reply's probability; where a ranking profile gives none, the best cosine of the first
-    memories, the one other figure that compares across replies.
+    Its confidence is the reply's probability. Where a ranking profile gives none, it is the best cosine of
+    the first memories, the only other figure that compares across replies.
     """
     documents = [names[found.memory.source.event_id] for found in reply.memories]
     by_memory = {found.memory.memory_id: name for found, name in zip(reply.memories, documents, strict=True)}

@@ -1,8 +1,7 @@
-"""A corpus through every worker in this process: ingest, kg, doc2query, consolidation, one generation.
+"""Builds a corpus with every worker in this process: ingest, kg, doc2query, consolidation, one generation.
 
-The functions are the services' own, and so are the messages between them; only NATS and the
-processes are missing. A folder that was built from the same documents by the same code with the
-same model is used again.
+The functions and the messages between them are the services' own; only NATS and the processes are missing. A
+folder that was built from the same documents by the same code with the same model is used again.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ PACKAGES: Final = (helix_memory, helix_shared, helix_ingest, helix_doc2query, he
 """What a generation depends on, besides the documents and the model."""
 EVENTS_AT_ONCE: Final = 512
 AT_WORK: Final = 4
-"""Events in work at once: two embed, the others tokenise, score and encode."""
+"""Events in work at once: two embed while the others tokenise, score and encode."""
 BUILT: Final = "built"
-"""A finished corpus has this file; a killed build leaves none and is begun anew."""
+"""A finished corpus has this file; a killed build has none and is started again."""
 
 Advance = Callable[[], None]
 
@@ -71,7 +70,7 @@ def corpus_key(data: EvaluationSet, model: str) -> str:
 
 @functools.cache
 def code_digest(packages: tuple[ModuleType, ...]) -> str:
-    """One digest over the Python and TOML files of `packages`, taken once: what runs is what was imported."""
+    """One digest over the Python and TOML files of `packages`, computed once per process."""
     digest = hashlib.blake2b(digest_size=12)
     for package in packages:
         folder = Path(str(package.__file__)).parent

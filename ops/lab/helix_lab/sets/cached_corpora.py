@@ -1,6 +1,6 @@
-"""Sets made ready to be asked again and again in this process, for `ablate` and `tune`.
+"""Sets opened for `ablate` and `tune`, which ask them repeatedly in this process.
 
-Settings, sets and corpora as `helix-lab eval --path direct` has them; `rehearsal` asks.
+Settings, sets and corpora are those of `helix-lab eval --path direct`; `cached_corpus` asks.
 """
 
 from __future__ import annotations

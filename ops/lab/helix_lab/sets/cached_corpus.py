@@ -1,8 +1,8 @@
-"""One set asked with many ranking profiles: what a profile cannot change is done once.
+"""One set asked with many ranking profiles; what a profile cannot change is computed once.
 
-The stages are the query service's own. Embedding, routing and retrieval are remembered by what they
-depend on, so a profile that differs in fusion, graph or ranking costs a few milliseconds a question.
-Texts are not fetched and nothing is packed; a test holds the rankings to those of the direct path.
+The stages are the query service's own. Embedding, routing and retrieval are cached by what they depend on, so
+a profile that differs in fusion, graph or ranking costs a few milliseconds a question. Texts are not fetched
+and nothing is packed. A test compares the rankings with those of the direct path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Made = TypeVar("Made")
 
 
 class CachedCorpus:
-    """Asks `corpus` again and again; not for several threads."""
+    """Asks `corpus` repeatedly; not safe for several threads."""
 
     def __init__(self, corpus: DirectCorpus) -> None:
         self._corpus = corpus

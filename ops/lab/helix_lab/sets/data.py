@@ -26,7 +26,7 @@ BORROWED: Final = {"code_exact": "code_change"}
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One line of the corpus; what is not known is empty."""
+    """One line of the corpus; missing fields are empty."""
 
     id: str
     text: str
@@ -70,7 +70,7 @@ class EvaluationSet:
 
     @property
     def unanswerable(self) -> list[Question]:
-        """Questions without one: the right answer is that nothing is known."""
+        """Questions without a relevant document: the right answer is nothing."""
         return [question for question in self.questions if not self.relevant.get(question.id)]
 
     def sample(self, limit: int | None) -> EvaluationSet:

@@ -1,7 +1,7 @@
-"""The direct path: a corpus built and asked in this process, for fast iteration.
+"""The direct path: a corpus is built and asked in this process, for fast iteration.
 
-The query service's own checks, stages and replies answer; only gRPC and NATS are missing. `stream`
-is the truth, and a test holds both to the same rankings.
+The query service's own checks, stages and replies answer; only gRPC and NATS are missing. A test compares its
+rankings with those of `stream`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class DirectCorpus:
 
 
 def corpus_folder(data: EvaluationSet, home: Path, models: Path) -> Path:
-    """Where the built corpus of `data` stands below the lab's `home`."""
+    """Folder of the built corpus of `data` below the lab's `home`."""
     model = read_card(default_model(models)).checksum
     return home / "corpora" / f"{data.name.replace(':', '-')}-{corpus_key(data, model)}"
 

@@ -17,12 +17,12 @@ EVERYONE = "everyone"
 
 
 def handle(kind: str, set_name: str, identifier: str) -> str:
-    """A token that says nothing: the same for the same id, and fit for a subject."""
+    """An opaque token: the same for the same id, and valid in a subject."""
     return hashlib.blake2b(f"{set_name}\x1f{kind}\x1f{identifier}".encode(), digest_size=10).hexdigest()
 
 
 def tenant_of(set_name: str, tenant: str) -> str:
-    """Handle of a tenant; every set is a world of its own."""
+    """Handle of a tenant; equal tenants of different sets have different handles."""
     return handle("tenant", set_name, tenant or EVERYONE)
 
 

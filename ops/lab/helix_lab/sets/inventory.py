@@ -1,4 +1,4 @@
-"""Nothing lost, nothing doubled, nothing foreign: every document of a set looked up by its id."""
+"""Looks up every document of a set by its id: is any lost, doubled, or visible to a foreign tenant?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_shared.identity import memory_id
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Documents by what became of them; `memories` is what the service says it serves."""
+    """Counts of documents by outcome; `memories` is the count of the query service."""
 
     recallable: int
     lost: int

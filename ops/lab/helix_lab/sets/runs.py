@@ -1,7 +1,7 @@
-"""Answers on disk, line by line, so that a killed run goes on where it was.
+"""Answers on disk, line by line, so that a killed run continues where it was.
 
-A run is known by everything that can change an answer: the set, the code, the model, the ranking
-profile, the path. Change any of them and its file has another name.
+The file name of a run depends on everything that can change an answer: the set, the code, the model, the
+ranking profile, the path.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class RunFile:
 
     @property
     def run(self) -> Run:
-        """What there is, in the order of the questions."""
+        """The answers so far, in the order of the questions."""
         known = (self._answers.get(question.id) for question in self._data.questions)
         return Run(self._data.name, self._name, tuple(answer for answer in known if answer is not None))
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Delete all answers."""
         self.path.unlink(missing_ok=True)
         self._answers = {}
 
@@ -65,7 +65,7 @@ class RunFile:
             return
         whole = self.path.read_text(encoding="utf-8")
         if not whole.endswith("\n"):
-            # a killed run leaves half a line: it must go, or the next answer would be appended to it
+            # a killed run leaves half a line, to which the next answer would be appended
             whole = whole[: whole.rfind("\n") + 1]
             self.path.write_text(whole, encoding="utf-8")
         for line in whole.splitlines():

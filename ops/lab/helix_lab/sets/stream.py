@@ -1,6 +1,6 @@
-"""The stream path, the truth: a corpus published through NATS and asked over gRPC.
+"""The stream path: a corpus is published through NATS and asked over gRPC, as a user's program would.
 
-As a user's program would: nothing here but `helix_cli`'s stack, publisher and client.
+Uses nothing but `helix_cli`'s stack, publisher and client.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Loading:
     """How a corpus is published."""
 
     copies: int = 1
-    """Of each worker."""
+    """Copies of each worker."""
     crash: bool = False
     """SIGKILL one of each worker and the writer half way."""
     wait_seconds: float = 3_600.0
@@ -52,7 +52,7 @@ class StreamCorpus:
     names: Mapping[str, str]
     published: int
     seconds: float
-    """From the first publish until all of it could be recalled."""
+    """Seconds from the first publish until everything could be recalled."""
 
     def ask(self, question: Question, profile: str, *, top_k: int) -> Answer:
         """Answer one question; the time is the caller's."""

@@ -1,7 +1,7 @@
-"""Vectors kept on disk by content and model, so that no text is embedded twice over many runs.
+"""Vectors on disk by content and model, so that no text is embedded twice over many runs.
 
-One SQLite file per model checksum. The lab's encoder asks here instead of in its memory; the query
-service never does, so what is timed is real.
+One SQLite file per model checksum. Only the lab's encoder uses it; the query service does not, so its times
+are real.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class VectorStore:
         )
 
     def get(self, text: str) -> np.ndarray | None:
-        """The vector of `text`, read-only, if it was ever kept."""
+        """The vector of `text`, read-only; None if there is none."""
         with self._lock:
             row = self._database.execute(
                 "SELECT vector FROM vectors WHERE text = ?", (text_key(text),)
@@ -44,7 +44,7 @@ class VectorStore:
         return None if row is None else np.frombuffer(row[0], "<f4")
 
     def put(self, text: str, vector: np.ndarray) -> None:
-        """Keep `vector` for good."""
+        """Store `vector`."""
         row = (text_key(text), vector.astype("<f4").tobytes())
         with self._lock:
             self._database.execute("INSERT OR IGNORE INTO vectors VALUES (?, ?)", row)

@@ -1,1 +1,5 @@
-"""Which constants serve best, and does the search really bring it? Enter by `helix_lab.tuning.command`."""
+"""Which constants serve best, and does the search really gain anything?
+
+Start with `command`. `space` lists the constants, `splits` and `nested` keep held-out questions away from
+`search`.
+"""

@@ -1,7 +1,7 @@
 """`helix-lab tune`: searches the constants of a ranking profile, judges the search, writes the profile.
 
-The constants stand in `tuning.space`; `tuning.nested` keeps the questions that judge away from the
-search. Questions are asked by `rehearsal`, so only a change of retrieval costs a retrieval.
+`space` has the constants; `nested` keeps the questions that judge away from the search. `cached_corpus` asks,
+so only a change of retrieval costs a retrieval.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tune_command(
 ) -> None:
     """Search the constants of a ranking profile on development sets, and write the best as a profile.
 
-    Questions are split twice: what a search brings is said on questions it never saw.
+    Questions are split twice: the gain of a search is measured on questions it never saw.
     """
     loaded = load_answerable(data, sets, corpus_from, limit)
     names = [one.name for one in loaded]
@@ -65,7 +65,7 @@ def tune_command(
     start = the_profile(profile, evaluation)
     description = f"{start.name} tuned on {', '.join(names)}"
     renamed = {"name": name, "description": description}
-    with_constants(start, renamed)  # a bad name must not show after an hour
+    with_constants(start, renamed)  # refuse a bad name before an hour of work
     outcome = _tuned(loaded, evaluation, start, plan, outer, console)
     report = tuning_report(outcome, loaded, start, plan, name=name) | {"meta": meta(evaluation)}
     path = write_profile(with_constants(outcome.final.profile, renamed), out, heading=profile_heading(report))

@@ -33,7 +33,7 @@ class Judged:
     tuned: Mapping[str, Scores]
     start: Mapping[str, Scores]
     tuned_ms: float
-    """Mean time of the stages from fusion on; the objective does not see it, a person should."""
+    """Mean time of the stages from fusion on; not part of the objective, but worth knowing."""
     start_ms: float
 
 
@@ -62,7 +62,7 @@ def tuned(
     splits = outer_splits(sets, folds=outer, seed=plan.seed)
     plans = [replace(plan, seed=plan.seed + number + 1) for number in range(outer)]
     for split, own in zip(splits, plans, strict=True):
-        inner_folds(split.training, folds=own.inner, seed=own.seed)  # too few must not show after an hour
+        inner_folds(split.training, folds=own.inner, seed=own.seed)  # before an hour of work
     folds = [
         judged(split, ask, start, own, advance=advance) for split, own in zip(splits, plans, strict=True)
     ]

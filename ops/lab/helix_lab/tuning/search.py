@@ -30,12 +30,12 @@ Advance = Callable[[], None]
 
 CONSTANTS: Final = "constants"
 SETTLE_FOR: Final = 0.001
-"""A tenth of a point: what a profile close to the start may cost."""
+"""A tenth of a point: the most that constants close to the start may cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to search."""
+    """Settings of a search."""
 
     space: Sequence[Knob]
     objective: Objective

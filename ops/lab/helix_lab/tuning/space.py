@@ -1,7 +1,7 @@
-"""The constants a search may turn: key, kind, bounds. A new constant is one line of `SPACE`.
+"""The constants a search may change: key, kind, bounds. A new constant is one line of `SPACE`.
 
-Bounds are where a value can still be meant, not where a profile stops being valid. `search` proposes
-values, the profile checks them.
+Bounds are where a value is plausible, not where a profile stops being valid. `search` proposes values, the
+profile checks them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Nested splits: who chooses the constants, and who judges them.
+"""Nested splits: the questions that choose the constants, and the questions that judge them.
 
-A fold of a set is an evaluation set of its own, with nothing of the other questions: neither texts nor
-judgements. What is handed the training part cannot see what is held out. Where a set has as many
-tenants as folds or more, the questions of a tenant stay together: they share one conversation, so a
-fold with the others would be judged on memories the search has seen. Otherwise questions are dealt
-one by one.
+A fold of a set is an evaluation set of its own without texts or judgements of the other questions, so the
+training part cannot see what is held out. Where a set has as many tenants as folds or more, the questions of
+a tenant stay together: they share one conversation, so a fold with some of them would be judged on memories
+that the search has seen. Otherwise questions are dealt one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from helix_lab.sets.data import EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
 FEWEST: Final = 5
-"""Questions a fold of a set must have: fewer say nothing about constants."""
+"""Least number of questions in a fold of a set."""
 
 
 @dataclass(frozen=True, slots=True)

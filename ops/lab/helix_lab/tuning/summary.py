@@ -103,7 +103,7 @@ def tuning_markdown(report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """One sentence: does the search bring anything."""
+    """One sentence: does the search gain anything?"""
     overall = report["held_out"]["overall"]
     figure = f"{overall['gain']:+.2f} points [{overall['low']:+.2f}, {overall['high']:+.2f}]"
     if overall["low"] > 0:

@@ -45,7 +45,7 @@ LANES: Final = 2
 
 
 def built_folder(home: Path, models: Path, data: Path | None, n: int, *, seed: int) -> Path:
-    """Where the data of `n` memories stands below the lab's `home`, whether it was built or not."""
+    """Folder of `n` memories below the lab's `home`, built or not."""
     digest = hashlib.blake2b(digest_size=6)
     digest.update(f"{seed} {read_card(default_model(models)).checksum}".encode())
     digest.update(code_digest((helix_shared.artifacts,)).encode())
@@ -58,9 +58,9 @@ def built_folder(home: Path, models: Path, data: Path | None, n: int, *, seed: i
 def ensure_built(
     home: Path, models: Path, data: Path | None, n: int, *, seed: int, advance: Advance = lambda _: None
 ) -> tuple[Path, BuildInfo]:
-    """The folder of `n` memories and its facts; built unless it is there.
+    """Folder of `n` memories with its build info; built if it is missing.
 
-    `advance` hears how many memories were written since it was last called.
+    `advance` gets the number of memories written since its last call.
     """
     folder = built_folder(home, models, data, n, seed=seed)
     if (folder / BUILD_INFO_FILE).exists():
@@ -81,7 +81,7 @@ def ensure_built(
 
 
 def clone_built(folder: Path, into: Path) -> None:
-    """Make `into` a data folder of its own, by hard links: a run publishes there."""
+    """Make `into` a data folder of its own by hard links, into which a run may publish."""
     number = current_number(folder) or 0
     target = folder_of(into, number)
     target.parent.mkdir(parents=True)
