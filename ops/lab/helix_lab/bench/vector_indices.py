@@ -46,8 +46,8 @@ DEPTH: Final = 100
 LANES: Final = 2
 _MEGABYTE: Final = 1_000_000
 _HEAD: Final = (
-    *("index", "recall@10", "recall@100", "build s", "CPU s", "MB", "bytes/vector"),
-    *("p50 ms", "p95 ms", "CPU ms"),
+    *("index", "recall@10", "recall@100", "build s", "build CPU s", "MB", "bytes a vector"),
+    *("search p50 ms", "search p95 ms", "search CPU ms"),
 )
 _EMPTY: Final[dict[pa.DataType, Any]] = {
     pa.string(): "",
@@ -98,13 +98,13 @@ def compare_kinds(
 
 
 def index_table(report: Mapping[str, Any]) -> Table | None:
-    """The section as a table of the console."""
-    rows = list(_rows(report))
-    if not rows:
+    """The section as a table of the console, a column for each kind."""
+    if not (rows := list(_rows(report))):
         return None
-    table = Table(*rows[0], title="vector index", title_justify="left")
-    for row in rows[1:]:
-        table.add_row(*row)
+    heads, *figures = zip(*rows, strict=True)
+    table = Table(*heads, title="vector index", title_justify="left")
+    for line in figures:
+        table.add_row(*line)
     return table
 
 

@@ -159,7 +159,7 @@ class Shard:
         if self._live is None:
             return False
         vectors = self._live.vectors
-        if vectors.is_maintained:
+        if vectors.is_maintaining:
             return vectors.finish_maintenance()
         if self._is_untidy:
             self._is_untidy = False

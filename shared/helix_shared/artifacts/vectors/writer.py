@@ -57,7 +57,7 @@ class VectorWriter:
         self._schema: pa.Schema = table.schema
         self._form = form
         self._maintenance: BackgroundTask[bool] = BackgroundTask()
-        self._preempted = False
+        self._was_aborted = False
 
     @classmethod
     def create(cls, folder: Path, dimensions: int, *, form: VectorForm = DEFAULT_FORM) -> Self:
@@ -142,10 +142,10 @@ class VectorWriter:
         self.finish_maintenance(wait=True)
         if not (force or self._pays(resting=resting)):
             return False
-        _improve(self._table, form=self._form)
+        _build_and_compact(self._table, form=self._form)
         if force:
             self._purge()
-        self._preempted = False
+        self._was_aborted = False
         remove_superseded(self._folder)
         return True
 
@@ -156,14 +156,14 @@ class VectorWriter:
         """
         if self._maintenance.is_under_way or not self._pays(resting=resting):
             return
-        if resting or not self._preempted:
+        if resting or not self._was_aborted:
             # A handle of its own: Lance resolves or reports conflicts with what this one writes.
-            self._maintenance.start(lambda: _improve(open_table(self._folder), form=self._form))
+            self._maintenance.start(lambda: _build_and_compact(open_table(self._folder), form=self._form))
         elif worth_compacting(self._table, self.count, resting=False, patience=OVERDUE):
             self.maintain()
 
     @property
-    def is_maintained(self) -> bool:
+    def is_maintaining(self) -> bool:
         """Tell whether background maintenance is under way."""
         return self._maintenance.is_under_way
 
@@ -175,10 +175,10 @@ class VectorWriter:
         try:
             if not self._maintenance.finished(wait=wait):
                 return False
-            self._preempted = False
+            self._was_aborted = False
         except _LANCE_ERRORS as error:
             # A conflict with a write: the table holds the same rows as without maintenance.
-            self._preempted = True
+            self._was_aborted = True
             _log.warning("vector table not compacted", reason=str(error))
         self._table.checkout_latest()
         remove_superseded(self._folder)
@@ -204,7 +204,7 @@ class VectorWriter:
         link_version(self._folder, folder)
 
 
-def _improve(table: Any, *, form: VectorForm) -> bool:
+def _build_and_compact(table: Any, *, form: VectorForm) -> bool:
     build_indices(table, int(table.count_rows()), scan=form.scan)
     table.optimize(cleanup_older_than=_NEVER)
     return True

@@ -44,7 +44,7 @@ def rows(records: Records, vectors: np.ndarray, *, first: int = 0) -> pa.Table:
 
 
 def recall(folder: Path, vectors: np.ndarray, *, limit: int = 20) -> float:
-    """Share of the exact nearest of all vectors that a search of the published table finds."""
+    """Share of the exact nearest neighbours that a search of the published table finds."""
     reader = VectorReader(folder, cosines=lambda query, ordinals: vectors[ordinals] @ query)
     shares = []
     for query in unit_vectors(30, seed=99):
@@ -76,7 +76,7 @@ def test_sub_vectors_have_two_dimensions_and_their_number_is_even() -> None:
 
 
 @pytest.mark.parametrize("kind", INDEX_KINDS)
-def test_each_kind_finds_what_exact_search_finds_through_its_whole_life(
+def test_each_kind_agrees_with_exact_search_after_every_kind_of_change(
     tmp_path: Path, records: Records, kind: IndexKind
 ) -> None:
     """Built beside the writer, linked, reopened, compacted, and rebuilt when the table has grown."""
@@ -84,7 +84,7 @@ def test_each_kind_finds_what_exact_search_finds_through_its_whole_life(
     writer = VectorWriter.create(tmp_path / "live", DIMENSIONS, form=form)
     writer.upsert(rows(records, vectors[:400]))
     writer.begin_maintenance()
-    assert writer.is_maintained
+    assert writer.is_maintaining
     writer.upsert(rows(records, vectors[400:410], first=400))
     assert writer.finish_maintenance(wait=True)
     writer.link_into(tmp_path / "1")
@@ -131,7 +131,7 @@ def test_an_odd_number_of_dimensions_has_no_product_index(tmp_path: Path) -> Non
         VectorWriter.open(tmp_path / "scalar", form=form)
 
 
-def test_an_unknown_kind_is_refused_with_the_kinds_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the variable and its values."""
     monkeypatch.setenv("HELIX_CONSOLIDATION_VECTOR_SCAN", "ivf_pq")
     with pytest.raises(

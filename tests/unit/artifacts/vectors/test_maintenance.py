@@ -1,4 +1,4 @@
-"""Compaction and index builds beside the writer: nothing is lost, nothing unfinished is published."""
+"""Background maintenance: no row is lost, and no unfinished file is published."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb.table import LanceTable
 
 from helix_shared.artifacts.vectors import maintenance
 from helix_shared.artifacts.vectors.files import link_version, remove_superseded
@@ -23,14 +24,14 @@ TABLE = "memories.lance"
 
 
 def texts(table: pa.Table) -> dict[int, str]:
-    """What a table says, by ordinal."""
+    """Texts of a table by ordinal."""
     found = dict(zip(table["ordinal"].to_pylist(), table["text"].to_pylist(), strict=True))
     assert len(found) == table.num_rows
     return found
 
 
-def everything(folder: Path) -> dict[int, str]:
-    """What a linked version says, read through its own table."""
+def texts_in(folder: Path) -> dict[int, str]:
+    """Texts of a linked version by ordinal."""
     return texts(VectorWriter.open(folder).scan(["ordinal", "text"]))
 
 
@@ -40,34 +41,34 @@ def files(folder: Path) -> set[str]:
     return {path.relative_to(table).as_posix() for path in table.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("is_inserting_alone", [True, False])
-def test_what_is_written_and_linked_while_indices_are_built_is_whole(
-    tmp_path: Path, records: Records, *, is_inserting_alone: bool
+@pytest.mark.parametrize("only_inserts", [True, False])
+def test_rows_written_and_linked_during_maintenance_are_complete(
+    tmp_path: Path, records: Records, *, only_inserts: bool
 ) -> None:
-    """Every version linked meanwhile holds exactly the rows written until then; so does the last."""
+    """Every version linked meanwhile, and the last, holds exactly the rows written so far."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     truth = dict.fromkeys(range(ROWS), "old")
     for start in range(0, ROWS, 2_000):
         writer.upsert(records([{"ordinal": start + row, "text": "old"} for row in range(2_000)]))
     rng, linked = random.Random(5), 0
     writer.begin_maintenance()
-    assert writer.is_maintained
-    while writer.is_maintained:
-        changed = [] if is_inserting_alone else rng.sample(sorted(truth), 3)
+    assert writer.is_maintaining
+    while writer.is_maintaining:
+        changed = [] if only_inserts else rng.sample(sorted(truth), 3)
         rows = dict.fromkeys([*changed, ROWS + linked], f"new {linked}")
         writer.upsert(records([{"ordinal": ordinal, "text": text} for ordinal, text in rows.items()]))
         truth |= rows
-        if not is_inserting_alone:
+        if not only_inserts:
             writer.delete([changed[0]])
             del truth[changed[0]]
         writer.link_into(tmp_path / f"{linked}")
-        assert everything(tmp_path / f"{linked}") == truth
+        assert texts_in(tmp_path / f"{linked}") == truth
         linked += 1
         writer.finish_maintenance()
     assert linked > 1
     assert texts(writer.scan(["ordinal", "text"])) == truth
     writer.link_into(tmp_path / "last")
-    assert everything(tmp_path / "last") == truth
+    assert texts_in(tmp_path / "last") == truth
     reader = VectorReader(tmp_path / "last")
     for ordinal in rng.sample(sorted(truth), 5):
         vector = np.array(reader.take([ordinal])["vector"].to_pylist()[0], np.float32)
@@ -76,10 +77,10 @@ def test_what_is_written_and_linked_while_indices_are_built_is_whole(
         assert len(set(hits)) == 20
 
 
-def test_files_that_no_version_names_are_not_linked_and_go_with_the_next_cleaning(
+def test_unfinished_files_are_not_linked_and_are_removed_with_old_versions(
     tmp_path: Path, records: Records
 ) -> None:
-    """An `optimize` under way has half a data file and half an index there."""
+    """A running `optimize` has incomplete data and index files in the folder."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{} for _ in range(2_100)]))
     writer.maintain(force=True)
@@ -94,15 +95,15 @@ def test_files_that_no_version_names_are_not_linked_and_go_with_the_next_cleanin
         (tmp_path / "live" / TABLE / name).write_bytes(b"half")
     writer.link_into(tmp_path / "linked")
     assert not files(tmp_path / "linked").intersection(unfinished)
-    assert len(everything(tmp_path / "linked")) == 2_099
+    assert len(texts_in(tmp_path / "linked")) == 2_099
     remove_superseded(tmp_path / "live")
     hint = {"_versions/latest_version_hint.json"}
     assert files(tmp_path / "live") - hint == files(tmp_path / "linked")
-    assert len(everything(tmp_path / "live")) == 2_099
+    assert len(texts_in(tmp_path / "live")) == 2_099
 
 
-def test_one_deleted_row_of_many_leaves_no_byte_when_forced(tmp_path: Path, records: Records) -> None:
-    """Compaction alone leaves deleted rows where they are less than a tenth of a file."""
+def test_forced_maintenance_removes_the_bytes_of_one_deleted_row(tmp_path: Path, records: Records) -> None:
+    """Compaction skips files with fewer than a tenth of deleted rows."""
     writer = VectorWriter.create(tmp_path, 8)
     secret = bytes(range(60, 124)).decode()
     writer.upsert(records([{"text": secret if row == 50 else ""} for row in range(300)]))
@@ -119,8 +120,8 @@ def test_one_deleted_row_of_many_leaves_no_byte_when_forced(tmp_path: Path, reco
     assert sorted(texts(writer.scan(["ordinal", "text"]))) == [row for row in range(300) if row != 50]
 
 
-def test_an_erased_id_is_in_no_index_either(tmp_path: Path, records: Records) -> None:
-    """Folding an index keeps the values of rows that were deleted."""
+def test_forced_maintenance_removes_a_deleted_id_from_the_indices(tmp_path: Path, records: Records) -> None:
+    """LanceDB's `optimize` keeps the values of deleted rows in an index."""
     writer = VectorWriter.create(tmp_path, 8)
     writer.upsert(records([{} for _ in range(maintenance.INDEX_ROWS + 1)]))
     secret = bytes(range(60, 92)).decode()
@@ -139,27 +140,27 @@ def test_an_erased_id_is_in_no_index_either(tmp_path: Path, records: Records) ->
     assert writer.find(["0" * 32])["ordinal"].to_pylist() == [0]
 
 
-def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
+def test_aborted_compaction_waits_for_an_idle_table_and_is_forced_when_overdue(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change of old rows that comes first wins; compaction is not tried in vain again and again."""
+    """After a conflict with a write, compaction is not repeated at once."""
     writer = VectorWriter.create(tmp_path, 8)
     for index in range(maintenance.FEWEST_FRAGMENTS):
         writer.upsert(records([{"ordinal": index}]))
 
-    def preempted(*_: Any, **__: Any) -> bool:
+    def conflict(*_: Any, **__: Any) -> bool:
         raise RuntimeError("Retryable commit conflict")
 
     with monkeypatch.context() as patch:
-        patch.setattr("helix_shared.artifacts.vectors.writer._improve", preempted)
+        patch.setattr(LanceTable, "optimize", conflict)
         writer.begin_maintenance()
         assert writer.finish_maintenance(wait=True)
     writer.begin_maintenance()
-    assert not writer.is_maintained
+    assert not writer.is_maintaining
     for index in range(maintenance.FEWEST_FRAGMENTS):
         writer.upsert(records([{"ordinal": 100 + index}]))
     writer.begin_maintenance()
-    assert not writer.is_maintained
+    assert not writer.is_maintaining
     assert len(list((tmp_path / TABLE / "data").iterdir())) == 1
     writer.upsert(records([{"ordinal": 200}]))
     writer.begin_maintenance(resting=True)
@@ -168,7 +169,7 @@ def test_preempted_compaction_waits_for_rest_and_is_forced_when_overdue(
 
 
 def test_a_manifest_of_another_format_is_refused(tmp_path: Path, records: Records) -> None:
-    """What cannot be read for certain is neither linked nor cleaned."""
+    """Its version is neither linked nor cleaned up."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{}]))
     newest = min((tmp_path / "live" / TABLE / "_versions").glob("*.manifest"))

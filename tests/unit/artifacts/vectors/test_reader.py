@@ -1,4 +1,4 @@
-"""The vector table as its reader sees it: exact cosines, the index, refused input."""
+"""The reader of the vector table: exact cosines, the index, refused input."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def writer(tmp_path: Path) -> VectorWriter:
     return VectorWriter.create(tmp_path, 8)
 
 
-def test_take_keeps_the_order_given_and_leaves_out_what_is_not_there(
+def test_take_keeps_the_order_and_leaves_out_ordinals_without_a_row(
     tmp_path: Path, writer: VectorWriter, records: Records
 ) -> None:
-    """A reader's rows follow the ordinals; an unknown or negative one is no row."""
+    """An unknown, deleted or negative ordinal has no row."""
     writer.upsert(records([{} for _ in range(5)]))
     writer.delete([2])
     taken = VectorReader(tmp_path).take([4, -1, 2, 0, 99, 4], columns=["text"])
@@ -76,10 +76,10 @@ def test_an_indexed_search_is_rescored_exactly(
         assert hits.scores == pytest.approx(np.sort(exact)[::-1][:10], abs=1e-5)
 
 
-def test_rows_outside_the_index_are_told_and_left_out_when_asked(
+def test_rows_outside_the_index_are_the_tail_and_can_be_left_out(
     tmp_path: Path, writer: VectorWriter, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """New rows and rewritten ones are the tail; a search of the index alone misses them."""
+    """New and rewritten rows are the tail; a search of the index alone misses them."""
     monkeypatch.setattr(maintenance, "INDEX_ROWS", 300)
     monkeypatch.setattr(vector_index, "ROWS_PER_PARTITION", 150)
     table = records([{} for _ in range(600)])
@@ -124,7 +124,7 @@ def test_searches_from_several_threads_agree(tmp_path: Path, writer: VectorWrite
 def test_a_vector_without_direction_is_refused(
     tmp_path: Path, writer: VectorWriter, records: Records, vector: np.ndarray
 ) -> None:
-    """Zero, not finite or of another length: LanceDB would find nothing and say nothing."""
+    """Zero, not finite or of another length: LanceDB would return nothing, without an error."""
     writer.upsert(records([{}]))
     with pytest.raises(InvalidInputError, match=r"^vector: "):
         VectorReader(tmp_path).search(vector.astype(np.float32), ACME, limit=1)
@@ -132,13 +132,13 @@ def test_a_vector_without_direction_is_refused(
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, 2**40])
 def test_a_limit_out_of_bounds_is_refused(tmp_path: Path, writer: VectorWriter, limit: int) -> None:
-    """An engine never sees a limit that makes it fail or reserve memory without bound."""
+    """Such limits would make LanceDB fail or reserve too much memory."""
     assert writer.count == 0
     with pytest.raises(InvalidInputError, match=r"^limit: "):
         VectorReader(tmp_path).search(np.ones(8, np.float32), ACME, limit=limit)
 
 
-def test_an_empty_table_answers_everything_with_nothing(tmp_path: Path, writer: VectorWriter) -> None:
+def test_an_empty_table_returns_no_rows(tmp_path: Path, writer: VectorWriter) -> None:
     """Search, take, find and scan of a table without rows."""
     reader = VectorReader(tmp_path)
     reader.warm()
@@ -148,7 +148,7 @@ def test_an_empty_table_answers_everything_with_nothing(tmp_path: Path, writer: 
 
 
 def test_a_folder_without_a_table_is_corrupt(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
-    """A missing table or manifest is told as what it is."""
+    """A missing table and an unreadable manifest have errors of their own."""
     writer.upsert(records([{}]))
     with pytest.raises(CorruptArtifactError, match="has no vector table"):
         VectorReader(tmp_path / "nowhere")

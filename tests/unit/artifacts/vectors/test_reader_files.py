@@ -1,4 +1,4 @@
-"""A reader and its files: the map of row ids, held files, readers beside each other."""
+"""The reader's row map and the files it holds."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Records = Callable[[list[dict[str, Any]]], pa.Table]
 ACME = Selection("acme")
 
 
-def test_a_later_reader_adds_to_what_an_earlier_one_knows(tmp_path: Path, records: Records) -> None:
-    """Updates, deletions, compaction and new rows: row ids stay, so the map only grows."""
+def test_a_later_reader_extends_the_row_map_of_an_earlier_one(tmp_path: Path, records: Records) -> None:
+    """Row ids stay the same through updates, deletions and compaction."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{} for _ in range(40)]))
     writer.link_into(tmp_path / "1")
@@ -44,8 +44,8 @@ def test_a_later_reader_adds_to_what_an_earlier_one_knows(tmp_path: Path, record
     )
 
 
-def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, records: Records) -> None:
-    """A folder that was built anew may have given its row ids otherwise."""
+def test_a_reader_does_not_reuse_the_row_map_of_another_table(tmp_path: Path, records: Records) -> None:
+    """A rebuilt table may have other row ids."""
     for name, order in (("1", range(9)), ("2", reversed(range(9)))):
         writer = VectorWriter.create(tmp_path / f"live{name}", 8)
         for ordinal in order:
@@ -56,10 +56,10 @@ def test_a_reader_does_not_trust_the_map_of_another_table(tmp_path: Path, record
     assert VectorReader(tmp_path / "2", previous=first).take([2])["ordinal"].to_pylist() == [2]
 
 
-def test_a_reader_that_holds_its_files_answers_when_the_folder_is_gone(
+def test_a_reader_that_holds_its_files_works_after_the_folder_is_removed(
     tmp_path: Path, records: Records
 ) -> None:
-    """With an index, deletions and versions: what the engine opens late is still there, and then let go."""
+    """Files that LanceDB opens late (indices, deletions) are held until the reader is closed."""
     writer = VectorWriter.create(tmp_path / "live", 8)
     superseded = {"hidden": True, "is_latest": False, "text": "old"}
     writer.upsert(records([superseded, *({"text": "same"} for _ in range(maintenance.INDEX_ROWS + 100))]))
@@ -83,8 +83,8 @@ def test_a_reader_that_holds_its_files_answers_when_the_folder_is_gone(
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_readers_of_one_scratch_folder_do_not_touch_each_other(tmp_path: Path, records: Records) -> None:
-    """A later version, another store, one set back: each reads its own, in whatever order they end."""
+def test_readers_of_one_scratch_folder_are_independent(tmp_path: Path, records: Records) -> None:
+    """A later version, a rebuilt store, an older version: each reads its own files."""
     scratch, readers = tmp_path / "scratch", []
     for name, writes in (("old", 3), ("anew", 3), ("behind", 1)):
         writer = VectorWriter.create(tmp_path / f"live-{name}", 8)
@@ -98,10 +98,10 @@ def test_readers_of_one_scratch_folder_do_not_touch_each_other(tmp_path: Path, r
     assert texts == [["old"], ["behind"]]
 
 
-def test_a_reader_that_fails_leaves_no_link(
+def test_a_reader_that_fails_to_open_leaves_no_link(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a refused generation held is let go, and the one that serves goes on."""
+    """Its files are released; the earlier reader still works."""
     scratch = tmp_path / "scratch"
     writer = VectorWriter.create(tmp_path / "live", 8)
     writer.upsert(records([{"text": "good"}]))

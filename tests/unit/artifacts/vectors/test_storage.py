@@ -1,4 +1,4 @@
-"""Forms of vectors: each comes back within its bound, stores narrow by themselves, readers need nothing."""
+"""Forms of stored vectors: error bounds, changes of form, and rescoring by them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from helix_shared.errors import InvalidInputError
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 BOUNDS: dict[Storage, float] = {"float32": 1e-6, "float16": 2.0**-11, "int8": 8**0.5 / 254}
-"""Of a cosine of unit vectors of 8 dimensions: half a step of at most 1/127, times the root of 8."""
+"""Largest error of a cosine in 8 dimensions; int8: half a step of at most 1/127, times the root of 8."""
 
 
 def matrix_of(table: pa.Table) -> np.ndarray:
@@ -40,7 +40,7 @@ def matrix_of(table: pa.Table) -> np.ndarray:
     return np.array(table["vector"].to_pylist(), np.float32)
 
 
-def test_a_vector_of_whole_steps_is_kept_exactly_by_int8() -> None:
+def test_int8_stores_a_vector_of_whole_steps_exactly() -> None:
     """The largest number is 127 steps; 0.5 of 1.27 is 50 steps of .01, and zeros stay zeros."""
     rows = packed(np.array([[1.27, -0.5], [0, 0]], np.float32), "int8")
     assert rows["codes"].tolist() == [[127, -50], [0, 0]]
@@ -49,8 +49,10 @@ def test_a_vector_of_whole_steps_is_kept_exactly_by_int8() -> None:
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_each_form_gives_float32_within_its_bound(tmp_path: Path, records: Records, storage: Storage) -> None:
-    """Vectors and cosines come back over segments, holes and repeats, whatever the form."""
+def test_each_form_returns_float32_within_its_bound(
+    tmp_path: Path, records: Records, storage: Storage
+) -> None:
+    """Vectors and cosines across segments, with missing and repeated ordinals."""
     table = records([{"ordinal": ordinal} for ordinal in (0, 1, 2, 3, 5)])
     writer = SignalsWriter.open(tmp_path / "s", storage=storage)
     writer.append(*signals_of(table.slice(0, 4)))
@@ -65,8 +67,8 @@ def test_each_form_gives_float32_within_its_bound(tmp_path: Path, records: Recor
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_a_product_does_not_hang_on_who_stands_beside(storage: Storage) -> None:
-    """To the last bit: in what order and among how many rows are compared follows from others' memories."""
+def test_a_dot_product_does_not_depend_on_the_other_rows(storage: Storage) -> None:
+    """Equal to the last bit in every order and batch size: other tenants' rows must not show."""
     drawn = np.random.default_rng(5)
     rows = packed(drawn.normal(size=(1_003, 384)).astype(np.float32), storage)
     query = drawn.normal(size=384).astype(np.float32)
@@ -78,8 +80,8 @@ def test_a_product_does_not_hang_on_who_stands_beside(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_merging_changes_no_digit(tmp_path: Path, records: Records, storage: Storage) -> None:
-    """Rows merged time and again are the rows of the first write."""
+def test_merging_segments_changes_no_digit(tmp_path: Path, records: Records, storage: Storage) -> None:
+    """Rows merged several times equal the rows of one write."""
     table = records([{} for _ in range(9)])
     writer = SignalsWriter.open(tmp_path / "s", storage=storage)
     for row in range(9):
@@ -88,8 +90,8 @@ def test_merging_changes_no_digit(tmp_path: Path, records: Records, storage: Sto
     assert np.array_equal(signals.vectors(np.arange(9)), unpacked(packed(matrix_of(table), storage)))
 
 
-def test_a_store_becomes_narrower_at_once_and_wider_never(tmp_path: Path, records: Records) -> None:
-    """Digits that are gone do not come back: the setting is refused with the one that fits."""
+def test_a_store_becomes_narrower_when_opened_and_never_wider(tmp_path: Path, records: Records) -> None:
+    """A wider form is refused; the message names the form that the store holds."""
     table = records([{} for _ in range(4)])
     SignalsWriter.open(tmp_path / "s", storage="float32").append(*signals_of(table))
     SignalsWriter.open(tmp_path / "s", storage="int8")
@@ -105,7 +107,7 @@ def test_a_store_becomes_narrower_at_once_and_wider_never(tmp_path: Path, record
 def test_auto_is_exact_in_small_segments_and_int8_in_large_ones(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The threshold counts the rows of a segment, so merging is what narrows."""
+    """The threshold counts the rows of a segment, so a merge may narrow it."""
     monkeypatch.setattr(vector_storage, "EXACT_ROWS", 3)
     table = records([{} for _ in range(4)])
     writer = SignalsWriter.open(tmp_path / "s")
@@ -115,18 +117,18 @@ def test_auto_is_exact_in_small_segments_and_int8_in_large_ones(
     assert Signals.open(tmp_path / "s").storage == "int8"
 
 
-def test_an_array_of_another_kind_is_no_known_form() -> None:
-    """Doubles, single rows and strange records are refused when a segment is opened."""
+def test_an_array_of_another_dtype_has_no_form() -> None:
+    """Doubles, single rows and other records are refused when a segment is opened."""
     strange = np.zeros(2, [("step", np.float64), ("codes", np.int8, (4,))])
     for rows in (np.zeros((2, 4)), np.zeros(4, np.float32), strange):
         assert storage_of(rows) is None
 
 
 @pytest.mark.parametrize(("scan", "short"), [("auto", 0), ("binary", 0), ("product", 0), ("scalar", 4)])
-def test_status_measures_recall_of_a_real_store(
+def test_status_measures_the_recall_of_a_store(
     tmp_path: Path, records: Records, monkeypatch: pytest.MonkeyPatch, scan: Any, short: int
 ) -> None:
-    """Whatever is scanned, the best are ordered by stored vectors; the measure says how many were found."""
+    """With every kind of index, candidates are ranked by stored vectors."""
     monkeypatch.setattr(maintenance, "INDEX_ROWS", 300)
     monkeypatch.setattr(index, "ROWS_PER_PARTITION", 150)
     generator = np.random.default_rng(1)
@@ -155,7 +157,7 @@ def test_status_measures_recall_of_a_real_store(
 
 
 def test_a_table_that_scans_other_dimensions_is_refused(tmp_path: Path) -> None:
-    """The message names the setting the store was made with; one longer than the model is no setting."""
+    """The message names the setting of the store; the model's own length or more is refused too."""
     VectorWriter.create(tmp_path, 8, form=VectorForm(scan_dimensions=4))
     VectorWriter.open(tmp_path, form=VectorForm(scan_dimensions=4))
     with pytest.raises(InvalidInputError, match="was created with 4"):
@@ -165,7 +167,7 @@ def test_a_table_that_scans_other_dimensions_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_an_index_every_neighbour_is_found(tmp_path: Path, records: Records) -> None:
-    """A small store is scanned whole: recall 1, all rows outside the index; an empty one has no figure."""
+    """A small store has recall 1 and all rows outside the index; an empty store has no recall."""
     table = records([{} for _ in range(40)])
     writer = VectorWriter.create(tmp_path, 8)
     SignalsWriter.open(tmp_path / "signals")

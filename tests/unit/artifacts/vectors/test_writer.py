@@ -1,4 +1,4 @@
-"""The vector table as its writer sees it: upsert, delete, link, compact."""
+"""The writer of the vector table: upsert, delete, link, compact."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def writer(tmp_path: Path) -> VectorWriter:
     return VectorWriter.create(tmp_path, 8)
 
 
-def test_a_record_comes_back_as_it_went_in(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
-    """Every column survives the table, through the writer and through a reader."""
+def test_a_record_is_read_as_it_was_written(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
+    """Every column, through the writer and through a reader."""
     table = records([{"text": "naïve\0🙂", "audience": ["a", "b"]}, {"text": "two"}])
     writer.upsert(table)
     expected = table.to_pylist()
@@ -41,10 +41,10 @@ def test_upsert_replaces_and_delete_removes(writer: VectorWriter, records: Recor
     assert writer.find([f"{0:032x}", f"{1:032x}"])["ordinal"].to_pylist() == [1]
 
 
-def test_maintenance_waits_until_it_pays_and_folds_the_table_when_forced(
+def test_maintenance_waits_until_it_pays_unless_forced(
     tmp_path: Path, writer: VectorWriter, records: Records
 ) -> None:
-    """A few writes are left alone; a forced run leaves one data file and no old version."""
+    """A forced run leaves one data file and no old version."""
     for index in range(4):
         writer.upsert(records([{"ordinal": index, "text": "secret" if index == 0 else ""}]))
     writer.delete([0])
@@ -56,8 +56,10 @@ def test_maintenance_waits_until_it_pays_and_folds_the_table_when_forced(
     assert len(list((tmp_path / "memories.lance" / "_versions").glob("*.manifest"))) == 1
 
 
-def test_a_table_at_rest_becomes_one_fragment(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
-    """Every fragment costs each search; with nothing else to do even a few are folded, once."""
+def test_an_idle_table_is_compacted_to_one_fragment(
+    tmp_path: Path, writer: VectorWriter, records: Records
+) -> None:
+    """Every fragment slows each search; with nothing else to do even a few are merged, once."""
     for index in range(3):
         writer.upsert(records([{"ordinal": index}]))
     assert not writer.maintain()
@@ -66,10 +68,10 @@ def test_a_table_at_rest_becomes_one_fragment(tmp_path: Path, writer: VectorWrit
     assert not writer.maintain(resting=True)
 
 
-def test_a_linked_version_outlives_changes_of_the_live_table(
+def test_a_linked_version_does_not_change_with_the_live_table(
     tmp_path: Path, writer: VectorWriter, records: Records
 ) -> None:
-    """A published table is unmoved by upserts, deletes and compaction of the live one."""
+    """Upserts, deletes and compaction of the live table do not reach it."""
     writer.upsert(records([{"text": "then"}, {}]))
     writer.link_into(tmp_path / "linked")
     reader = VectorReader(tmp_path / "linked")
@@ -81,8 +83,8 @@ def test_a_linked_version_outlives_changes_of_the_live_table(
     assert writer.count == 1
 
 
-def test_a_linked_version_can_be_written_on(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
-    """A clone is a table of its own: it takes upserts and keeps its primary key."""
+def test_a_linked_version_can_be_written(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
+    """It is an independent table with the same primary key."""
     writer.upsert(records([{"text": "a"}]))
     writer.link_into(tmp_path / "linked")
     clone = VectorWriter.open(tmp_path / "linked")
@@ -91,7 +93,7 @@ def test_a_linked_version_can_be_written_on(tmp_path: Path, writer: VectorWriter
 
 
 def test_records_that_do_not_fit_are_refused(writer: VectorWriter, records: Records) -> None:
-    """A missing column, a null, and one id twice leave the table as it was."""
+    """A missing column, a null or a repeated id leaves the table unchanged."""
     table = records([{}, {}])
     twice = pa.concat_tables([table, table])
     null = table.set_column(table.column_names.index("text"), "text", pa.array([None, ""], pa.string()))
