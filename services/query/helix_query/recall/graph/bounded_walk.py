@@ -1,8 +1,7 @@
-"""A walk of one or two hops from the seeds: the graph where PageRank is not wanted, or not affordable.
+"""A walk of one or two hops from the seeds, for profiles without PageRank and graphs too dense for it.
 
-What arrives after h hops counts 1 / (1 + h), the inverse of the distance, and nothing goes further. It is
-the first terms of the series that PageRank sums, so both rank by the same edges. At most so many edges are
-read, those of the nodes with the most mass first, so the cost is bounded whatever the graph.
+Mass that arrives after h hops counts 1 / (1 + h). PageRank sums a longer series over the same edges. The
+edges read are bounded, nodes with the most mass first, so the cost does not depend on the graph.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ def bounded_walk(
     edge_budget: int = 2_000_000,
     kind_factors: NDArray[np.float64] | None = None,
 ) -> Mass:
-    """Mass of the nodes at most `hops` edges from `seeds` (no node twice), which begin with `shares`.
+    """Mass of the nodes at most `hops` edges from `seeds` (distinct nodes), which start with `shares`.
 
-    Each hop a node passes what it has to its neighbours, by weight; one without edges, or with more than
-    `hub_cap`, passes nothing on, and neither does one for which `edge_budget` edges leave no room.
-    `kind_factors[kind]` scales the weight of an edge; all 1 when absent.
+    In each hop a node passes its mass to its neighbours by edge weight. A node without edges, with more
+    than `hub_cap`, or beyond `edge_budget` edges in total, passes nothing. `kind_factors[kind]` scales the
+    weight of an edge; all 1 when absent.
     """
-    touched = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
+    subgraph = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
     arrived = normalised_shares(shares)
     mass = arrived
     for hop in range(1, hops + 1):
-        passing = _affordable(touched, arrived, edge_budget=edge_budget)
-        touched.read_edges(passing)
-        pushed = np.zeros(len(touched.nodes))
+        passing = _affordable(subgraph, arrived, edge_budget=edge_budget)
+        subgraph.read_edges(passing)
+        pushed = np.zeros(len(subgraph.nodes))
         pushed[passing] = arrived[passing]
-        arrived = touched.passed(pushed)
-        mass = touched.grown(mass) + arrived / (1 + hop)
-    return touched.mass(mass)
+        arrived = subgraph.received(pushed)
+        mass = subgraph.padded(mass) + arrived / (1 + hop)
+    return subgraph.mass(mass)
 
 
 def _affordable(
-    touched: LocalSubgraph, arrived: NDArray[np.float64], *, edge_budget: int
+    subgraph: LocalSubgraph, arrived: NDArray[np.float64], *, edge_budget: int
 ) -> NDArray[np.int64]:
-    """Local numbers of those that have something, the most first, until the budget of edges is spent."""
-    order = np.lexsort((touched.nodes, -arrived))
-    carrying = order[arrived[order] > 0]
-    fits = touched.edges + np.cumsum(touched.unread(carrying)) <= edge_budget
-    return carrying[fits]
+    """Local numbers of the nodes with mass, most first, as far as the edge budget reaches."""
+    order = np.lexsort((subgraph.nodes, -arrived))
+    sending = order[arrived[order] > 0]
+    fits = subgraph.edges + np.cumsum(subgraph.unread(sending)) <= edge_budget
+    return sending[fits]

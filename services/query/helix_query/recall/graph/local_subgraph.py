@@ -1,8 +1,7 @@
-"""The part of a graph that a walk has met: local numbers for its nodes, the edges read, the mass left.
+"""The part of a graph that a walk has reached, with local numbers for its nodes.
 
-Only touched nodes are held, numbered in the order they are met, and a node's edges are read once, when
-it first passes something on; nothing the size of the graph is allocated. `pagerank` and `walk` are the
-two that walk.
+Nodes are numbered in the order in which they are reached. The edges of a node are read once, when it first
+passes mass on. Nothing of the size of the whole graph is allocated.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mass:
-    """What a walk left at the touched nodes; `nodes` ascending, `shares` sum to 1 unless empty."""
+    """Mass of the nodes that a walk reached; `nodes` ascending, `shares` sum to 1 unless all are 0."""
 
     nodes: NDArray[np.int64]
     shares: NDArray[np.float64]
 
     def of(self, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Share of each of `nodes`, 0 for the untouched."""
+        """Share of each of `nodes`; 0 if it was not reached."""
         if not len(self.nodes):
             return np.zeros(len(nodes), np.float64)
         positions = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
@@ -35,10 +34,10 @@ class Mass:
 
 
 class LocalSubgraph:
-    """A growing part of `graph` that begins as `seeds`, no node twice.
+    """A growing part of `graph` that starts as `seeds` (distinct nodes).
 
     A node with more than `hub_cap` edges passes nothing on. `kind_factors[kind]` scales the weight of an
-    edge; all 1 when absent.
+    edge; all 1 when absent. Local number n is row n of `nodes` and `degrees`.
     """
 
     def __init__(
@@ -65,13 +64,13 @@ class LocalSubgraph:
         return len(self._sources)
 
     def unread(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Edges that each of these nodes, by local number, would add to those read."""
+        """Edges that reading each of these nodes (local numbers) would add."""
         degrees = self.degrees[numbers]
         counts: NDArray[np.int64] = np.where(self._read[numbers] | (degrees > self._hub_cap), 0, degrees)
         return counts
 
     def read_edges(self, numbers: NDArray[np.int64]) -> None:
-        """Read the edges of these nodes that were not read before; their targets become nodes."""
+        """Read the edges of these nodes unless they are read; the targets become nodes."""
         fresh = numbers[self.unread(numbers) > 0]
         self._read[numbers] = True
         if not len(fresh):
@@ -86,32 +85,32 @@ class LocalSubgraph:
         self._rates = np.append(self._rates, rates)
         self._targets = np.append(self._targets, self._numbered(found.targets))
 
-    def passed(self, pushed: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each node receives when every node passes on what is `pushed` from it."""
+    def received(self, pushed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mass that each node receives if every node passes on its `pushed` mass."""
         moved = pushed[self._sources] * self._rates
         return np.bincount(self._targets, weights=moved, minlength=len(self.nodes)).astype(np.float64)
 
-    def grown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """`values` by local number, with 0 for the nodes met since they were made."""
+    def padded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`values` by local number, with 0 for nodes that were added since."""
         return np.append(values, np.zeros(len(self.nodes) - len(values)))
 
     def mass(self, values: NDArray[np.float64]) -> Mass:
         """Shares in proportion to `values`, by local number."""
-        # What was withheld at dead ends and hubs is spread like the rest: that is a return to the seeds.
+        # Mass withheld at dead ends and hubs is spread in proportion, as if it returned to the seeds.
         whole = float(values.sum())
         order = np.argsort(self.nodes)
         return Mass(self.nodes[order], values[order] / whole if whole > 0 else values)
 
     def _numbered(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Local numbers of `nodes`; those not met before are appended."""
+        """Local numbers of `nodes`; new nodes are appended."""
         distinct, inverse = np.unique(nodes, return_inverse=True)
         order = np.argsort(self.nodes)
-        known = self.nodes[order]
-        places = np.minimum(np.searchsorted(known, distinct), len(known) - 1)
-        met = known[places] == distinct
-        numbers = np.where(met, order[places], 0)
-        numbers[~met] = len(self.nodes) + np.arange(int((~met).sum()))
-        fresh = distinct[~met]
+        numbered = self.nodes[order]
+        rows = np.minimum(np.searchsorted(numbered, distinct), len(numbered) - 1)
+        exists = numbered[rows] == distinct
+        numbers = np.where(exists, order[rows], 0)
+        numbers[~exists] = len(self.nodes) + np.arange(int((~exists).sum()))
+        fresh = distinct[~exists]
         self.nodes = np.append(self.nodes, fresh)
         self.degrees = np.append(self.degrees, self._graph.degrees(fresh))
         self._read = np.append(self._read, np.zeros(len(fresh), bool))
@@ -120,7 +119,7 @@ class LocalSubgraph:
 
 
 def normalised_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`shares` scaled to sum to 1; zeros where there is nothing to share."""
+    """`shares` scaled to sum to 1; zeros if they sum to 0."""
     total = float(shares.sum())
     scaled: NDArray[np.float64] = shares.astype(np.float64) / total if total > 0 else np.zeros(len(shares))
     return scaled

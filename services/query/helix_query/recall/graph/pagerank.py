@@ -1,8 +1,7 @@
-"""Personalized PageRank by forward push over a graph's rows: work follows the push, not the corpus.
+"""Personalized PageRank by forward push: the cost depends on the nodes reached, not on the graph.
 
-Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, with the
-whole frontier pushed at once. `stages.expand` makes the seeds and reads the mass; where the graph is too
-dense for the edges it may pass, `walk` takes its place.
+Andersen, Chung, Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, with all
+active nodes pushed in one round.
 """
 
 from __future__ import annotations
@@ -31,25 +30,26 @@ def personalized_pagerank(
     edge_budget: int = 2_000_000,
     kind_factors: NDArray[np.float64] | None = None,
 ) -> Mass | None:
-    """Mass of a walk that jumps back to `seeds` (no node twice, by `shares`) with chance `restart`.
+    """Mass of a walk that returns to `seeds` (distinct nodes, by `shares`) with probability `restart`.
 
-    A node is pushed while its residual exceeds `epsilon` x its edges. What a node without edges, or
-    with more than `hub_cap`, would pass on goes back to the seeds. `kind_factors[kind]` scales the
-    weight of an edge; all 1 when absent. None where the rounds together would pass more than
-    `edge_budget` edges, before the first one too many is read.
+    A node is pushed while its residual exceeds `epsilon` x its edges. Mass of a node without edges, or with
+    more than `hub_cap`, returns to the seeds. `kind_factors[kind]` scales the weight of an edge; all 1 when
+    absent. None if the rounds would pass more than `edge_budget` edges in total; no more are read.
     """
-    touched = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
+    subgraph = LocalSubgraph(graph, seeds, hub_cap=hub_cap, kind_factors=kind_factors)
     residual, mass, passed = normalised_shares(shares), np.zeros(len(seeds)), 0
     for _ in range(max_rounds):
-        active = residual > epsilon * np.maximum(touched.degrees, 1)
+        active = residual > epsilon * np.maximum(subgraph.degrees, 1)
         if not active.any():
             break
         pushing = np.flatnonzero(active)
-        passed += touched.edges + int(touched.unread(pushing).sum())
+        passed += subgraph.edges + int(subgraph.unread(pushing).sum())
         if passed > edge_budget:
             return None
-        touched.read_edges(pushing)
-        pushed = touched.grown(np.where(active, residual, 0.0))
-        residual = touched.grown(np.where(active, 0.0, residual)) + (1.0 - restart) * touched.passed(pushed)
-        mass = touched.grown(mass) + restart * pushed
-    return touched.mass(mass)
+        subgraph.read_edges(pushing)
+        pushed = subgraph.padded(np.where(active, residual, 0.0))
+        residual = subgraph.padded(np.where(active, 0.0, residual)) + (1.0 - restart) * subgraph.received(
+            pushed
+        )
+        mass = subgraph.padded(mass) + restart * pushed
+    return subgraph.mass(mass)

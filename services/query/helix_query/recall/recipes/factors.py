@@ -1,8 +1,7 @@
-"""Stage 6, the scoring of published recipes: a blend, factors by name, and what is left out.
+"""Stage 6, the scoring of published recipes: blended signals, factors, scale and threshold.
 
-final = relevance x the product of all factors, in their order, x scale + noise; `rank` multiplies.
-Each factor is an array under its name, so that an explanation can show it. The formulas are those of
-the specification, section 6; a constant at its default leaves its factor out.
+Final score = relevance x the factors in their order x scale; `stages.rank` multiplies. Each factor is an
+array under its name for the explanation. A constant at its default leaves its factor out.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 def blended_signals(pool: Candidates, *, constants: Recipe) -> tuple[Signal, Signal]:
-    """Fused score and cosine as the form `blend` reads them; a negative cosine counts 0."""
+    """Fused score and cosine for the method `blend`; a negative cosine counts 0."""
     cosine = np.maximum(pool.cosine, 0.0)
     if constants.fused_normal == "minmax":
         fused = signal(pool.fused, flat=1.0)
@@ -56,7 +55,7 @@ def recipe_factors(
     type_names: Sequence[str],
     project_code: int | None = None,
 ) -> Factors:
-    """Factors of the recipe that are switched on, in the order in which they are multiplied."""
+    """The recipe's factors that are on, in the order in which they are multiplied."""
     factors: Factors = {}
     if constants.access_days > 0:
         factors["access_decay"] = 1.0 / (1.0 + _days(traits.touched_at, now) / constants.access_days)
@@ -78,7 +77,7 @@ def recipe_factors(
 
 
 def scale(scores: NDArray[np.float64], *, constants: Recipe) -> float:
-    """What all scores are multiplied by: 1, or what makes the best of them 1."""
+    """Factor on all scores: 1, or the factor that makes the best score 1."""
     most = float(scores.max(initial=0.0))
     return 1.0 / most if constants.scale_to_best and most > 0 else 1.0
 
@@ -102,14 +101,14 @@ def noise(ordinals: NDArray[np.int64], *, seed: int, constants: Recipe) -> NDArr
 def passing(
     relevance: NDArray[np.float64], scores: NDArray[np.float64], *, constants: Recipe
 ) -> NDArray[np.bool_]:
-    """Who reaches the threshold of the recipe, everybody where there is none."""
+    """Whether each candidate reaches the recipe's threshold; all do if there is none."""
     held = relevance if constants.threshold_on == "relevance" else scores
     reached: NDArray[np.bool_] = held >= constants.threshold
     return reached if constants.threshold > 0 else np.ones(len(scores), bool)
 
 
 def _days(moments: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
-    """Days since `moments` (microseconds); 0 for what lies in the future."""
+    """Days since `moments` (microseconds); 0 for the future."""
     days = (now.timestamp() * 1e6 - moments.astype(np.float64)) / MICROSECONDS_PER_DAY
     passed: NDArray[np.float64] = np.maximum(days, 0.0)
     return passed

@@ -1,8 +1,7 @@
-"""Stage 3, before the channels: other words for a question, by rules and from what the user said.
+"""Rephrasing of a query by rules, and by statements of the user. Pure functions on text.
 
-A question about a taste shares few words with the statement that answers it ("recommend an editor",
-"I use vim"), and a question about an order of events is a question for each event. Pure functions;
-`searches` looks for what they return as lists of their own.
+A question about a preference shares few words with the statement that answers it ("recommend an editor",
+"I use vim"). A question about the order of events asks for each event.
 """
 
 from __future__ import annotations
@@ -13,13 +12,15 @@ from typing import Final
 
 from helix_query.profile.intent import Intent
 
-LOOKED_AT: Final = 600
-"""Characters; a longer question carries its subject in its beginning."""
-TOPIC_WORDS: Final = 12
+QUERY_CHARACTERS: Final = 600
+"""Characters of a query that are read."""
+MAX_WORDS: Final = 12
+"""Words of a topic or event."""
 STATEMENT_CHARACTERS: Final = 200
+"""Characters of a statement that are kept."""
 
 STATED: Final = ("I use", "I prefer", "my favourite")
-"""How a preference is stated; also the probe for the user's own examples."""
+"""Phrases that state a preference."""
 
 _FRAME_WORDS = """
 a about advice advise all also an and another any anything are as at be been best better can consider
@@ -51,11 +52,11 @@ _STATEMENT = re.compile(
 
 
 def rephrase(query: str, intents: Collection[Intent], *, most: int) -> tuple[str, ...]:
-    """At most `most` other wordings of `query`, for the intents preference and temporal; else none.
+    """At most `most` rephrasings of `query`, for the intents preference and temporal; else none.
 
-    A preference is searched for as it would be stated, a temporal question by each event it names.
+    A preference is rephrased as a statement, a temporal question as each event it names.
     """
-    text = query[:LOOKED_AT]
+    text = query[:QUERY_CHARACTERS]
     found: list[str] = []
     if Intent.PREFERENCE in intents and (subject := topic(text)):
         found += [f"{stated} {subject}" for stated in STATED]
@@ -65,20 +66,20 @@ def rephrase(query: str, intents: Collection[Intent], *, most: int) -> tuple[str
 
 
 def topic(query: str) -> str:
-    """The words of a question that are its subject: neither asking nor liking."""
-    return " ".join(_content(query, _FRAME)[:TOPIC_WORDS])
+    """The words of a question without those of asking and liking."""
+    return " ".join(_content(query, _FRAME)[:MAX_WORDS])
 
 
 def events(query: str) -> list[str]:
-    """What a temporal question speaks of, without its words of time; one entry for each event."""
+    """The events of a temporal question, without words of time."""
     between = _BETWEEN.search(query)
     parts = list(between.groups()) if between else _EVENTS.split(query)
-    spoken_of = [" ".join(_content(part, _FRAME | _TIME)[:TOPIC_WORDS]) for part in parts]
-    return [words for words in dict.fromkeys(spoken_of) if words]
+    found = [" ".join(_content(part, _FRAME | _TIME)[:MAX_WORDS]) for part in parts]
+    return [words for words in dict.fromkeys(found) if words]
 
 
 def own_statements(texts: Sequence[str], *, most: int) -> tuple[str, ...]:
-    """The first sentence of each text that states a preference or a habit, at most `most`."""
+    """The first sentence of each text that states a preference or habit, at most `most` sentences."""
     stated = (_first_statement(text) for text in texts)
     return tuple(dict.fromkeys(sentence for sentence in stated if sentence))[:most]
 
