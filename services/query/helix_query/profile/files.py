@@ -1,7 +1,6 @@
-"""Ranking profiles as TOML files: those that come with the service, and further ones of the operator.
+"""Reads ranking profiles from TOML files: those of the package and those in a folder of the operator.
 
-A misspelt key, a value out of bounds or a name that is not the file's stops the start with the file and
-the key.
+An unknown key, a value out of bounds, or a name that differs from the file's stops the start.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
-    """Read the built-in profiles and those of `folder` (`*.toml`), by name; a file of `folder` wins.
+    """Profiles by name: those of the package and `*.toml` in `folder`, which replace them.
 
     Raises:
-        InvalidInputError: a file is not a profile; names the file and the key.
+        InvalidInputError: `folder` does not exist, or a file is no profile; names the file and key.
     """
     built_in = _files(resources.files("helix_query.profile"))
     own = _files(folder) if folder is not None else []

@@ -1,7 +1,6 @@
-"""Constants of a ranking profile by dotted key, whatever parts the profile has.
+"""Reads and changes constants of a ranking profile by dotted key, such as `fuse.weights.dense`.
 
-`why_not` advises changes this way, and the lab switches and tunes with it, so a new constant costs each of
-them one line at most. A `*` in a key stands for every entry there (`rank.weights.*.recency`).
+Used by `why_not` and the lab. A `*` in a key stands for every entry (`rank.weights.*.recency`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ EVERY: Final = "*"
 
 
 def constant(profile: RankingProfile, key: str, *, mode: Literal["json", "python"] = "python") -> Any:
-    """The value at `key`, of the first entry where `*` stands for several; None where there is no entry.
+    """The value at `key`, of the first entry for a `*`; None without an entry.
 
-    `mode` json gives it as JSON spells it.
+    `mode` is that of pydantic's `model_dump`.
     """
     value: Any = profile.model_dump(mode=mode)
     for step in key.split("."):
@@ -29,10 +28,10 @@ def constant(profile: RankingProfile, key: str, *, mode: Literal["json", "python
 
 
 def with_constants(profile: RankingProfile, changes: Mapping[str, Any]) -> RankingProfile:
-    """`profile` with other values, checked as a whole like a profile that is read from a file.
+    """`profile` with these values by dotted key, validated as a whole.
 
     Raises:
-        InvalidInputError: a key is no constant of a ranking profile, or a value is out of its bounds.
+        InvalidInputError: a key is unknown or a value is out of bounds.
     """
     if not changes:
         return profile
@@ -48,7 +47,7 @@ def _put(values: Any, steps: list[str], value: Any, key: str) -> None:
     step, *rest = steps
     for name in list(values) if step == EVERY else [step]:
         if rest:
-            # an entry of a mapping may be new: fuse.by_intent.exact_lookup.dense
+            # An entry of a mapping may be new, as in fuse.by_intent.exact_lookup.dense.
             _put(values.setdefault(name, {}), rest, value, key)
         else:
             values[name] = value

@@ -1,7 +1,6 @@
-"""Ranking profiles: every constant of the eight stages, named, with its unit and bounds.
+"""A ranking profile: one named set of constants for the eight stages.
 
-The constants stand in `parts`, a file for each group of stages, which take them as keyword arguments; none
-sees more of a profile than its own part. `profile_files` reads profiles, `constants` changes single values.
+`sections` has the constants with their bounds and descriptions, a class for each stage.
 """
 
 from __future__ import annotations
@@ -26,15 +25,13 @@ DEFAULT_PROFILE: Final = "helix"
 
 
 class RankingProfile(Part):
-    """One named set of constants for the eight stages."""
+    """The constants of one profile, a section for each stage."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
     description: str
-    top_k: int = Field(
-        default=10, ge=1, le=200, description="memories returned when the caller names no number"
-    )
+    top_k: int = Field(default=10, ge=1, le=200, description="memories returned unless the request says")
     token_budget: int = Field(
-        default=2000, ge=1, le=100_000, description="tokens packed when the caller names none"
+        default=2000, ge=1, le=100_000, description="tokens packed unless the request says"
     )
     route: Routing = Routing()
     retrieve: Retrieve = Retrieve()
@@ -51,7 +48,7 @@ def validated(values: Mapping[str, Any]) -> RankingProfile:
     """The ranking profile of these values.
 
     Raises:
-        InvalidInputError: a key is no constant of a ranking profile, or a value is out of its bounds.
+        InvalidInputError: a key is unknown or a value is out of bounds; names the key.
     """
     try:
         return RankingProfile.model_validate(values)

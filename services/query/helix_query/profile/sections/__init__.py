@@ -1,1 +1,1 @@
-"""The constants of a ranking profile, a file for each group of stages; `profile` puts them together."""
+"""The constants of a ranking profile: a file for each group of stages, put together by `profile`."""

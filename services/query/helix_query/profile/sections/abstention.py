@@ -1,7 +1,7 @@
-"""Constants of abstention: how likely memories answer, from what shows before anything is packed.
+"""Constants of stage 7c: models of the probability that memories answer the query.
 
-`profile` puts `Abstain` into a ranking profile; `stages.abstain` reads it. `helix-lab calibrate` fits the
-coefficients to judged questions; without a model nothing is said and nothing is held back.
+`helix-lab calibrate` fits the coefficients to judged questions. Without a model there is no probability
+and no abstention. `stages.abstain` defines the features.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from helix_query.profile.sections.section import Part
 
 MemoryFeature = Literal["cosine", "lexical", "relative", "standing", "mass", "agreed", "size"]
-"""What is known of one memory of an answer; `stages.abstain.answer_features` says what each is."""
+"""Features of one memory."""
 AnswerFeature = Literal[
     "cosine",
     "lexical",
@@ -26,7 +26,7 @@ AnswerFeature = Literal[
     "current_value",
     "exact_lookup",
 ]
-"""What is known of the answer as a whole."""
+"""Features of the answer as a whole."""
 
 Coefficient = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 
@@ -36,27 +36,27 @@ class MemoryModel(Part):
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
     coefficients: dict[MemoryFeature, Coefficient] = Field(
-        default_factory=dict, description="log odds by feature; one that is not named does not count"
+        default_factory=dict, description="log odds by feature; 0 for a feature that is not named"
     )
 
 
 class AnswerModel(Part):
-    """P(at least one memory of the answer is relevant), of the same form."""
+    """P(at least one memory of the answer is relevant), by the same formula."""
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
     coefficients: dict[AnswerFeature, Coefficient] = Field(
-        default_factory=dict, description="log odds by feature; one that is not named does not count"
+        default_factory=dict, description="log odds by feature; 0 for a feature that is not named"
     )
 
 
 class Abstain(Part):
-    """Stage 7c: the probability that anything here answers, and when nothing is packed for want of it."""
+    """Stage 7c: the models, and the probability below which nothing is packed."""
 
     threshold: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="nothing is packed if the answer's probability is below; 0: never abstains",
+        description="nothing is packed if the probability of the answer is below; 0: never abstains",
     )
     memory: MemoryModel | None = Field(default=None, description="absent: no probability for a memory")
     answer: AnswerModel | None = Field(default=None, description="absent: no probability for an answer")
