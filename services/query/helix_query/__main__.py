@@ -1,7 +1,7 @@
-"""`python -m helix_query`: answer recalls until told to stop.
+"""`python -m helix_query`: serve recalls until SIGTERM or SIGINT.
 
-Exit code 78 means a wrong setting or ranking profile, 1 a start that may work later or too many
-stuck threads.
+Exit code 78: a setting or ranking profile is wrong. Exit code 1: the start failed and may work later, or too
+many threads are stuck.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SINGLE_THREADED: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_TH
 
 def main() -> None:
     """Run the service."""
-    # Small products gain nothing from BLAS threads, and their spinning doubles the tail latency.
+    # BLAS threads do not speed up small products, and their spinning doubles the tail latency.
     for variable in SINGLE_THREADED:
         os.environ.setdefault(variable, "1")
-    # LanceDB writes plain warnings beside our structured log.
+    # LanceDB would write plain text into the structured log.
     os.environ.setdefault("RUST_LOG", "error")
-    from helix_query.app import create_app  # noqa: PLC0415 - numpy reads the variables when imported
+    from helix_query.app import create_app  # noqa: PLC0415 - numpy reads the variables on import
     from helix_shared.errors import InvalidInputError, TemporaryError  # noqa: PLC0415 - as above
     from helix_shared.settings import CONFIG_ERROR_EXIT  # noqa: PLC0415 - as above
 
@@ -34,7 +34,7 @@ def main() -> None:
         sys.stderr.write(f"{error}\n")
         sys.exit(1)
     if end.stuck:
-        # native code in a thread that still runs may crash an interpreter that is taken down around it
+        # native code in a running thread may crash the interpreter during its shutdown
         sys.stderr.flush()
         os._exit(end.code)
     sys.exit(end.code)

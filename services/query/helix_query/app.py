@@ -1,4 +1,4 @@
-"""The composition root of the query service; the only place that reads the environment."""
+"""The composition root of the query service; the only module that reads the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 from helix_query.api.server import RecallServer
 from helix_query.api.service import RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
-from helix_query.generations.link_folder import scratch_folder
+from helix_query.generations.link_folder import link_folder
 from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
@@ -29,7 +29,7 @@ FAILURE_EXIT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How the service ended: the exit code of its process, and threads that still run."""
+    """How the service ended: exit code, and number of stuck threads."""
 
     code: int
     stuck: int
@@ -37,7 +37,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The service, ready to run."""
+    """Settings and profiles of a service that is ready to run."""
 
     settings: QuerySettings
     profiles: Mapping[str, RankingProfile]
@@ -45,7 +45,7 @@ class App:
     async def run(self) -> End:
         """Serve until SIGTERM or SIGINT, or until too many threads are stuck."""
         allow_open_files()
-        with scratch_folder() as scratch:
+        with link_folder() as scratch:
             return await self._serve(scratch)
 
     async def _serve(self, scratch: Path) -> End:

@@ -12,17 +12,17 @@ from pydantic_settings import SettingsConfigDict
 from helix_shared.settings import ServiceSettings, helix_home
 
 CALLS_PER_CORE: Final = 32
-"""At 30 recalls a second and core the last in the queue is answered in half of the deadline."""
-MOST_CALLS: Final = 1024
+"""At 30 recalls a second and core, the last of so many is answered in half of the deadline."""
+MAX_CALLS: Final = 1024
 
 
 def cores() -> int:
-    """Cores this process may run on, at most 64."""
+    """Number of cores this process may use, at most 64."""
     return min(len(os.sched_getaffinity(0)), 64)
 
 
 class QuerySettings(ServiceSettings):
-    """Everything an operator may turn; ranking constants stand in ranking profiles instead."""
+    """All settings of an operator; ranking constants are in ranking profiles."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_QUERY_", frozen=True, extra="forbid")
 
@@ -33,37 +33,39 @@ class QuerySettings(ServiceSettings):
         default_factory=lambda: helix_home() / "models", description="folder of installed models"
     )
     cache_dir: Path = Field(
-        default_factory=lambda: helix_home() / "cache", description="folder of the receipt of verified files"
+        default_factory=lambda: helix_home() / "cache", description="folder of the list of verified files"
     )
     trust_verified_files: bool = Field(
         default=True,
-        description="files verified before and not written since are not hashed at a start; false: all are",
+        description="do not hash files again that were verified before and not written since",
     )
-    profiles_dir: Path | None = Field(None, description="folder of further ranking profiles (*.toml)")
+    profiles_dir: Path | None = Field(None, description="folder with more ranking profiles (*.toml)")
     listen: str = Field(
         "127.0.0.1:7461", pattern=r"^\S+:\d{1,5}$", description="host:port; there is no authentication"
     )
     instance: str = Field(
-        "", max_length=128, description="name of this instance in GetStatus; `helix up` makes one"
+        "", max_length=128, description="name of this instance in GetStatus; `helix up` sets it"
     )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
     threads: int = Field(
-        default_factory=cores, ge=1, le=64, description="recalls worked on at once; by default one a core"
+        default_factory=cores, ge=1, le=64, description="recalls computed at once; default: one a core"
     )
-    encoder_threads: int = Field(1, ge=1, le=16, description="threads of one query's embedding")
+    encoder_threads: int = Field(1, ge=1, le=16, description="threads that embed one query")
     in_flight: int = Field(
-        default_factory=lambda: min(CALLS_PER_CORE * cores(), MOST_CALLS),
+        default_factory=lambda: min(CALLS_PER_CORE * cores(), MAX_CALLS),
         ge=1,
-        le=MOST_CALLS,
-        description="calls accepted at once, in work or waiting, 32 a core; more are refused",
+        le=MAX_CALLS,
+        description="calls that run or wait at once; more are refused; default: 32 a core",
     )
-    deadline_seconds: float = Field(2.0, gt=0, le=60, description="longest a call may take")
-    channel_deadline_seconds: float = Field(0.25, gt=0, le=60, description="longest a channel may take")
+    deadline_seconds: float = Field(2.0, gt=0, le=60, description="maximum duration of a call")
+    channel_deadline_seconds: float = Field(
+        0.25, gt=0, le=60, description="maximum duration of a channel search"
+    )
     stuck_seconds: float = Field(
         1.0,
         gt=0,
         le=60,
-        description="a thread that runs so long past its call's deadline is replaced and counts as stuck",
+        description="a thread that runs this long past its deadline is replaced and counts as stuck",
     )
-    poll_seconds: float = Field(0.25, gt=0, le=60, description="how often CURRENT is looked at")
-    grace_seconds: float = Field(5.0, ge=0, le=60, description="how long running calls may finish at the end")
+    poll_seconds: float = Field(0.25, gt=0, le=60, description="interval at which CURRENT is read")
+    grace_seconds: float = Field(5.0, ge=0, le=60, description="time for running calls to finish at shutdown")

@@ -1,1 +1,6 @@
-"""The rooms below say what they hold."""
+"""The gRPC API: requests in, replies out.
+
+Start with `service` (the handlers). `requests` is the only module that reads a request, `responses` the only
+one that fills a reply; it calls `explanation_response` and `why_not_response` for their messages. `server`
+listens, `guard` and `errors` turn errors into statuses. May import every other room; none imports it.
+"""

@@ -1,7 +1,6 @@
-"""A batch of recalls: its requests checked one by one, and its results put back in their order.
+"""A batch of recalls: checks its requests one by one and puts the results in their order.
 
-What is wrong with one request is that request's result and nobody else's; what is wrong with the batch
-itself refuses all of it. `handlers` runs what is to be run between the two.
+An invalid request becomes the error of its own result; an invalid batch is refused as a whole.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from helix_query.recall.query import Query
 from helix_shared.errors import InvalidInputError
 
 Refused = tuple[grpc.StatusCode, str]
-"""Status and message of a request without an answer."""
+"""Status and message of a request that failed."""
 Outcome = recall_pb2.RecallResponse | Refused
 
-OWN_SCOPE: Final = "must be left out: the scope of the batch counts"
+OWN_SCOPE: Final = "must be left out: the scope of the batch applies"
 
 
 def queries_of(
     batch: recall_pb2.BatchRecallRequest, *, profiles: Collection[str], clock: datetime
 ) -> list[Query | InvalidInputError]:
-    """The question of each request, or what is wrong with it; all are asked at `clock`.
+    """The query of each request, or its error; `clock` is the moment of all of them.
 
     Raises:
-        InvalidInputError: there are none, or too many.
+        InvalidInputError: the batch is empty or too large.
     """
     if not 1 <= len(batch.requests) <= limits.BATCH_RECALLS:
         count = len(batch.requests)
@@ -45,11 +44,11 @@ def batch_response(outcomes: Sequence[Outcome], *, generation: int) -> recall_pb
 
 
 def in_order(
-    asked: Sequence[Query | InvalidInputError],
-    answers: Iterator[recall_pb2.RecallResponse | BaseException],
+    checked: Sequence[Query | InvalidInputError],
+    results: Iterator[recall_pb2.RecallResponse | BaseException],
 ) -> list[recall_pb2.RecallResponse | BaseException]:
-    """What was refused in its place, and the next of `answers` for each question."""
-    return [next(answers) if isinstance(one, Query) else one for one in asked]
+    """The error of each invalid request, and the next of `results` for each query, in request order."""
+    return [next(results) if isinstance(one, Query) else one for one in checked]
 
 
 def _query_of(
@@ -57,7 +56,7 @@ def _query_of(
 ) -> Query | InvalidInputError:
     try:
         if request.HasField("scope"):
-            raise InvalidInputError("scope", OWN_SCOPE)  # noqa: TRY301 - one way to a result
+            raise InvalidInputError("scope", OWN_SCOPE)  # noqa: TRY301 - handled like every other error
         request.scope.CopyFrom(scope)
         return query_of(request, profiles=profiles, clock=clock)
     except InvalidInputError as error:

@@ -1,6 +1,6 @@
-"""One error, one gRPC status: the whole mapping of the error tree.
+"""The gRPC status of every error class.
 
-What is not of the tree becomes INTERNAL without its message: it may quote a memory or a query.
+Other errors become INTERNAL without their message, which may quote a memory or a query.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
 
 
 def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
-    """Status and message for a caller."""
+    """Status and message for the caller."""
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return status, str(error)
     if isinstance(error, CorruptArtifactError):
-        # The message names files of the server.
+        # The message of the error names files of the server.
         return grpc.StatusCode.DATA_LOSS, "an artifact is damaged; the operator's log names it"
     if isinstance(error, TimeoutError):
         return grpc.StatusCode.DEADLINE_EXCEEDED, PASSED

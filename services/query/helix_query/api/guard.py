@@ -1,4 +1,4 @@
-"""The outermost frame of every call: whatever is raised, a Rust panic too, becomes a status."""
+"""The outermost frame of every call: every error, also a Rust panic, becomes a gRPC status."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from helix_shared.errors import HelixError, InvalidInputError, OverloadedError
 from helix_shared.telemetry import logger
 
 Call = Callable[[Any, Any], Awaitable[Any]]
-"""Request and context in, reply out."""
+"""A handler: request and context in, reply out."""
 PUSHBACK: Final = "grpc-retry-pushback-ms"
-"""Trailing metadata that gRPC's own retries keep to (proposal A6)."""
+"""Trailing metadata with the delay that gRPC clients wait before a retry (gRFC A6)."""
 
 _log = logger(__name__)
 
 
-def told_of(error: BaseException) -> Refused:
-    """Status and message for the caller; the message of an unknown error stays here."""
+def refused_of(error: BaseException) -> Refused:
+    """Status and message for the caller; errors of other classes are logged."""
     code, message = status_of(error)
     if not isinstance(error, HelixError | TimeoutError):
         _log.error("call_failed", error=type(error).__name__, status=code.name)
@@ -31,17 +31,17 @@ def told_of(error: BaseException) -> Refused:
 
 
 def guarded(call: Call) -> Call:
-    """`call` with every error turned into a status, and the time to come back where one is overload."""
+    """`call` with every error turned into a status; an overload carries the delay for a retry."""
 
     async def answer(request: Any, context: Any) -> Any:
         try:
             if request is MALFORMED:
-                raise InvalidInputError("request", "is not a valid message; strings must be utf-8")  # noqa: TRY301 - one way to a status
+                raise InvalidInputError("request", "is not a valid message; strings must be utf-8")  # noqa: TRY301 - handled like every other error
             return await call(request, context)
         except (asyncio.CancelledError, grpc.aio.AbortError):
             raise
-        except BaseException as error:  # noqa: BLE001 - grpc turns a panic into a call without an end
-            code, message = told_of(error)
+        except BaseException as error:  # noqa: BLE001 - grpc never ends a call that panics
+            code, message = refused_of(error)
             if isinstance(error, OverloadedError):
                 await context.abort(code, message, ((PUSHBACK, str(round(error.delay_seconds * 1_000))),))
             await context.abort(code, message)
@@ -50,12 +50,12 @@ def guarded(call: Call) -> Call:
 
 
 def tolerant(parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """`parse`, giving `MALFORMED` instead of an error that grpc would turn into an internal one."""
+    """`parse`, returning `MALFORMED` for bytes that grpc would answer with an internal error."""
 
     def read(body: bytes) -> Any:
         try:
             return parse(body)
-        except Exception:  # noqa: BLE001 - protobuf's errors share no base across its back ends
+        except Exception:  # noqa: BLE001 - protobuf back ends share no error class
             return MALFORMED
 
     return read

@@ -1,7 +1,7 @@
-"""Requests checked and turned into values; every limit of `helix_memory.limits` is enforced here.
+"""Reads requests: checks every limit of `helix_memory.limits` and makes values of the fields.
 
-What breaks one is refused with the field, the limit and, where it helps, what is known instead.
-`handlers` calls this first; behind it nothing checks again.
+The only module that reads a request. An error names the field, the limit and, where it helps, the valid
+values. Later code does not check again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from helix_shared.errors import InvalidInputError
 from helix_shared.identity import MEMORY_ID_PATTERN
 
 MALFORMED: Final = object()
-"""Stands for a request that is no protobuf message, so that a handler can say so."""
+"""Stands for a request that is no valid protobuf message."""
 
 MODES: Final = {
     recall_pb2.MODE_UNSPECIFIED: "hybrid",
@@ -45,9 +45,9 @@ _NAME = re.compile(limits.NAME_PATTERN)
 
 
 def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Query:
-    """The question of a recall request; `clock` is the server's moment.
+    """The query of a recall request.
 
-    It decides which memories are valid and not expired, and is the moment of a request without `now`.
+    `clock` is the server's moment: it decides which memories are valid, and is used where `now` is absent.
 
     Raises:
         InvalidInputError: a field breaks its limit.
@@ -87,10 +87,10 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
 
 
 def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selection:
-    """The selection of a caller without a filter, now or at a past moment.
+    """What a caller may see, without a filter.
 
     Raises:
-        InvalidInputError: no tenant, or a part breaks its limit.
+        InvalidInputError: the tenant is missing, or a field breaks its limit.
     """
     return Selection(
         tenant_id=_tenant(scope.tenant_id),
@@ -101,19 +101,19 @@ def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selec
 
 
 def moment_of(request: recall_pb2.GetMemoryRequest) -> datetime | None:
-    """The past moment that is asked for.
+    """The `as_of` of a request.
 
     Raises:
-        InvalidInputError: it is no time of a calendar.
+        InvalidInputError: it is outside the years 1 to 9999.
     """
     return _moment(request, "as_of")
 
 
 def memory_id_of(memory_id: str) -> str:
-    """The id if it can be one.
+    """The id.
 
     Raises:
-        InvalidInputError: it cannot.
+        InvalidInputError: it is no memory id.
     """
     return _memory_ids("memory_id", [memory_id], most=1)[0]
 

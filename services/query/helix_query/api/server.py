@@ -1,7 +1,7 @@
-"""The gRPC server: RecallService, health and reflection on one port, bounded in every direction.
+"""The gRPC server: RecallService, health and reflection on one port, with limits on every size.
 
-Serves from the first moment; health is NOT_SERVING until a generation answers, and turns NOT_SERVING
-again before the server stops, so that a load balancer leaves in time.
+Health is NOT_SERVING until a generation is loaded, and again before the server stops, so that a load
+balancer moves away in time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ OPTIONS: Final = (
     ("grpc.max_metadata_size", METADATA_BYTES),
     ("grpc.absolute_max_metadata_size", METADATA_BYTES),
     ("grpc.max_connection_idle_ms", IDLE_MS),
-    # Two servers on one port would each get half of the calls and nobody would notice.
+    # Two servers on one port would silently share the calls.
     ("grpc.so_reuseport", 0),
 )
 
 
 class RecallServer:
-    """One listening server; `set_serving` may be called from any thread."""
+    """One listening server."""
 
     def __init__(self, handlers: RecallHandlers, settings: QuerySettings) -> None:
         self._settings = settings
@@ -51,7 +51,7 @@ class RecallServer:
         reflection.enable_server_reflection(names, self._server)
 
     async def start(self) -> int:
-        """Listen; the port, which the system chose if the setting says 0.
+        """Listen; return the port, which the system chooses if the setting says 0.
 
         Raises:
             TemporaryError: the address cannot be bound.
@@ -67,12 +67,12 @@ class RecallServer:
         return port
 
     def set_serving(self) -> None:
-        """Tell the health service that a generation answers."""
+        """Set health to SERVING; from any thread."""
         serving = self._set_health(health_pb2.HealthCheckResponse.SERVING)
         asyncio.run_coroutine_threadsafe(serving, self._loop)
 
     async def stop(self) -> None:
-        """Health first, then no new calls, then wait for the running ones."""
+        """Set health to NOT_SERVING, refuse new calls, wait for the running ones."""
         await self._health.enter_graceful_shutdown()
         await self._server.stop(self._settings.grace_seconds)
 

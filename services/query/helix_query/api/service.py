@@ -23,7 +23,7 @@ import grpc
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.batch import batch_response, in_order, queries_of
-from helix_query.api.guard import Call, guarded, told_of, tolerant
+from helix_query.api.guard import Call, guarded, refused_of, tolerant
 from helix_query.api.requests import memory_id_of, moment_of, query_of, scope_of
 from helix_query.api.responses import memory_message, recall_response, status_response
 from helix_query.api.why_not_call import WhyNotSearch
@@ -117,7 +117,7 @@ class RecallHandlers:
         queries = [one for one in asked if isinstance(one, Query)]
         generation, answers = await self._answers("BatchRecall", queries, until)
         outcomes = in_order(asked, iter(answers))
-        told = [told_of(one) if isinstance(one, BaseException) else one for one in outcomes]
+        told = [refused_of(one) if isinstance(one, BaseException) else one for one in outcomes]
         return batch_response(told, generation=generation)
 
     async def get_memory(

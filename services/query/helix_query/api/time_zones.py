@@ -1,4 +1,4 @@
-"""Names of time zones, checked and turned into zones of the IANA database."""
+"""Time zones of the IANA database by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_shared.errors import InvalidInputError
 FIELD: Final = "time_zone"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 _UTC: Final = frozenset(["UTC", "Etc/UTC"])
-"""Need no database."""
+"""Names that need no database."""
 
 
 def zone_of(name: str) -> tzinfo | None:

@@ -1,9 +1,9 @@
-"""Which generation answers: opened, verified, warmed, then swapped in between two requests.
+"""The generation that answers, and the swap to the next one. Change here how a generation is swapped.
 
-A request leases one generation from start to end; an old one closes when its last lease ends. A bad
-generation is refused and counted, and the last good one serves on; at the start older ones are
-tried. Neither number nor epoch ever goes back. `progress` wakes the recalls that wait for an event,
-`server` tells the health service.
+A thread polls CURRENT. A new generation is opened, verified and warmed, then swapped in between two
+requests. A request leases one generation from start to end; an old one is closed when its last lease ends.
+A bad generation is refused and counted, and the last good one keeps answering; at the start older ones are
+tried. Neither number nor epoch ever decreases.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "query"
 RETRY_SECONDS: Final = 30.0
-"""Wait before a generation that failed for want of memory, disk or time is tried again."""
+"""Wait before a generation that failed for lack of memory, disk or time is tried again."""
 
 _log = logger(__name__)
 
 
 @dataclass(slots=True)
-class _Holder:
-    """A served generation and how many requests are on it; guarded by the lock of `CurrentGeneration`."""
+class _Leased:
+    """A snapshot and its number of leases; guarded by the lock of `CurrentGeneration`."""
 
     snapshot: Snapshot
-    users: int = 0
+    leases: int = 0
     retired: bool = False
 
 
 class CurrentGeneration:
-    """The generation that answers. Its thread looks at CURRENT; any thread may lease."""
+    """The generation that answers; any thread may lease it."""
 
     def __init__(
         self,
@@ -71,7 +71,10 @@ class CurrentGeneration:
         poll_seconds: float = 0.25,
         verified_files: Path | None = None,
     ) -> None:
-        """Nothing serves yet; with `verified_files`, files are not read again that it says were verified."""
+        """No generation is loaded yet.
+
+        `scratch` is a folder for links to held files. Files that `verified_files` lists are not hashed again.
+        """
         self._root = root
         self._models = models
         self._scratch = scratch
@@ -79,9 +82,9 @@ class CurrentGeneration:
         self._encoder_threads = encoder_threads
         self._poll_seconds = poll_seconds
         self.progress = Progress()
-        self._on_serving: Callable[[], None] = lambda: None
+        self._on_first: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
-        self._holder: _Holder | None = None
+        self._leased: _Leased | None = None
         self._verified_path = verified_files
         self._verified = set() if verified_files is None else read_verified_files(verified_files)
         self._refused: dict[int, float] = {}
@@ -89,13 +92,13 @@ class CurrentGeneration:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="generation-poll", daemon=True)
 
-    def start(self, on_serving: Callable[[], None]) -> None:
-        """Begin to look for generations; `on_serving` is called, from the thread, when the first serves."""
-        self._on_serving = on_serving
+    def start(self, on_first: Callable[[], None]) -> None:
+        """Start the thread; it calls `on_first` when the first generation answers."""
+        self._on_first = on_first
         self._thread.start()
 
     def close(self) -> None:
-        """Stop looking and let the generation go; leases that are out stay good."""
+        """Stop the thread and give the generation up; existing leases stay valid."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -103,33 +106,33 @@ class CurrentGeneration:
 
     @contextmanager
     def lease(self) -> Iterator[Snapshot]:
-        """The generation that answers, for one request.
+        """The current snapshot, for one request.
 
         Raises:
             TemporaryError: there is none yet.
         """
         with self._lock:
-            holder = self._holder
-            if holder is None:
+            leased = self._leased
+            if leased is None:
                 raise TemporaryError("no generation yet; publish events and try again")
-            holder.users += 1
+            leased.leases += 1
         try:
-            yield holder.snapshot
+            yield leased.snapshot
         finally:
             with self._lock:
-                holder.users -= 1
-                last = holder.retired and holder.users == 0
+                leased.leases -= 1
+                last = leased.retired and leased.leases == 0
             if last:
-                holder.snapshot.generation.close()
+                leased.snapshot.generation.close()
 
     def refresh(self) -> bool:
-        """Look at CURRENT once; tell whether another generation serves now."""
+        """Read CURRENT once; return whether another generation was swapped in."""
         newest = current_number(self._root)
-        serving = 0 if self._holder is None else self._holder.snapshot.number
-        if newest is None or newest <= serving:
+        number = 0 if self._leased is None else self._leased.snapshot.number
+        if newest is None or newest <= number:
             return False
-        numbers = [newest] if serving else [*published_numbers(self._root, up_to=newest)]
-        return any(self._adopt(number) for number in numbers)
+        numbers = [newest] if number else [*published_numbers(self._root, up_to=newest)]
+        return any(self._adopt(one) for one in numbers)
 
     def _poll(self) -> None:
         failure = ""
@@ -149,10 +152,10 @@ class CurrentGeneration:
         try:
             snapshot = self._load(number)
         except NotFoundError as error:
-            # A missing model may still be installed: said once, tried again.
+            # The model may be installed later: logged once, tried at every poll.
             self._refuse_once(number, str(error))
         except (TemporaryError, OSError, MemoryError) as error:
-            # The machine may recover; a full load is too dear to repeat at every look.
+            # The machine may recover; loading is too expensive to repeat at every poll.
             self._refuse_for(number, error, seconds=RETRY_SECONDS)
         except BaseException as error:  # noqa: BLE001 - a panic of a Rust engine is a BaseException
             self._refuse_for(number, error, seconds=math.inf)
@@ -162,12 +165,17 @@ class CurrentGeneration:
         return False
 
     def _load(self, number: int) -> Snapshot:
-        """Open, verify and warm a generation; nothing of it is served before all of that went well."""
+        """Open, verify and warm a generation.
+
+        Raises:
+            CorruptArtifactError: it is damaged, or its epoch is before the current one.
+            NotFoundError: its model is not installed.
+        """
         manifest = self._verified_manifest(folder_of(self._root, number))
-        previous = None if self._holder is None else self._holder.snapshot
+        previous = None if self._leased is None else self._leased.snapshot
         if previous is not None and manifest.epoch < previous.generation.manifest.epoch:
             raise CorruptArtifactError(
-                f"generation {number} has epoch {manifest.epoch}, before the one served"
+                f"generation {number} has epoch {manifest.epoch}, before the current one"
             )
         encoder = self._encoder_for(manifest, previous)
         generation = Generation.open(
@@ -194,25 +202,25 @@ class CurrentGeneration:
 
     def _verified_manifest(self, folder: Path) -> Manifest:
         before = set(self._verified)
-        manifest = verify(folder, verified=self._verified, beside=self._holder is not None)
+        manifest = verify(folder, verified=self._verified, beside=self._leased is not None)
         if (
             self._verified_path is not None
             and self._verified != before
             and not write_verified_files(self._verified_path, self._verified)
         ):
-            # Said once: the folder will not become writable.
+            # Logged once: the folder will not become writable.
             self._verified_path = None
         return manifest
 
     def _encoder_for(self, manifest: Manifest, previous: Snapshot | None) -> Encoder:
-        """The installed model that made the generation's vectors, and no other."""
+        """The encoder of the model that made the generation's vectors."""
         wanted = manifest.model
         if previous is not None and previous.encoder.card.checksum == wanted.checksum:
             return previous.encoder
         for folder in model_folders(self._models):
             try:
                 if read_card(folder).checksum == wanted.checksum:
-                    # callers share the encoder, so it keeps nothing that one of them asked
+                    # tenants share the encoder, so it must not cache queries
                     return Encoder.load(
                         folder, lanes=1, threads_per_lane=self._encoder_threads, remembers=False
                     )
@@ -226,8 +234,8 @@ class CurrentGeneration:
 
     def _swap(self, snapshot: Snapshot | None) -> None:
         with self._lock:
-            old, self._holder = self._holder, None if snapshot is None else _Holder(snapshot)
-            idle = old is not None and old.users == 0
+            old, self._leased = self._leased, None if snapshot is None else _Leased(snapshot)
+            idle = old is not None and old.leases == 0
             if old is not None:
                 old.retired = True
         if old is not None and idle:
@@ -237,10 +245,10 @@ class CurrentGeneration:
             GENERATION.labels(SERVICE).set(snapshot.number)
             recallable = snapshot.generation.manifest.counts.recallable
             _log.info("generation_served", generation=snapshot.number, memories=recallable)
-            # After the swap: who is woken leases the new one.
+            # After the swap, so that the woken calls lease the new generation.
             self.progress.advance(snapshot.generation.manifest.applied_sequence)
             if old is None:
-                self._on_serving()
+                self._on_first()
 
     def _refuse_once(self, number: int, reason: str) -> None:
         if self._waiting != (number, reason):
@@ -249,7 +257,7 @@ class CurrentGeneration:
             _log.error("generation_refused", generation=number, reason=reason)
 
     def _refuse_for(self, number: int, error: BaseException, *, seconds: float) -> None:
-        # A folder that was retired meanwhile is nobody's fault.
+        # The folder may have been retired meanwhile, which is no failure.
         if folder_of(self._root, number).is_dir():
             self._refused[number] = time.monotonic() + seconds
             self._refuse_once(number, f"{type(error).__name__}: {error}")

@@ -1,11 +1,11 @@
-"""What stands beside what: memories in the order they were said or written.
+"""The order of memories inside their sessions, for packing neighbours.
 
-By session, inside it by event, inside that by piece; a memory of no session stands in the order of its own
-event, so the pieces of a document are together. Tenants never mix.
+Memories are ordered by session, then event sequence, then ordinal. A memory without a session is ordered
+with the others of its event, so the pieces of a document are together. Tenants never mix.
 
-Each segment of the signals is sorted once in its life, before a generation that holds it is served: a
-generation shares its segments with the one before, so a swap costs what is new. A request looks up its
-sessions by binary search and orders no more than the stretch it asks for.
+Each segment of the signals is sorted once, before its first generation is served. Generations share
+segments, so a swap sorts only new ones. A request finds its session by binary search and orders no more
+than the part it asks for.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """A session, or the part of it around one memory, in reading order."""
+    """A session, or the part of it around one memory, in order."""
 
     ordinals: NDArray[np.int64]
     place: int
-    """Of the memory asked for."""
+    """Index of the memory asked for."""
     is_whole: bool
-    """Whether these are all of its session."""
+    """Whether this is the whole session."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentOrder:
-    """The rows of one segment in reading order, session by session."""
+    """The rows of one segment, ordered by session and event sequence."""
 
     segment: Segment
     groups: NDArray[np.uint64]
     """The sessions, ascending."""
     starts: NDArray[np.int64]
-    """Where each session begins in `rows`, and where the last one ends."""
+    """Start of each session in `rows`, and the end of the last one."""
     rows: NDArray[np.int32]
     sequences: NDArray[np.int64]
-    """Event sequence by place, ascending inside a session."""
+    """Event sequences beside `rows`, ascending inside a session."""
 
     @classmethod
     def of(cls, segment: Segment, signals: Signals) -> Self:
-        """Sort a segment of `signals`; its ordinals ascend, and those of one event rise with its pieces.
+        """Sort a segment of `signals`; its ordinals ascend, also inside one event.
 
-        By the columns that are in memory: a row that a later segment replaced counts nowhere.
+        Rows that a later segment replaced are sorted too; `around` passes over them.
         """
         columns = {name: getattr(signals, name)[segment.ordinals] for name in _COLUMNS}
         groups, sequences = _groups(columns), columns["stream_sequence"]
@@ -73,49 +73,49 @@ class SegmentOrder:
         )
 
     def session(self, group: np.uint64) -> tuple[int, int]:
-        """First place of a session and the one after its last; equal where it has no row here."""
+        """Start and end of a session in `rows`; equal if it has no row here."""
         found = int(np.searchsorted(self.groups, group))
         if found == len(self.groups) or self.groups[found] != group:
             return 0, 0
         return int(self.starts[found]), int(self.starts[found + 1])
 
     def place(self, first: int, last: int, sequence: int, ordinal: int) -> int:
-        """Where in the session at `first:last` a memory stands, or would stand."""
+        """Index of a memory in the session at `first:last`, or where it would be inserted."""
         low, high = first + np.searchsorted(self.sequences[first:last], [sequence, sequence + 1])
         return int(low + np.searchsorted(self.segment.ordinals[self.rows[low:high]], ordinal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionOrder:
-    """The reading order of a generation, by the segments of its signals."""
+    """The session order of a generation: one `SegmentOrder` a segment of its signals."""
 
-    pieces: tuple[SegmentOrder, ...] = ()
+    segments: tuple[SegmentOrder, ...] = ()
 
     @classmethod
-    def of(cls, signals: Signals, *, known: SessionOrder | None = None) -> Self:
-        """That of `signals`; segments that `known`, of an earlier generation, has are not sorted again."""
-        sorted_already = {} if known is None else {id(piece.segment): piece for piece in known.pieces}
+    def of(cls, signals: Signals, *, previous: SessionOrder | None = None) -> Self:
+        """The order of `signals`; segments that `previous` has sorted are not sorted again."""
+        sorted_before = {} if previous is None else {id(one.segment): one for one in previous.segments}
         return cls(
             tuple(
-                sorted_already.get(id(segment)) or SegmentOrder.of(segment, signals)
+                sorted_before.get(id(segment)) or SegmentOrder.of(segment, signals)
                 for segment in signals.segments
             )
         )
 
     def around(self, ordinal: int, signals: Signals, *, reach: int) -> SessionPart:
-        """The session of a memory, as far as `reach` places before and after it.
+        """Up to `reach` memories before and after a memory in its session.
 
-        `signals` are those of the generation. A memory that was written again stands where its last row says.
+        `signals` are those of the generation. A memory that was rewritten is ordered by its last row.
         """
         here = np.array([ordinal])
         columns = {name: getattr(signals, name)[here] for name in _COLUMNS}
         [group], sequence = _groups(columns), int(columns["stream_sequence"][0])
         before, after = [], []
-        for number, piece in enumerate(self.pieces):
-            first, last = piece.session(group)
+        for number, segment in enumerate(self.segments):
+            first, last = segment.session(group)
             if first == last:
                 continue
-            place = piece.place(first, last, sequence, ordinal)
+            place = segment.place(first, last, sequence, ordinal)
             before.append(self._nearest(number, signals, first, place, reach + 1, backwards=True))
             # one more, because the memory itself is among them
             after.append(self._nearest(number, signals, place, last, reach + 2, backwards=False))
@@ -130,15 +130,15 @@ class SessionOrder:
     def _nearest(
         self, number: int, signals: Signals, first: int, last: int, count: int, *, backwards: bool
     ) -> NDArray[np.int64]:
-        """At least `count` ordinals of the places `first:last` of a piece, from one end; else all of them.
+        """At least `count` ordinals of `first:last` of a segment from one end, or all if there are fewer.
 
-        Rows that a later segment replaced are passed over.
+        Rows that a later segment replaced are left out.
         """
-        piece, taken = self.pieces[number], count
+        order, taken = self.segments[number], count
         while True:
             start, end = (max(first, last - taken), last) if backwards else (first, min(last, first + taken))
-            rows = piece.rows[start:end]
-            ordinals = piece.segment.ordinals[rows]
+            rows = order.rows[start:end]
+            ordinals = order.segment.ordinals[rows]
             found: NDArray[np.int64] = ordinals[signals.rows[ordinals] == signals.starts[number] + rows]
             if len(found) >= count or end - start == last - first:
                 return found
@@ -149,9 +149,9 @@ _COLUMNS: Final = ("tenant_code", "session_code", "stream_sequence")
 
 
 def _groups(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.uint64]:
-    """What stands for a memory's session, by rows of `_COLUMNS`."""
+    """A hash of tenant and session of each row of `_COLUMNS`."""
     tenant, session, sequence = (columns[name] for name in _COLUMNS)
-    # Codes of sessions are never negative, so an event can stand for a session of its own.
+    # Session codes are never negative, so ~sequence cannot meet one.
     alone: NDArray[np.uint64] = np.where(session == 0, ~sequence, session).astype(np.uint64)
     return alone ^ (tenant.astype(np.uint64) * _MIX)
 

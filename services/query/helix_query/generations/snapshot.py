@@ -1,7 +1,7 @@
-"""One generation ready to answer: its artifacts, its encoder, and what the stages read of them.
+"""One generation ready to answer: its artifacts, its encoder, and what the stages derive from them.
 
-`serving` makes and swaps it; `recall` holds one from start to end. Immutable, but for what few
-questions need: that is made when the first of them comes.
+`current` makes and swaps it; a recall leases one from start to end. It is immutable, except for values that
+few queries need: these are computed on first use.
 """
 
 from __future__ import annotations
@@ -48,97 +48,97 @@ class Snapshot:
     encoder: Encoder
     centroids: Centroids
     as_of_index: Lazy[AsOfIndex] = field(init=False)
-    """What was known when; for `as_of`."""
+    """Which memories existed when; for `as_of`."""
     _as_of_reads: Lazy[None] = field(init=False)
-    """Makes what recalls of a past moment need."""
+    """Loads what a recall with `as_of` needs."""
     previous_order: InitVar[SessionOrder | None] = None
-    """The reading order of the generation before."""
+    """The session order of the generation before."""
     session_order: SessionOrder = field(init=False)
-    """What stands beside what; for packing surroundings."""
+    """The order inside sessions; for packing neighbours."""
     visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
-    """How callers stand to their tenants, for as many as were here lately."""
+    """Estimates by selection and hour; cleared when full."""
 
     def __post_init__(self, previous_order: SessionOrder | None) -> None:
         signals = self.generation.signals
         as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
         object.__setattr__(self, "as_of_index", as_of_index)
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
-        order = SessionOrder.of(signals, known=previous_order)
+        order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)
 
     @property
     def number(self) -> int:
-        """The generation's number, 1 and up."""
+        """Number of the generation, 1 and up."""
         return self.generation.manifest.generation
 
     @property
     def memories(self) -> int:
-        """Ordinals given so far; nodes of the graph below are memories."""
+        """Number of assigned ordinals; lower nodes of the graph are memories."""
         return self.generation.graph.memories
 
     @property
     def adjacency(self) -> GraphSnapshot:
-        """The graph as the walks read it."""
+        """The graph of memories and entities."""
         return self.generation.graph
 
     @property
     def type_names(self) -> Sequence[str]:
-        """Type of each type code."""
+        """Memory type by type code."""
         return MEMORY_TYPES
 
     def estimate_visibility(self, view: Visibility) -> VisibilityEstimate:
-        """How a view stands to its tenant's memories, sampled once for a selection and hour.
+        """Which share of its tenant's memories a caller sees; sampled once a selection and hour.
 
-        The hour is that of the view's moment, since what is valid and not expired changes with it.
+        The hour is that of the caller's moment, because validity and expiry depend on it.
         """
         key = view.selection, microseconds(view.moment) // _HOUR
-        sight = self.visibility_estimates.get(key)
-        if sight is None:
+        estimate = self.visibility_estimates.get(key)
+        if estimate is None:
             if len(self.visibility_estimates) >= SELECTIONS:
                 self.visibility_estimates.clear()
-            sight = self.visibility_estimates[key] = VisibilityEstimate.of(view)
-        return sight
+            estimate = self.visibility_estimates[key] = VisibilityEstimate.of(view)
+        return estimate
 
     def prepare_as_of(self, until: float) -> None:
-        """Read what recalls of a past moment need, so that no channel's deadline pays for it.
+        """Load what recalls with `as_of` need before the channels run, so that none misses its deadline.
 
         Raises:
-            OverdueError: another thread reads it and is not ready by `until`, of the monotonic clock.
+            OverdueError: another thread loads it and is not ready by `until` (monotonic clock).
         """
         self._as_of_reads.wait(until)
 
     def last_sequence_at(self, moment: datetime) -> int:
-        """The last event sequence of which a memory was known at `moment`, 0 if there was none."""
-        known = self.as_of_index.value.created_by(microseconds(moment))
+        """The last event sequence with a memory created by `moment`; 0 if there is none."""
+        created = self.as_of_index.value.created_by(microseconds(moment))
         sequences = self.generation.signals.stream_sequence
-        also = max((int(sequences[ordinal]) for ordinal in known.also), default=0)
-        return max(int(sequences[: known.below].max(initial=0)), also)
+        also = max((int(sequences[ordinal]) for ordinal in created.also), default=0)
+        return max(int(sequences[: created.below].max(initial=0)), also)
 
     def ordinals_of(self, memory_ids: Sequence[str]) -> NDArray[np.int64]:
-        """Ordinals of those ids that exist, in any order."""
+        """Ordinals of the ids that exist, in any order."""
         if not memory_ids:
             return np.empty(0, np.int64)
         found: NDArray[np.int64] = self.generation.vectors.find(memory_ids, ["ordinal"])["ordinal"].to_numpy()
         return found
 
     def field_weights(self, weights: search.FieldWeights) -> FieldWeights:
-        """The lexicon's field weights of a ranking profile."""
+        """Field weights of a ranking profile as the lexicon takes them."""
         return FieldWeights(**weights.model_dump())
 
     def kind_factors(self, factors: Mapping[Edge, float]) -> NDArray[np.float64]:
-        """Factor by edge kind code."""
+        """Factors by edge kind code; 1 for kinds that are not named."""
         return np.array([factors.get(kind, 1.0) for kind in EDGE_KINDS], np.float64)
 
     def named_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
-        """Entities of the tenant among `names`, without those that only stand inside a longer one."""
+        """Entities of the tenant with these names, without names that are part of a longer one."""
         nodes = self.generation.graph.entity_nodes(tenant_id, names)
         if not len(nodes):
             return nodes
-        spelt = self.generation.graph.entity_names(nodes)
-        whole = [f" {name} " for name in spelt]
+        spellings = self.generation.graph.entity_names(nodes)
+        whole = [f" {name} " for name in spellings]
         outer = [not any(mine != other and mine in other for other in whole) for mine in whole]
         return np.unique(nodes[np.array(outer, bool)])
 
 
 def _read(*_: object) -> None:
-    """What is passed was read."""
+    """Nothing: evaluating the arguments has loaded them."""

@@ -1,9 +1,9 @@
-"""Which files this machine's query service verified before, so that a restart hashes only new ones.
+"""The list of files that were verified before, kept in the cache folder: a restart hashes only new files.
 
-A file is known by device, inode, size and time of change, and vouched for under one checksum alone:
-what was written since, or replaced, is read again. The time of the inode (ctime) does not count: every
-publish links shared files, which changes it. A receipt that is missing, damaged or cannot be written
-only costs time. `serving` reads it at the start and writes it with every generation.
+A file is identified by device, inode, size and modification time, and listed with its checksum: a file that
+was rewritten or replaced is hashed again. ctime is left out, because every publish links shared files and so
+changes it. A list that is missing, damaged or cannot be written only costs time. `current` reads it at the
+start and writes it after every new generation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logger(__name__)
 
 
 class _VerifiedFiles(BaseModel):
-    """The file; `verified` gives the checksum of an identity."""
+    """Format of the file; `verified` maps an identity to a checksum."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,13 +34,13 @@ class _VerifiedFiles(BaseModel):
 
 
 def verified_files_path(cache: Path, data: Path) -> Path:
-    """Where the receipt of a data folder lies in the cache folder."""
+    """Path of the list for a data folder, in the cache folder."""
     name = hashlib.sha256(os.fsencode(data.absolute())).hexdigest()[:_NAME_DIGITS]
     return cache / f"verified-{name}.json"
 
 
 def read_verified_files(path: Path) -> set[tuple[str, str]]:
-    """Identities and checksums for `generation.verify`; none if there is no receipt that can be read."""
+    """Identities and checksums for `verify`; empty if the list cannot be read."""
     try:
         return set(_VerifiedFiles.model_validate_json(path.read_bytes()).verified.items())
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def read_verified_files(path: Path) -> set[tuple[str, str]]:
 
 
 def write_verified_files(path: Path, verified: set[tuple[str, str]]) -> bool:
-    """Replace the receipt in one step; tell whether that was possible."""
+    """Replace the list atomically; return whether it could be written."""
     body = _VerifiedFiles(format_version=1, verified=dict(verified)).model_dump_json().encode()
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:

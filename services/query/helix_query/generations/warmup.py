@@ -1,7 +1,7 @@
-"""Makes a generation ready: everything a first query would wait for happens here, before the swap.
+"""Warms a generation before the swap, so that its first query does not wait for pages or caches.
 
-A canary recall on every channel is part of it: a generation that cannot answer is refused while the
-last good one still serves.
+A canary recall on every channel is part of it: a generation that cannot answer is refused while the last
+good one still answers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from helix_shared.encoders.encoder import Encoder
 
 CANARY_SECONDS: Final = 30.0
-"""A cold page cache may be this slow; a channel that is slower is broken."""
+"""Deadline of a channel on a cold page cache; a slower channel is broken."""
 CANARY_QUERIES: Final = (
     "what was decided about the release",
     "who is on call this week",
@@ -46,16 +46,16 @@ def warm(
     centroids: Centroids | None = None,
     previous_order: SessionOrder | None = None,
 ) -> Snapshot:
-    """The generation, warmed; `centroids` are those of the same encoder if there are some.
+    """The snapshot of a generation, warmed.
 
-    `previous_order` is the reading order of the generation before.
+    `centroids` are those of the same encoder, None at the first generation of an encoder; `previous_order` is
+    the session order of the generation before.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
-    centroids_there = centroids or load_centroids(encoder.embed_query)
-    snapshot = Snapshot(generation, encoder, centroids_there, previous_order)
-    # a swap must not take a core from those who ask
+    snapshot = Snapshot(generation, encoder, centroids or load_centroids(encoder.embed_query), previous_order)
+    # later swaps warm less, because queries run beside them
     at_start = centroids is None
     generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()
@@ -64,7 +64,7 @@ def warm(
     with ExitStack() as held:
         lanes = {channel: WorkerThreads(1, name=f"canary-{channel}") for channel in SEARCHED}
         for lane in lanes.values():
-            # a channel that hangs must not keep the next generation waiting
+            # not waited for: a channel that hangs must not delay the next generation
             held.callback(lane.shutdown, wait=False)
         for text in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
             query = Query(text, Selection(tenant), now, now, never_skip=True)
@@ -75,7 +75,7 @@ def warm(
                 lanes=lanes,
                 channel_deadline_seconds=CANARY_SECONDS,
             )
-            # a graph too dense for PageRank is no fault of the generation
+            # `degraded` also names PageRank, which a dense graph may skip: that is no damage
             missing = ", ".join(channel for channel in answer.degraded if channel in SEARCHED)
             if missing:
                 raise CorruptArtifactError(f"generation {snapshot.number}: no answer from channel {missing}")
@@ -83,7 +83,7 @@ def warm(
 
 
 def _some_tenant(generation: Generation) -> str:
-    """A tenant with memories, so that the canary touches real postings; any token when there is none."""
+    """A tenant with memories, so that the canary reads real postings; any token if there is none."""
     newest = np.arange(generation.manifest.counts.signals)[-1:]
     lines = generation.signals.lines(newest)
     return str(lines[0]["tenant_id"]) if lines else CANARY_TENANT

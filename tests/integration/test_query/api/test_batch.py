@@ -71,7 +71,7 @@ def test_what_is_wrong_with_one_request_is_its_own_result(answering: Any) -> Non
     assert [(one.error.code, one.error.message) for one in reply.results if one.HasField("error")] == [
         (3, "query: must hold more than white space"),
         (3, "top_k: must be 1 to 200"),
-        (3, "scope: must be left out: the scope of the batch counts"),
+        (3, "scope: must be left out: the scope of the batch applies"),
     ]
     found = reply.results[4].response.memories[0].memory.memory_id
     assert found == ids["Caroline planted tomatoes in the garden."]

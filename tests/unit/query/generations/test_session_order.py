@@ -1,4 +1,4 @@
-"""What stands beside what, from real segments: as sorting all rows tells, at the cost of what is asked."""
+"""The order inside sessions: equal to a sort of all rows, at the cost of the part asked for."""
 
 import statistics
 import tempfile
@@ -22,7 +22,7 @@ Row = tuple[str, str, int]
 
 
 def blank_columns(count: int) -> dict[str, Any]:
-    """Columns of a segment with nothing in them."""
+    """Empty columns of a segment."""
     columns: dict[str, Any] = {name: blank(name, (count,)) for name in SCALARS}
     columns |= {name: np.zeros((count, 1), dtype) for name, dtype in MATRICES.items()}
     return columns | {LINE: np.full(count, b"{}", object)}
@@ -49,36 +49,36 @@ class Order:
         self.order = SessionOrder.of(self.signals)
 
     def around(self, ordinal: int, reach: int) -> SessionPart:
-        """The stretch around a memory."""
+        """The part of a session around a memory."""
         return self.order.around(ordinal, self.signals, reach=reach)
 
 
-def test_a_session_stands_in_the_order_of_its_events(tmp_path: Path) -> None:
-    """Events overtook each other on their way: sequence decides, then ordinal."""
+def test_a_session_is_ordered_by_event(tmp_path: Path) -> None:
+    """Events may arrive out of order: the sequence decides, then the ordinal."""
     rows = [("t", "s", 5), ("t", "other", 1), ("t", "s", 2), ("t", "s", 7), ("t", "s", 5)]
-    stretch = Order(tmp_path, list(enumerate(rows))).around(0, reach=9)
-    assert (stretch.ordinals.tolist(), stretch.place, stretch.is_whole) == ([2, 0, 4, 3], 1, True)
+    part = Order(tmp_path, list(enumerate(rows))).around(0, reach=9)
+    assert (part.ordinals.tolist(), part.place, part.is_whole) == ([2, 0, 4, 3], 1, True)
 
 
 def test_a_long_session_is_cut_around_the_memory(tmp_path: Path) -> None:
-    """Only so far is looked, whatever its length."""
+    """To `reach` memories on each side, whatever its length."""
     order = Order(tmp_path, [(n, ("t", "s", n)) for n in range(50)])
-    stretch = order.around(20, reach=3)
-    assert (stretch.ordinals.tolist(), stretch.place) == ([17, 18, 19, 20, 21, 22, 23], 3)
-    assert not stretch.is_whole
+    part = order.around(20, reach=3)
+    assert (part.ordinals.tolist(), part.place) == ([17, 18, 19, 20, 21, 22, 23], 3)
+    assert not part.is_whole
     assert not order.around(2, reach=3).is_whole
     assert order.around(0, reach=0).ordinals.tolist() == [0]
 
 
-def test_without_a_session_the_pieces_of_one_event_stand_together(tmp_path: Path) -> None:
+def test_without_a_session_the_pieces_of_one_event_are_together(tmp_path: Path) -> None:
     """A document of three pieces, and another one."""
     order = Order(tmp_path, list(enumerate([("t", "", 4), ("t", "", 4), ("t", "", 9), ("t", "", 4)])))
     assert order.around(1, reach=9).ordinals.tolist() == [0, 1, 3]
     assert order.around(2, reach=9).ordinals.tolist() == [2]
 
 
-def test_rows_that_were_written_again_are_passed_over(tmp_path: Path) -> None:
-    """However many: a stretch reaches as far as asked, beyond all of them."""
+def test_replaced_rows_are_left_out(tmp_path: Path) -> None:
+    """However many there are: the part still has `reach` memories on each side."""
     moved = [(n, ("t", "elsewhere", 100 + n)) for n in range(11, 31)]
     order = Order(tmp_path, [(n, ("t", "s", n)) for n in range(50)], moved)
     assert order.around(10, reach=2).ordinals.tolist() == [8, 9, 10, 31, 32]
@@ -94,8 +94,8 @@ segments = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(written=segments, reach=st.integers(0, 6))
-def test_a_stretch_is_the_session_of_one_tenant_in_order(written: list[dict[int, Row]], reach: int) -> None:
-    """As worked out by sorting the rows; of an ordinal in several segments the last row counts."""
+def test_a_part_equals_a_sort_of_all_rows(written: list[dict[int, Row]], reach: int) -> None:
+    """Sessions of tenants never mix; of an ordinal in several segments the last row counts."""
     last = {ordinal: row for segment in written for ordinal, row in segment.items()}
     with tempfile.TemporaryDirectory() as folder:
         order = Order(Path(folder), *(sorted(segment.items()) for segment in written))
@@ -107,24 +107,24 @@ def test_a_stretch_is_the_session_of_one_tenant_in_order(written: list[dict[int,
         )
         place = together.index((sequence, ordinal))
         first, end = max(0, place - reach), place + reach + 1
-        stretch = order.around(ordinal, reach=reach)
-        assert stretch.ordinals.tolist() == [other for _, other in together[first:end]]
-        assert stretch.place == place - first
-        assert stretch.is_whole == (first == 0 and end >= len(together))
+        part = order.around(ordinal, reach=reach)
+        assert part.ordinals.tolist() == [other for _, other in together[first:end]]
+        assert part.place == place - first
+        assert part.is_whole == (first == 0 and end >= len(together))
 
 
-def test_a_segment_is_sorted_once_in_its_life(tmp_path: Path) -> None:
-    """The next generation takes over what it shares with the one before, and nothing else."""
+def test_a_segment_is_sorted_once(tmp_path: Path) -> None:
+    """The next generation reuses the order of the segments that it shares with the one before."""
     append(tmp_path, range(5), [("t", "s", n) for n in range(5)])
     first = Signals.open(tmp_path)
-    known = SessionOrder.of(first)
+    before = SessionOrder.of(first)
     append(tmp_path, [5], [("t", "s", 5)])
     second = Signals.open(tmp_path, previous=first)
-    order = SessionOrder.of(second, known=known)
-    assert order.pieces[0] is known.pieces[0]
+    order = SessionOrder.of(second, previous=before)
+    assert order.segments[0] is before.segments[0]
     assert order.around(5, second, reach=2).ordinals.tolist() == [3, 4, 5]
     other = Signals.open(tmp_path)
-    assert SessionOrder.of(other, known=known).pieces[0] is not known.pieces[0]
+    assert SessionOrder.of(other, previous=before).segments[0] is not before.segments[0]
 
 
 def _median_seconds(work: Callable[[], object], *, times: int) -> float:
@@ -136,21 +136,21 @@ def _median_seconds(work: Callable[[], object], *, times: int) -> float:
     return statistics.median(taken)
 
 
-@pytest.mark.parametrize("session_of", [lambda n: n // 40, lambda _n: 1], ids=["short", "one for ever"])
-def test_looking_up_and_swapping_cost_what_is_asked(tmp_path: Path, session_of: Callable[[int], int]) -> None:
-    """Of 200,000 memories: far less than sorting all of them, also where one session holds them all."""
+@pytest.mark.parametrize("session_of", [lambda n: n // 40, lambda _n: 1], ids=["short", "one session"])
+def test_lookup_and_swap_cost_far_less_than_a_sort(tmp_path: Path, session_of: Callable[[int], int]) -> None:
+    """With 200,000 memories, also if one session holds them all."""
     count = 200_000
     columns, rng = blank_columns(count), np.random.default_rng(0)
     columns["session_code"] = np.array([session_of(n) for n in rng.permutation(count).tolist()]) + 1
     columns["stream_sequence"] = rng.permutation(count)
     write_segment(tmp_path / "seg-00000001", np.arange(count), columns, storage="float32")
     first = Signals.open(tmp_path)
-    known = SessionOrder.of(first)
+    before = SessionOrder.of(first)
     append(tmp_path, [count], [("t", "s", count)])
     second = Signals.open(tmp_path, previous=first)
     whole = _median_seconds(lambda: SessionOrder.of(second), times=3)
-    swap = _median_seconds(lambda: SessionOrder.of(second, known=known), times=9)
-    order = SessionOrder.of(second, known=known)
+    swap = _median_seconds(lambda: SessionOrder.of(second, previous=before), times=9)
+    order = SessionOrder.of(second, previous=before)
     look_up = _median_seconds(lambda: order.around(count // 2, second, reach=8), times=99)
     assert swap < whole / 20
     assert look_up < whole / 20

@@ -1,4 +1,4 @@
-"""The receipt of verified files: it saves reading, and vouches for nothing else."""
+"""The list of verified files is read back as written, and ignored when damaged."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from helix_query.generations.verified_files import (
 VERIFIED = {("1:2:3:4", "a" * 64), ("1:5:6:7", "b" * 64)}
 
 
-def test_a_receipt_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    """The folder is made; a later receipt replaces the whole of an earlier one; nothing else is left."""
+def test_a_list_is_read_back_as_written(tmp_path: Path) -> None:
+    """The folder is created, a later list replaces an earlier one, and no other file is left."""
     path = verified_files_path(tmp_path / "cache", tmp_path / "data")
     assert read_verified_files(path) == set()
     assert write_verified_files(path, {("9:9:9:9", "c" * 64)})
@@ -26,8 +26,8 @@ def test_a_receipt_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_every_data_folder_has_a_receipt_of_its_own(tmp_path: Path) -> None:
-    """Two services of one machine do not overwrite each other's."""
+def test_every_data_folder_has_its_own_list(tmp_path: Path) -> None:
+    """Two services of one machine do not overwrite each other's list."""
     assert verified_files_path(tmp_path, Path("/a")) != verified_files_path(tmp_path, Path("/b"))
 
 
@@ -42,14 +42,14 @@ def test_every_data_folder_has_a_receipt_of_its_own(tmp_path: Path) -> None:
         json.dumps({"format_version": 1, "verified": {"1:2:3:4": "a" * 64}}).encode()[:-9],
     ],
 )
-def test_a_damaged_receipt_is_ignored(tmp_path: Path, body: bytes) -> None:
-    """It only saves time, so nothing is guessed from it."""
+def test_a_damaged_list_is_ignored(tmp_path: Path, body: bytes) -> None:
+    """All files are hashed then."""
     path = tmp_path / "verified.json"
     path.write_bytes(body)
     assert read_verified_files(path) == set()
 
 
-def test_a_folder_that_cannot_hold_a_receipt_costs_nothing_else(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_no_error(tmp_path: Path) -> None:
     """A read-only container starts as before."""
     (tmp_path / "cache").write_bytes(b"a file where the folder should be")
     assert not write_verified_files(tmp_path / "cache" / "verified.json", VERIFIED)
