@@ -66,38 +66,38 @@ class RecallServiceServicer:
 
     def Recall(self, request, context):
         """The memories that answer a query, best first, and the same packed for a prompt.
-        RESOURCE_EXHAUSTED when all places are taken: the trailing metadata grpc-retry-pushback-ms says when to
-        come back.
+        RESOURCE_EXHAUSTED when the server has no place for the call: the trailing metadata
+        grpc-retry-pushback-ms says after how many milliseconds to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BatchRecall(self, request, context):
-        """Several recalls of one caller at once, answered from one generation; takes as many places as it holds
-        requests, or none and is RESOURCE_EXHAUSTED.
+        """Several recalls of one caller, answered from one generation. It takes one place a request; without
+        that many places it is RESOURCE_EXHAUSTED as a whole.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMemory(self, request, context):
-        """One memory by id, whatever its rank; NOT_FOUND if it is hidden from the caller's scope.
+        """One memory by id; NOT_FOUND if the scope may not see it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetStatus(self, request, context):
-        """What the server serves: generation, model, counts.
+        """The loaded generation, its model and its counts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WhyNot(self, request, context):
-        """Why a memory is not in the answer to a question, and what would bring it in; NOT_FOUND if it is hidden
-        from the caller's scope. Asks the question several times: for people, not for the reasoning loop.
+        """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
+        not see it. It runs the query several times: use it for debugging, not in an agent's loop.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
