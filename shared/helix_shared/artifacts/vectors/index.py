@@ -25,7 +25,7 @@ TRAINING_SAMPLES: Final = 32
 TRAINING_ROUNDS: Final = 10
 
 CODE_BITS: Final = 4
-"""Bits of a sub-vector's code in the product index: 16 centroids train in 1 s, the 256 of 8 bits in 40 s."""
+"""Bits of a sub-vector's code in the product index: 100,000 rows build in 3 s of CPU, with 8 bits in 48."""
 
 SUB_VECTOR_DIMENSIONS: Final = 2
 """Dimensions of a sub-vector: two bits a dimension, as with 8 bits for 4 dimensions."""

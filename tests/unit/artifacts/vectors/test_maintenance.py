@@ -14,6 +14,7 @@ from lancedb.table import LanceTable
 
 from helix_shared.artifacts.vectors import maintenance
 from helix_shared.artifacts.vectors.files import link_version, remove_superseded
+from helix_shared.artifacts.vectors.manifest_pb2 import DataFragment, Manifest, OtherFile
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.errors import CorruptArtifactError
@@ -179,3 +180,16 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path, records: Record
         newest.write_bytes(damaged)
         with pytest.raises(CorruptArtifactError, match="manifest of the vector table"):
             link_version(tmp_path / "live", tmp_path / "linked")
+
+
+@pytest.mark.parametrize("field", ["external_row_ids", "external_created_at", "overlays"])
+def test_a_fragment_with_files_of_an_unknown_kind_is_refused(tmp_path: Path, field: str) -> None:
+    """A link without these files would be an incomplete version."""
+    other: Any = [OtherFile()] if field == "overlays" else OtherFile()
+    body = Manifest(fragments=[DataFragment(id=1, **{field: other})]).SerializeToString()
+    versions = tmp_path / TABLE / "_versions"
+    versions.mkdir(parents=True)
+    trailer = (0).to_bytes(8, "little") + bytes(4) + b"LANC"
+    (versions / "1.manifest").write_bytes(len(body).to_bytes(4, "little") + body + trailer)
+    with pytest.raises(CorruptArtifactError, match="cannot be read"):
+        link_version(tmp_path, tmp_path / "linked")
