@@ -1,18 +1,22 @@
-# The way in: needs Python 3.11, make, git and a package registry; nothing to install first.
+# Needs Python 3.11, make, git and a package registry.
 #
-#   make setup   environment and model      make lint    ruff, mypy, import contracts
-#   make demo    see it work                make eval    quality, on DATA or your own data (ARGS=...)
-#   make test    prove it works             make bench   latency and throughput (N=..., ARGS=...)
-#   make lock    pin every dependency anew  make stubs   protobuf stubs and AsyncAPI document anew
-#   make peers   Helix beside other engines, in an environment of their own (ARGS=...)
-#   make clean   remove what make made; memories and models stay
+#   make setup   create the environment and the model
+#   make demo    run an example
+#   make test    run the tests (ARGS=...)
+#   make lint    run ruff, mypy and the import contracts
+#   make eval    measure quality on DATA or your own data (ARGS=...)
+#   make bench   measure latency and throughput (N=..., ARGS=...)
+#   make peers   compare with other engines, in an environment of their own (ARGS=...)
+#   make lock    resolve the pinned dependencies again
+#   make stubs   generate the protobuf stubs and the AsyncAPI document
+#   make clean   remove what make has created; memories and models stay
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 DATA ?= ../shared/data
 
-# The first interpreter that runs, is 3.11 and can make an environment.
+# The first interpreter that is 3.11 and can create an environment.
 PYTHON ?= $(shell for p in python3.11 python3 python; do \
   "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' >/dev/null 2>&1 \
   && echo "$$p" && break; done)
@@ -29,14 +33,14 @@ CONTRACT := proto/helix_memory/recall/v1/recall.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# A cleared environment may lack HOME; the password database knows it, unless the user has no entry there.
+# HOME may be unset. Then it comes from the password database, or is a folder here if the user has no entry.
 ifeq ($(strip $(HOME)),)
 export HOME := $(shell "$(or $(PYTHON),false)" -c 'import os; print(os.path.expanduser("~"))' 2>/dev/null)
 ifeq ($(filter /%,$(HOME)),)
 export HOME := $(CURDIR)/.home
 endif
 endif
-# The home of `helix up` as well, so that the model is built once and found by both.
+# Also the home of `helix up`, so that the model is built once.
 HELIX_HOME ?= $(HOME)/.helix
 export HELIX_HOME
 
@@ -50,7 +54,7 @@ help:
 setup: $(READY)
 	@ls "$(HELIX_HOME)"/models/*/model.json >/dev/null 2>&1 || $(BIN)/helix models build
 
-# --no-deps everywhere: the lock is the whole list, and no resolver may add to it.
+# --no-deps everywhere: the lock lists every package, and no resolver may add one.
 $(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
@@ -61,7 +65,7 @@ $(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
 demo: setup
 	$(BIN)/python ops/demo/run.py
 
-# Files are shared out among processes; a process runs all tests of a file, which share what the file starts.
+# All tests of a file run in one process, because they share what the file starts.
 test: setup
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
@@ -72,18 +76,18 @@ lint: setup
 	$(BIN)/mypy $(SCRIPTS)
 	$(BIN)/lint-imports
 
-# Without ARGS: all development sets, the parts beside the whole.
+# Without ARGS: all development sets, single channels and the default profile.
 eval: setup
 	$(BIN)/helix-lab eval $(or $(ARGS),--data $(DATA) --profile dense,bm25,fused,helix --out reports/eval/report.json)
 
-# Data of N memories is built once; the report joins those of other sizes in its folder.
+# Data of N memories is built once. The report also shows the other reports in its folder.
 bench: setup
 	$(BIN)/helix-lab bench --n $(or $(N),10000) --data $(DATA) --out reports/bench/$(or $(N),10000).json $(ARGS)
 
 peers: setup peers-setup
 	$(BIN)/helix-lab peers --python $(PEERS)/bin/python $(ARGS)
 
-# Other engines want other versions than the product does, so they share no environment with it.
+# Other engines need other versions than the product, so they have an environment of their own.
 peers-setup: $(PEERS)/.ready
 $(PEERS)/.ready: ops/lab/peers.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make peers-setup PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -91,7 +95,7 @@ $(PEERS)/.ready: ops/lab/peers.lock
 	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r ops/lab/peers.lock
 	@touch $@
 
-# Only what the extra names is resolved, without the workspace's own overrides (--no-config).
+# Resolves the extra alone, without the overrides of the workspace (--no-config).
 peers-lock: setup
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("ops/lab/pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"]["peers"], sep="\n")' \
@@ -107,7 +111,7 @@ stubs: setup
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=shared $(MANIFEST)
 	$(BIN)/python -m helix_memory.asyncapi > proto/asyncapi.json
 
-# What is pinned stays pinned; `make lock ARGS=--upgrade` takes the newest of everything.
+# Keeps the pinned versions; `make lock ARGS=--upgrade` takes the newest of all packages.
 lock: setup
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --group build --group lint --group test --group stubs \
 	  --python-version 3.11 --python-platform linux --generate-hashes \

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The part of requirements.lock that one service needs, hashes included; for its image.
+"""Prints the part of requirements.lock that one service needs, with hashes, for its image.
 
-    python ops/closure.py query              the lock's lines for services/query
+    python ops/closure.py query              the lines of the lock for services/query
     python ops/closure.py hatchling          the same for a package of the lock
-    python ops/closure.py --members query    the workspace members it is made of, in order of installation
+    python ops/closure.py --members query    the workspace members it needs, in order of installation
 
-Direct requirements come from the members' pyproject.toml, everything below them from the lock's own
-"via" comments. Standard library only: ops/Dockerfile runs it before anything is installed.
+Direct requirements come from the pyproject.toml of the members, indirect ones from the "via" comments of the
+lock. Uses the standard library only: ops/Dockerfile runs it before anything is installed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PIN = re.compile(r"^([a-z0-9-]+)==\S+")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One workspace member: its folder, and its requirements by extra ("" for the plain ones)."""
+    """One workspace member: its folder, and its requirements by extra ("" without extra)."""
 
     folder: str
     requirements: dict[str, list[str]]
@@ -35,10 +35,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One package of the lock: its lines as they stand, and who asks for it."""
+    """One package of the lock: its lines, and the packages that require it."""
 
     lines: list[str]
-    wanted_by: set[str]
+    required_by: set[str]
 
 
 def read_members(root: Path) -> dict[str, Member]:
@@ -54,27 +54,27 @@ def read_members(root: Path) -> dict[str, Member]:
 
 
 def read_lock(text: str) -> dict[str, Pin]:
-    """Pins by name; a comment under a pin names who wants it."""
+    """Pins by name; the comments below a pin name the packages that require it."""
     pins: dict[str, Pin] = {}
     current = Pin([], set())
     for line in text.splitlines():
         if found := _PIN.match(line):
             current = pins[found[1]] = Pin([line], set())
         elif line.strip().startswith("#"):
-            wanting = line.strip("# ").removeprefix("via").split()
-            current.wanted_by.update(normal(name) for name in wanting[:1])
+            names = line.strip("# ").removeprefix("via").split()
+            current.required_by.update(normal(name) for name in names[:1])
         elif line.strip():
             current.lines.append(line)
     return pins
 
 
 def normal(name: str) -> str:
-    """Package name as PEP 503 compares it."""
+    """Package name as PEP 503 normalises it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[str]]:
-    """Members that `name` is made of, those it needs first, and the packages they ask for directly."""
+    """Members that `name` needs, dependencies first, and the packages that they require directly."""
     ordered: list[str] = []
     direct: set[str] = set()
     seen: set[tuple[str, str]] = set()
@@ -86,8 +86,8 @@ def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[st
         for extra in ("", *extras):
             if (project, extra) not in seen:
                 seen.add((project, extra))
-                for wanted, its_extras in _parsed(members[project].requirements[extra]):
-                    visit(wanted, its_extras)
+                for required, its_extras in _parsed(members[project].requirements[extra]):
+                    visit(required, its_extras)
         if project not in ordered:
             ordered.append(project)
 
@@ -96,15 +96,15 @@ def members_of(name: str, members: dict[str, Member]) -> tuple[list[str], set[st
 
 
 def closure(direct: set[str], pins: dict[str, Pin]) -> list[str]:
-    """`direct` and everything they need, sorted.
+    """`direct` and everything that they require, sorted.
 
     Raises:
         KeyError: a direct requirement is not in the lock.
     """
     needs: dict[str, set[str]] = {name: set() for name in pins}
     for name, pin in pins.items():
-        for wanting in pin.wanted_by & pins.keys():
-            needs[wanting].add(name)
+        for dependent in pin.required_by & pins.keys():
+            needs[dependent].add(name)
     reached: set[str] = set()
     waiting = sorted(direct)
     while waiting:
@@ -119,7 +119,7 @@ def _parsed(requirements: list[str]) -> Iterator[tuple[str, list[str]]]:
     for requirement in requirements:
         found = _REQUIREMENT.match(requirement)
         if found is None:
-            message = f"requirement {requirement!r} has a marker; members must ask unconditionally"
+            message = f"requirement {requirement!r} has a marker; members may use none"
             raise ValueError(message)
         yield normal(found[1]), [extra.strip() for extra in (found[2] or "").split(",") if extra.strip()]
 
