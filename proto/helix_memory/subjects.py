@@ -110,7 +110,7 @@ def derived_edge(edge: str) -> str:
     return f"{ROOT}.derived.{edge}.*"
 
 
-def ask_subject(edge: str) -> str:
+def derivation_request_subject(edge: str) -> str:
     """Subject of requests to derive a message of an edge again."""
     return f"{ROOT}.ask.{edge}"
 

@@ -14,7 +14,7 @@
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
 The mapping to a gRPC status stands in `helix_query.api.errors`, the mapping to ack, nak or
-dead letter in `helix_shared.broker.verdict`.
+dead letter in `helix_shared.broker.settlement`.
 """
 
 from __future__ import annotations

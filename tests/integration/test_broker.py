@@ -10,7 +10,7 @@ from nats.js import api
 
 from helix_memory import limits, subjects
 from helix_memory.events import MessageEvent, encode_event
-from helix_shared.broker import log, streams, verdict
+from helix_shared.broker import log, settlement, streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
@@ -125,10 +125,10 @@ async def test_last_before_reads_the_sessions_own_past(nats_client: Client) -> N
     assert abs(found[-1].stored_at - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-async def answer(message: Msg, handle: verdict.Handler, publisher: Publisher) -> None:
+async def answer(message: Msg, handle: settlement.Handler, publisher: Publisher) -> None:
     """Answer one message as ingest would its first."""
-    failures = verdict.Failures()
-    await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+    failures = settlement.Failures()
+    await settlement.settle(message, handle, service="ingest", publisher=publisher, failures=failures)
 
 
 async def test_permanent_error_files_the_message_with_its_reason(nats_client: Client) -> None:
@@ -139,12 +139,12 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
     async def refuse(_: Msg) -> None:
         raise PermanentError("text:\ttoo \u201cbad\u201d\nfor words")
 
-    await verdict.answer(
+    await settlement.settle(
         await fetch_one(nats_client),
         refuse,
         service="ingest",
         publisher=publisher,
-        failures=verdict.Failures(),
+        failures=settlement.Failures(),
     )
     letter = await nats_client.jetstream().get_last_msg(subjects.DLQ_STREAM, "helix.v1.dlq.ingest.acme")
     assert letter.headers is not None
@@ -164,8 +164,12 @@ async def test_temporary_error_brings_the_message_back_after_its_delay(nats_clie
         raise TemporaryError("busy", delay_seconds=0.5)
 
     started = asyncio.get_running_loop().time()
-    await verdict.answer(
-        await fetch_one(nats_client), busy, service="ingest", publisher=publisher, failures=verdict.Failures()
+    await settlement.settle(
+        await fetch_one(nats_client),
+        busy,
+        service="ingest",
+        publisher=publisher,
+        failures=settlement.Failures(),
     )
     again = await fetch_one(nats_client)
     assert again.metadata.num_delivered == 2
@@ -195,11 +199,11 @@ async def test_a_message_of_another_release_is_held_and_burns_no_attempt(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Held more often than a message may fail, it is still only postponed when it then fails once."""
-    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures()
+    publisher, failures = Publisher(nats_client.jetstream()), settlement.Failures()
     await publisher.publish_event(turn(1))
-    monkeypatch.setattr(verdict, "ATTEMPTS", 2)
-    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
-    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "ATTEMPTS", 2)
+    monkeypatch.setattr(settlement, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "LONGEST_DELAY_SECONDS", 0.05)
 
     async def unreadable(_: Msg) -> None:
         raise IncompatibleError("edge version 2")
@@ -212,7 +216,7 @@ async def test_a_message_of_another_release_is_held_and_burns_no_attempt(
 
     for handle in (unreadable, unreadable, unreadable, busy, fine):
         message = await fetch_one(nats_client)
-        await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+        await settlement.settle(message, handle, service="ingest", publisher=publisher, failures=failures)
     assert message.metadata.num_delivered == 5
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 0
     assert (await deliveries(nats_client)).num_ack_pending == 0
@@ -222,10 +226,10 @@ async def test_only_runs_past_the_deadline_count_towards_their_limit(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Held three times and overdue twice, it is postponed; the third run past its deadline is the last."""
-    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures()
+    publisher, failures = Publisher(nats_client.jetstream()), settlement.Failures()
     await publisher.publish_event(turn(1))
-    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
-    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "LONGEST_DELAY_SECONDS", 0.05)
 
     async def unreadable(_: Msg) -> None:
         raise IncompatibleError("edge version 2")
@@ -236,7 +240,7 @@ async def test_only_runs_past_the_deadline_count_towards_their_limit(
     dead = []
     for handle in (unreadable, unreadable, unreadable, slow, slow, slow):
         message = await fetch_one(nats_client)
-        await verdict.answer(message, handle, service="ingest", publisher=publisher, failures=failures)
+        await settlement.settle(message, handle, service="ingest", publisher=publisher, failures=failures)
         dead.append((await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages)
     assert dead == [0, 0, 0, 0, 0, 1]
 
@@ -245,10 +249,10 @@ async def test_a_message_is_not_the_last_of_a_process_for_deliveries_that_were_h
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too many threads are stuck: held twice and busy once, it is postponed until its third overdue run."""
-    publisher, failures = Publisher(nats_client.jetstream()), verdict.Failures(is_ending=lambda: True)
+    publisher, failures = Publisher(nats_client.jetstream()), settlement.Failures(is_ending=lambda: True)
     await publisher.publish_event(turn(1))
-    monkeypatch.setattr(verdict, "HOLD_SECONDS", 0.05)
-    monkeypatch.setattr(verdict, "LONGEST_DELAY_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "HOLD_SECONDS", 0.05)
+    monkeypatch.setattr(settlement, "LONGEST_DELAY_SECONDS", 0.05)
     errors = [IncompatibleError("edge version 2")] * 2 + [TemporaryError("busy", delay_seconds=0.05)]
     overdue = OverdueError("too long", delay_seconds=0.05)
     dead = []
@@ -258,7 +262,7 @@ async def test_a_message_is_not_the_last_of_a_process_for_deliveries_that_were_h
             raise error
 
         message = await fetch_one(nats_client)
-        await verdict.answer(message, fail, service="ingest", publisher=publisher, failures=failures)
+        await settlement.settle(message, fail, service="ingest", publisher=publisher, failures=failures)
         dead.append((await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages)
     assert dead == [0, 0, 0, 0, 0, 1]
 
@@ -269,24 +273,24 @@ async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
     """A bug in a handler does not lose the message and does not loop for ever."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(turn(1))
-    monkeypatch.setattr(verdict, "ATTEMPTS", 2)
+    monkeypatch.setattr(settlement, "ATTEMPTS", 2)
     buried = []
 
     async def buggy(_: Msg) -> None:
         raise ZeroDivisionError
 
-    async def bury(message: Msg) -> None:
+    async def on_dead_letter(message: Msg) -> None:
         buried.append(message.metadata.sequence.stream)
 
-    failures = verdict.Failures()
+    failures = settlement.Failures()
     for _ in range(2):
-        await verdict.answer(
+        await settlement.settle(
             await fetch_one(nats_client),
             buggy,
             service="ingest",
             publisher=publisher,
             failures=failures,
-            bury=bury,
+            on_dead_letter=on_dead_letter,
         )
     assert buried == [1]
     assert (await nats_client.jetstream().stream_info(subjects.DLQ_STREAM)).state.messages == 1

@@ -23,7 +23,7 @@ from helix_shared import edges
 from helix_shared.broker import streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.worker.rederive import ask
+from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
@@ -229,9 +229,9 @@ async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Worker
     await publish(nats_client, 1, "Caroline met Ann.")
     await answers(nats_client, wanted=1)
     with pytest.raises(TemporaryError, match=r"did not end within its deadline of 0\.5 s"):
-        await ask(nats_client, "links", sequence=2, body=message_of(2, "never"))
+        await request_derivation(nats_client, "links", sequence=2, body=message_of(2, "never"))
     _, links = edges.decode(
-        await ask(nats_client, "links", sequence=1, body=message_of(1, "Caroline met Ann."))
+        await request_derivation(nats_client, "links", sequence=1, body=message_of(1, "Caroline met Ann."))
     )
     assert links.num_rows > 0
 

@@ -22,7 +22,7 @@ from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.worker.rederive import ask
+from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
@@ -156,13 +156,13 @@ async def test_an_event_can_be_asked_for_again(
         answered = {origin.event_sequence: (origin, rows) for origin, rows in await derived(nats_client, 3)}
         for sequence, (origin, rows) in answered.items():
             again, found = edges.decode(
-                await ask(nats_client, "memories", sequence=sequence, model=origin.model)
+                await request_derivation(nats_client, "memories", sequence=sequence, model=origin.model)
             )
             assert (again, found.to_pylist()) == (origin, rows.to_pylist())
         with pytest.raises(TemporaryError, match="ingest has model"):
-            await ask(nats_client, "memories", sequence=1, model="another@1")
-        with pytest.raises(TemporaryError, match="not in the log"):
-            await ask(nats_client, "memories", sequence=99)
+            await request_derivation(nats_client, "memories", sequence=1, model="another@1")
+        with pytest.raises(TemporaryError, match="no longer in the log"):
+            await request_derivation(nats_client, "memories", sequence=99)
 
 
 async def test_lifecycle_events_are_left_to_the_writer(

@@ -1,4 +1,4 @@
-"""Turns kept by a worker are the turns of the log, whatever was delivered to whom and in which order."""
+"""A worker finds the turns of the log, whichever messages it received and in whatever order."""
 
 import asyncio
 import random
@@ -8,45 +8,45 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from helix_ingest.consumer import read_event
-from helix_ingest.extraction.draft import Logged
-from helix_ingest.session_turns import KEPT_SECONDS, FairExecutor
+from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.session_turns import CACHE_SECONDS, SessionTurns
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, Event, MessageEvent, SessionEvent, ToolEvent
+from helix_memory.events import EraseEvent, Event, MessageEvent, SessionEvent, ToolEvent, encode_event
 from helix_shared.broker import log, streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import PermanentError
+from helix_shared.published import published_event
 
 pytestmark = pytest.mark.integration
 
 PLENTY: Final = 1 << 20
 
 
-class Counted:
-    """How often the log was read."""
+class LogReads:
+    """Counts how often the log is read."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.reads = 0
+        self.count = 0
         read = log.last_before
 
         async def counted(
             client: Client, stream: str, subject: str, sequence: int
         ) -> log.LoggedMessage | None:
-            self.reads += 1
+            self.count += 1
             return await read(client, stream, subject, sequence)
 
         monkeypatch.setattr(log, "last_before", counted)
 
 
 def said(number: int, session: str) -> MessageEvent:
-    """A turn."""
+    """A turn of a conversation."""
     return MessageEvent(
         event_id=f"e{number}", tenant_id="acme", session_id=session, role="user", text=f"turn {number}"
     )
 
 
 async def deliver(client: Client, events: list[Event | bytes]) -> list[Msg]:
-    """Publish and fetch; bytes are the body of a message no event is in."""
+    """Publish and fetch; bytes are published as a body that is not an event."""
     publisher = Publisher(client.jetstream())
     for number, event in enumerate(events):
         if isinstance(event, bytes):
@@ -60,36 +60,39 @@ async def deliver(client: Client, events: list[Event | bytes]) -> list[Msg]:
     return found
 
 
-async def turns_before(turns: FairExecutor, message: Msg, client: Client) -> list[Logged] | None:
-    """What the worker finds for a delivered message."""
-    turns.note(message)
+async def turns_before(turns: SessionTurns, message: Msg, client: Client) -> list[LoggedEvent] | None:
+    """The turns that the worker finds for a delivered message; None if the event is refused."""
+    position = message.metadata
     try:
-        logged = read_event(message)
+        event = published_event(message.subject, message.data)
     except PermanentError:
+        turns.observe(message, None)
         return None
+    logged = LoggedEvent(event, position.sequence.stream, position.timestamp)
+    turns.observe(message, logged)
     return await turns.before(logged, client)
 
 
-async def test_one_worker_that_is_given_everything_reads_the_log_only_where_a_session_begins(
+async def test_worker_that_receives_every_message_reads_the_log_only_at_the_start_of_a_session(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two sessions of 20 turns, delivered in order: a worker that keeps nothing needs 4 reads for most."""
+    """Two sessions of 20 turns, delivered in order: without a cache most turns need 4 reads."""
     messages = await deliver(nats_client, [said(n, f"s{n % 2}") for n in range(40)])
-    counted = Counted(monkeypatch)
-    forgetful = FairExecutor(most_bytes=0)
-    expected = [await turns_before(forgetful, message, nats_client) for message in messages]
-    assert counted.reads > 100
-    counted.reads = 0
-    turns = FairExecutor(most_bytes=PLENTY)
+    reads = LogReads(monkeypatch)
+    uncached = SessionTurns(most_bytes=0)
+    expected = [await turns_before(uncached, message, nats_client) for message in messages]
+    assert reads.count > 100
+    reads.count = 0
+    turns = SessionTurns(most_bytes=PLENTY)
     assert expected == [await turns_before(turns, message, nats_client) for message in messages]
-    assert counted.reads <= 2 * 4
+    assert reads.count <= 2 * 4
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_two_workers_with_gaps_and_redeliveries_find_what_the_log_says(
+async def test_two_workers_with_gaps_and_redeliveries_find_the_turns_of_the_log(
     nats_client: Client, seed: int
 ) -> None:
-    """Deliveries are dealt to two copies at random, some twice and late, some handled side by side."""
+    """Messages go to two copies at random, some twice and late, some are handled concurrently."""
     drawn = random.Random(seed)
     events: list[Event | bytes] = []
     for n in range(120):
@@ -99,10 +102,10 @@ async def test_two_workers_with_gaps_and_redeliveries_find_what_the_log_says(
         events.append(drawn.choices([said(n, session), other, end, b"{}"], weights=[8, 1, 1, 1])[0])
     messages = await deliver(nats_client, events)
     expected = {
-        m.metadata.sequence.stream: await turns_before(FairExecutor(most_bytes=0), m, nats_client)
+        m.metadata.sequence.stream: await turns_before(SessionTurns(most_bytes=0), m, nats_client)
         for m in messages
     }
-    copies = [FairExecutor(most_bytes=drawn.choice([9_000, PLENTY])) for _ in range(2)]
+    copies = [SessionTurns(most_bytes=drawn.choice([9_000, PLENTY])) for _ in range(2)]
     dealt = [message for message in messages if drawn.random() < 0.9]
     dealt += drawn.sample(messages, 40)
     while dealt:
@@ -114,25 +117,34 @@ async def test_two_workers_with_gaps_and_redeliveries_find_what_the_log_says(
         assert found == [expected[m.metadata.sequence.stream] for m in together]
 
 
-async def test_nothing_is_kept_beyond_its_age_or_past_an_erasure(
+async def test_cached_turns_are_dropped_after_a_minute_and_after_an_erasure(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log may have lost turns by then, so it is asked again."""
+    """The log may have lost turns since, so it is read again."""
     events: list[Event | bytes] = [said(n, "s") for n in range(6)]
     events += [EraseEvent(event_id="x", tenant_id="acme", of_user="ada"), said(7, "s"), said(8, "s")]
     messages = await deliver(nats_client, events)
-    counted = Counted(monkeypatch)
+    reads = LogReads(monkeypatch)
     now = 0.0
-    turns = FairExecutor(most_bytes=PLENTY, clock=lambda: now)
+    turns = SessionTurns(most_bytes=PLENTY, clock=lambda: now)
     for message in messages[:5]:
         await turns_before(turns, message, nats_client)
-    counted.reads = 0
-    now = KEPT_SECONDS + 1
+    reads.count = 0
+    now = CACHE_SECONDS + 1
     await turns_before(turns, messages[5], nats_client)
-    assert counted.reads == 3
+    assert reads.count == 3
     await turns_before(turns, messages[6], nats_client)
-    counted.reads = 0
+    reads.count = 0
     await turns_before(turns, messages[7], nats_client)
-    assert counted.reads == 3
+    assert reads.count == 3
     await turns_before(turns, messages[8], nats_client)
-    assert counted.reads == 3
+    assert reads.count == 3
+
+
+async def test_refused_event_is_never_a_turn(nats_client: Client) -> None:
+    """A body that names another session than its subject is a dead letter, so no memory may quote it."""
+    body = encode_event(said(0, "other"))
+    messages = await deliver(nats_client, [body, said(1, "s0")])
+    for turns in (SessionTurns(most_bytes=0), SessionTurns(most_bytes=PLENTY)):
+        assert await turns_before(turns, messages[0], nats_client) is None
+        assert await turns_before(turns, messages[1], nats_client) == []

@@ -25,7 +25,7 @@ from helix_shared import edges
 from helix_shared.broker import streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
-from helix_shared.broker.worker.rederive import answering, ask, asked_sequence
+from helix_shared.broker.worker.rederive import derivation_responder, request_derivation, requested_sequence
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration
@@ -280,13 +280,13 @@ async def test_a_message_of_an_older_release_is_derived_again_by_ingest(
     asked: list[int] = []
 
     async def again(request: Msg) -> bytes:
-        asked.append(asked_sequence(request))
+        asked.append(requested_sequence(request))
         return body_of(asked[-1])
 
     for number in (1, 2):
         older = of_another_release(body_of(number), "1")
         await publish(nats_client, number, older)
-    async with answering(nats_client, "memories", again):
+    async with derivation_responder(nats_client, "memories", again):
         for service, edge in SERVICES.items():
             workers.start(service)
             answers = await collect(nats_client, edge, wanted=2)
@@ -305,11 +305,13 @@ async def test_what_was_derived_can_be_asked_for_again(
     ((origin, rows),) = await collect(nats_client, SERVICES[service], wanted=1)
     body = edges.encode(replace(origin, edge="memories"), [memory(1)], edges.memories_schema(4))
     before = (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq
-    again, batch = edges.decode(await ask(nats_client, SERVICES[service], sequence=1, body=body))
+    again, batch = edges.decode(
+        await request_derivation(nats_client, SERVICES[service], sequence=1, body=body)
+    )
     assert (again, batch.to_pylist()) == (origin, rows)
     newer = of_another_release(body)
     with pytest.raises(TemporaryError, match="run one release everywhere"):
-        await ask(nats_client, SERVICES[service], sequence=1, body=newer)
+        await request_derivation(nats_client, SERVICES[service], sequence=1, body=newer)
     assert (await nats_client.jetstream().stream_info(subjects.DERIVED_STREAM)).state.last_seq == before
     assert process.poll() is None
 

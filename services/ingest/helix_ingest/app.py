@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from helix_ingest.consumer import SERVICE, Ingest, wire
-from helix_ingest.memories_message import Answers
+from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
 from helix_shared.broker.worker.lanes import Lanes
@@ -31,7 +31,7 @@ def create_app() -> Worker:
     logger(__name__).info("model", name=encoder.card.name, checksum=encoder.card.checksum, lanes=lanes)
     broker = create_broker(settings, service=SERVICE)
     ingest = Ingest(
-        Answers(encoder, settings.most_tokens(encoder.card)),
+        MemoriesBuilder(encoder, settings.most_tokens(encoder.card)),
         SessionTurns(most_bytes=settings.turn_cache_bytes),
         Lanes(lanes),
     )

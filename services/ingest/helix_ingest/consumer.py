@@ -1,7 +1,7 @@
-"""The consumer: one event in, exactly one `memories` message out, even an empty one.
+"""The consumer: for each event exactly one `memories` message, which may be empty.
 
-The empty answer of a refused or silent event is what lets the writer say "everything up to
-sequence n is in". Earlier turns are the log's (`turns`), so any number of copies may run.
+Consolidation counts on one message per event: from them it knows up to which sequence all events are
+processed. Earlier turns come from the log (`session_turns`), so any number of copies may run.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Final
 from faststream.nats import NatsBroker
 from nats.aio.msg import Msg
 
-from helix_ingest.extraction.draft import Logged
-from helix_ingest.memories_message import EDGE, Answers
+from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.memories_builder import EDGE, MemoriesBuilder
 from helix_ingest.session_turns import SessionTurns
 from helix_ingest.settings import IngestSettings
 from helix_memory import events, subjects
 from helix_shared.broker import log, streams
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import asked_sequence
+from helix_shared.broker.worker.rederive import requested_sequence
 from helix_shared.broker.worker.worker import Connected, Durable, subscribe
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.published import published_event
@@ -32,68 +32,76 @@ SERVICE: Final = "ingest"
 class Ingest:
     """The worker's collaborators."""
 
-    answers: Answers
+    builder: MemoriesBuilder
     turns: SessionTurns
     lanes: Lanes
-    """Where events are answered: one thread for each that may embed at once."""
+    """Threads in which messages are built, one for each text that is embedded at once."""
 
     async def handle(self, message: Msg, connected: Connected) -> None:
-        """Answer one event.
+        """Publish the memories of one event.
 
         Raises:
             PermanentError: the event breaks a rule; the reason names the field.
             TemporaryError: NATS does not answer.
         """
-        self.turns.note(message)
-        if subjects.kind_of(message.subject) in events.LIFECYCLE_KINDS:
-            return  # consolidation reads these itself, and refuses what is wrong with them
-        logged = read_event(message)
-        before = await self.turns.before(logged, connected.client)
-        answer = await connected.lanes.run(self.answers.of, logged, before)
-        await answer.publish(connected.publisher)
+        logged = self.observe(message)
+        if logged is not None:
+            await (await self._build(logged, connected)).publish(connected.publisher)
 
-    async def asked(self, request: Msg, connected: Connected) -> bytes:
-        """Answer an event of the log once more, as it would be answered now.
+    def observe(self, message: Msg) -> LoggedEvent | None:
+        """Parse a delivered message and report it to `turns`; None for a kind that consolidation reads.
+
+        Must be called in the order of delivery, before the first await.
 
         Raises:
-            IncompatibleError: the answer is wanted of another model than this one.
+            PermanentError: the event breaks a rule; the reason names the field.
+        """
+        logged = None
+        try:
+            if subjects.kind_of(message.subject) not in events.LIFECYCLE_KINDS:
+                position = message.metadata
+                event = published_event(message.subject, message.data)
+                logged = LoggedEvent(event, position.sequence.stream, position.timestamp)
+        finally:
+            self.turns.observe(message, logged)
+        return logged
+
+    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+        """Build the message of an event in the log again; it is empty if the event is refused.
+
+        Raises:
+            IncompatibleError: the request names another model than this worker's.
             TemporaryError: NATS does not answer.
         """
-        wanted, model = (request.headers or {}).get(subjects.MODEL_HEADER, ""), self.answers.encoder.card.id
-        if wanted and wanted != model:
+        requested, model = (
+            (request.headers or {}).get(subjects.MODEL_HEADER, ""),
+            self.builder.encoder.card.id,
+        )
+        if requested and requested != model:
             raise IncompatibleError(f"ingest has model {model}")
-        sequence = asked_sequence(request)
+        sequence = requested_sequence(request)
         found = await log.message_at(connected.client, subjects.EVENTS_STREAM, sequence)
         if found is None:
-            raise TemporaryError(f"event {sequence} is not in the log any more")
+            raise TemporaryError(f"event {sequence} is no longer in the log")
         try:
             event = published_event(found.subject, found.body)
-            logged = Logged(event, sequence, found.stored_at)
-            before = await self.turns.before(logged, connected.client)
-            return (await connected.lanes.run(self.answers.of, logged, before)).body
+            return (await self._build(LoggedEvent(event, sequence, found.stored_at), connected)).body
         except PermanentError:
             return self._empty(found.subject, sequence).body
 
-    async def bury(self, message: Msg, connected: Connected) -> None:
-        """The empty answer of an event that is dead-lettered: its sequence must not stay open."""
+    async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
+        """Publish the empty message of an event that becomes a dead letter."""
         await self._empty(message.subject, message.metadata.sequence.stream).publish(connected.publisher)
+
+    async def _build(self, logged: LoggedEvent, connected: Connected) -> DerivedMessage:
+        earlier = await self.turns.before(logged, connected.client)
+        return await connected.lanes.run(self.builder.build, logged, earlier)
 
     def _empty(self, subject: str, sequence: int) -> DerivedMessage:
         address = subjects.parse_event_subject(subject)
         tenant = address.tenant_id if address else subjects.UNKNOWN_TENANT
         kind = address.kind if address else "unknown"
-        return self.answers.empty(tenant, kind, sequence)
-
-
-def read_event(message: Msg) -> Logged:
-    """The event in a delivered message, checked against its own subject.
-
-    Raises:
-        InvalidInputError: malformed subject or body, or the two disagree.
-    """
-    position = message.metadata
-    event = published_event(message.subject, message.data)
-    return Logged(event, position.sequence.stream, position.timestamp)
+        return self.builder.build_empty(tenant, kind, sequence)
 
 
 def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durable:
@@ -106,9 +114,9 @@ def wire(broker: NatsBroker, ingest: Ingest, settings: IngestSettings) -> Durabl
         service=SERVICE,
         handle=ingest.handle,
         lanes=ingest.lanes,
-        bury=ingest.bury,
+        on_dead_letter=ingest.on_dead_letter,
         edge=EDGE,
-        asked=ingest.asked,
+        rederive=ingest.rederive,
         deadline_seconds=settings.deadline_seconds,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,

@@ -1,10 +1,9 @@
-"""The turns before an event: as the log has them, read from it only where they are not known already.
+"""The turns before an event in its session: read from the log, or from a cache of delivered messages.
 
-A worker knows the end of a session when it has been given, without a gap, every message of the
-stream since it last looked; what it was not given is read from the log, one direct get for each
-turn. The log is only ever appended to, so both ways give the same turns, whichever copy asks and
-however often (ops/decisions/0005). What is kept is bounded in bytes and in age, and dropped when an
-event erases or forgets, because the log itself may then have lost turns. `consumer` asks.
+The cache answers for a session only where this worker received every message of the stream without a gap;
+anything else is read from the log, one direct get per turn. The log is append-only, so cache and log give the
+same turns for any copy of the worker at any time (ops/decisions/0005). The cache is bounded in bytes and age.
+A forget or erase event empties it, because the log may lose turns then.
 """
 
 from __future__ import annotations
@@ -14,58 +13,57 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from pydantic import ValidationError
 
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS
-from helix_memory import events, subjects
+from helix_memory import subjects
 from helix_memory.events import Event, MessageEvent, SessionEvent, ToolEvent
 from helix_shared.broker import log
+from helix_shared.errors import PermanentError
+from helix_shared.published import published_event
 
-KEPT_SECONDS: Final = 60.0
-"""A session not read from the log for this long is read anew."""
-KEPT_MESSAGES: Final = 2 * CONTEXT_TURNS
-"""Of one session; more than asked for, because events of a session may be asked for out of order."""
+CACHE_SECONDS: Final = 60.0
+"""A cached session that is older is read from the log again."""
+CACHED_MESSAGES: Final = 2 * CONTEXT_TURNS
+"""Messages cached per session; more than one event needs, because events may be handled out of order."""
 OVERHEAD_BYTES: Final = 2_048
-"""Of a kept message besides its body."""
+"""Memory of a cached message besides its body."""
 
 _ERASING: Final = frozenset({"erase", "forget"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A message on a session's subject; `event` is None when it is refused."""
+class _SessionMessage:
+    """A message on the subject of a session; `logged` is None when the event is refused."""
 
     sequence: int
-    stored_at: datetime
-    event: Event | None
+    logged: LoggedEvent | None
     size_bytes: int
 
 
 @dataclass(slots=True)
 class _Tail:
-    """Every message of one session with `after` < sequence <= `until`, in order.
+    """Every message of one session with `after` < sequence <= `until`, oldest first.
 
-    It grows upwards by what is delivered and downwards by what is read from the log.
+    Delivered messages are appended; messages read from the log are prepended.
     """
 
     since: float
     after: int
     until: int
-    said: deque[_Said] = field(default_factory=deque)
+    messages: deque[_SessionMessage] = field(default_factory=deque)
 
     @property
     def size_bytes(self) -> int:
-        return sum(said.size_bytes for said in self.said)
+        return sum(message.size_bytes for message in self.messages)
 
 
 class SessionTurns:
-    """The turns a worker knows; used from its event loop alone."""
+    """Finds the turns before an event; used from one event loop."""
 
     def __init__(self, *, most_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most_bytes = most_bytes
@@ -73,10 +71,13 @@ class SessionTurns:
         self._tails: OrderedDict[str, _Tail] = OrderedDict()
         self._bytes = 0
         self._run = (0, 0)
-        """First and last of the newest sequences that were delivered without a gap."""
+        """First and last sequence of the latest messages that were delivered without a gap."""
 
-    def note(self, message: Msg) -> None:
-        """Take notice of a delivered message; in the order of delivery, before anything is awaited."""
+    def observe(self, message: Msg, logged: LoggedEvent | None) -> None:
+        """Record a delivered message and its event, None if it was refused or not parsed.
+
+        Must be called in the order of delivery.
+        """
         sequence = message.metadata.sequence.stream
         run = self._run
         address = subjects.parse_event_subject(message.subject)
@@ -84,13 +85,13 @@ class SessionTurns:
             self._tails.clear()
             self._bytes = 0
         if address is not None and address.kind == "message":
-            said = _said(sequence, message.metadata.timestamp, message.data)
+            delivered = _SessionMessage(sequence, logged, OVERHEAD_BYTES + len(message.data))
             with self._changing(message.subject):
-                self._append(message.subject, said, run)
+                self._append(message.subject, delivered, run)
         if sequence > run[1]:
             self._run = (run[0] if sequence == run[1] + 1 and run[0] else sequence, sequence)
 
-    async def before(self, logged: Logged, client: Client) -> list[Logged]:
+    async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
         """Up to `CONTEXT_TURNS` turns of the same session before the event, oldest first.
 
         Raises:
@@ -101,59 +102,60 @@ class SessionTurns:
         if not event.session_id or wanted == 0:
             return []
         subject = subjects.session_messages(event.tenant_id, event.session_id)
-        turns: list[Logged] = []
-        walked: list[_Said] = []
-        at = logged.sequence
+        turns: list[LoggedEvent] = []
+        visited: list[_SessionMessage] = []
+        sequence = logged.sequence
         while len(turns) < wanted:
-            said = self._last_known(subject, at) or await _read(client, subject, at)
-            if said is None:
+            found = self._last_cached(subject, sequence) or await _read(client, subject, sequence)
+            if found is None:
                 break
-            walked.append(said)
-            at = said.sequence
-            if said.event is not None and _is_turn(said.event, event):
-                turns.append(Logged(said.event, said.sequence, said.stored_at))
+            visited.append(found)
+            sequence = found.sequence
+            # a repetition of this event is not an earlier turn
+            if found.logged is not None and found.logged.event.event_id != event.event_id:
+                turns.append(found.logged)
         with self._changing(subject):
-            self._prepend(subject, walked, above=logged.sequence)
+            self._prepend(subject, visited, above=logged.sequence)
         return turns[::-1]
 
-    def _append(self, subject: str, said: _Said, run: tuple[int, int]) -> None:
-        """A message was delivered: its session is known up to it, without a gap or from here on."""
+    def _append(self, subject: str, delivered: _SessionMessage, run: tuple[int, int]) -> None:
+        """Extend the tail of a session by a delivered message; after a gap a new tail starts with it."""
         tail = self._tails.get(subject)
-        if tail is not None and said.sequence <= tail.until:
+        if tail is not None and delivered.sequence <= tail.until:
             return
-        gap = tail is None or not run[0] <= tail.until + 1 or said.sequence != run[1] + 1
-        if tail is None or gap or self._clock() - tail.since > KEPT_SECONDS:
-            tail = _Tail(self._clock(), said.sequence - 1, said.sequence)
+        gap = tail is None or not run[0] <= tail.until + 1 or delivered.sequence != run[1] + 1
+        if tail is None or gap or self._clock() - tail.since > CACHE_SECONDS:
+            tail = _Tail(self._clock(), delivered.sequence - 1, delivered.sequence)
             self._tails[subject] = tail
-        tail.said.append(said)
-        tail.until = said.sequence
-        while len(tail.said) > KEPT_MESSAGES:
-            tail.after = tail.said.popleft().sequence
+        tail.messages.append(delivered)
+        tail.until = delivered.sequence
+        while len(tail.messages) > CACHED_MESSAGES:
+            tail.after = tail.messages.popleft().sequence
 
-    def _prepend(self, subject: str, walked: Sequence[_Said], *, above: int) -> None:
-        """Everything from the last of `walked` up to `above` was read, newest first."""
+    def _prepend(self, subject: str, visited: Sequence[_SessionMessage], *, above: int) -> None:
+        """Extend a tail downwards by `visited`: all messages of the session below `above`, newest first."""
         tail = self._tails.get(subject)
         if tail is None or tail.after >= above:
             return
-        for said in walked:
-            if said.sequence <= tail.after and len(tail.said) < KEPT_MESSAGES:
-                tail.said.appendleft(said)
-                tail.after = said.sequence - 1
+        for message in visited:
+            if message.sequence <= tail.after and len(tail.messages) < CACHED_MESSAGES:
+                tail.messages.appendleft(message)
+                tail.after = message.sequence - 1
 
-    def _last_known(self, subject: str, sequence: int) -> _Said | None:
-        """The last message of a session before `sequence`, if what is kept tells."""
+    def _last_cached(self, subject: str, sequence: int) -> _SessionMessage | None:
+        """The last message of a session before `sequence`; None if the cache cannot tell."""
         tail = self._tails.get(subject)
-        if tail is None or self._clock() - tail.since > KEPT_SECONDS:
+        if tail is None or self._clock() - tail.since > CACHE_SECONDS:
             return None
         first, last = self._run
         until = max(last, tail.until) if first <= tail.until + 1 else tail.until
         if sequence > until + 1:
             return None
-        return next((said for said in reversed(tail.said) if said.sequence < sequence), None)
+        return next((message for message in reversed(tail.messages) if message.sequence < sequence), None)
 
     @contextlib.contextmanager
     def _changing(self, subject: str) -> Iterator[None]:
-        """Keep count of the bytes, and drop the sessions used least lately when they are too many."""
+        """Update the byte count of a session that changes, then drop the least recently used sessions."""
         tail = self._tails.get(subject)
         self._bytes -= tail.size_bytes if tail else 0
         yield
@@ -172,19 +174,12 @@ def _turns_wanted(event: Event) -> int:
     return 1 if isinstance(event, ToolEvent) else 0
 
 
-def _is_turn(earlier: Event, event: Event) -> bool:
-    """Whether an earlier message counts; one of a foreign tenant, or repeating this very event, does not."""
-    return earlier.tenant_id == event.tenant_id and earlier.event_id != event.event_id
-
-
-def _said(sequence: int, stored: datetime, body: bytes) -> _Said:
-    try:
-        event = events.parse_event(body)
-    except ValidationError:
-        event = None
-    return _Said(sequence, stored, event, OVERHEAD_BYTES + len(body))
-
-
-async def _read(client: Client, subject: str, sequence: int) -> _Said | None:
+async def _read(client: Client, subject: str, sequence: int) -> _SessionMessage | None:
     found = await log.last_before(client, subjects.EVENTS_STREAM, subject, sequence)
-    return None if found is None else _said(found.sequence, found.stored_at, found.body)
+    if found is None:
+        return None
+    try:
+        logged = LoggedEvent(published_event(found.subject, found.body), found.sequence, found.stored_at)
+    except PermanentError:
+        logged = None
+    return _SessionMessage(found.sequence, logged, OVERHEAD_BYTES + len(found.body))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from helix_consolidation.folding.corrections import VISIBILITY
-from helix_ingest.kept import kept_columns
+from helix_ingest.kept_columns import kept_columns
 from helix_memory.events import CorrectEvent
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id

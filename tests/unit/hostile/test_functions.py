@@ -11,7 +11,7 @@ from helix_cli.sources import claude_code, fitting, markdown
 from helix_doc2query.consumer import expansion_rows
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.contextualise import self_contained
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.score import confidence, event_times, minhash, salience
 from helix_ingest.extraction.segment import segment
 from helix_kg.consumer import link_rows
@@ -86,7 +86,7 @@ OF_A_TEXT: Final = {
     "confidence": lambda text: confidence(said(text), text),
     "event times": lambda text: event_times(said(text), text, NOW),
     "signature": minhash,
-    "short answer": lambda text: self_contained(said("next April"), [Logged(said(text), 1, NOW)]),
+    "short answer": lambda text: self_contained(said("next April"), [LoggedEvent(said(text), 1, NOW)]),
     "pieces": chunked,
     "content hash": content_hash,
     "exact tokens": exact_tokens,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of, tool_text
 from helix_memory.events import (
     CorrectEvent,
@@ -25,12 +25,12 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def logged(event: Event, sequence: int) -> Logged:
+def logged(event: Event, sequence: int) -> LoggedEvent:
     """An event in the log."""
-    return Logged(event, sequence, MONDAY + timedelta(minutes=sequence))
+    return LoggedEvent(event, sequence, MONDAY + timedelta(minutes=sequence))
 
 
-def turn(n: int, text: str, *, speaker: str = "Mira") -> Logged:
+def turn(n: int, text: str, *, speaker: str = "Mira") -> LoggedEvent:
     """A turn of session s."""
     event = MessageEvent(
         event_id=f"e{n}", tenant_id="t", session_id="s", role="user", speaker=speaker, text=text

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_doc2query.consumer import expansion_rows
-from helix_ingest.extraction.draft import Draft, Logged
+from helix_ingest.extraction.draft import Draft, LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
 from helix_kg.consumer import link_rows
 from helix_memory.events import (
@@ -87,7 +87,7 @@ def event_of(number: int, drawn: tuple[str, dict[str, Any], str, str]) -> Event:
     return MemoryEvent(text=text, title=f"mark{number}", **fields)
 
 
-def drafts_in_order(log: list[Logged]) -> list[Draft]:
+def drafts_in_order(log: list[LoggedEvent]) -> list[Draft]:
     """What ingest makes of a log; `before`: the last messages of the session, as from `SessionTurns`."""
     drafts: list[Draft] = []
     for place, logged in enumerate(log):
@@ -132,7 +132,7 @@ def test_everyone_who_recalls_a_memory_may_recall_every_event_it_quotes(
 ) -> None:
     """Random owners, access lists, shared flags, projects, sessions and kinds, two or more in one session."""
     log = [
-        Logged(event_of(number, drawn), number + 1, MONDAY + timedelta(minutes=number))
+        LoggedEvent(event_of(number, drawn), number + 1, MONDAY + timedelta(minutes=number))
         for number, drawn in enumerate(history)
     ]
     for draft in drafts_in_order(log):
@@ -141,7 +141,7 @@ def test_everyone_who_recalls_a_memory_may_recall_every_event_it_quotes(
             assert callers <= admitted(log[number].event), (draft, log[number].event)
 
 
-def turn(number: int, text: str, **fields: Any) -> Logged:
+def turn(number: int, text: str, **fields: Any) -> LoggedEvent:
     """A turn of session s."""
     event = MessageEvent(
         event_id=f"e{number}",
@@ -152,7 +152,7 @@ def turn(number: int, text: str, **fields: Any) -> Logged:
         text=text,
         **fields,
     )
-    return Logged(event, number, MONDAY + timedelta(minutes=number))
+    return LoggedEvent(event, number, MONDAY + timedelta(minutes=number))
 
 
 def test_a_private_question_does_not_become_the_text_of_a_public_answer() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from helix_ingest.extraction.contextualise import self_contained
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.score import minhash, salience
 from helix_ingest.extraction.segment import segment
 from helix_memory.events import MessageEvent
@@ -52,7 +52,7 @@ def test_a_long_sentence_of_chinese_is_worth_as_much_as_words_of_english() -> No
 
 def test_a_short_answer_takes_a_question_with_a_full_width_mark() -> None:
     """The last sentence alone, and not in front of a long turn, a question or thanks."""
-    asked = Logged(turn(1, "ann", "我看过日程了。你的航班是几点\uff1f"), 1, NOW)
+    asked = LoggedEvent(turn(1, "ann", "我看过日程了。你的航班是几点\uff1f"), 1, NOW)
     question = "你的航班是几点\uff1f"
     assert self_contained(turn(2, "bob", "下午三点"), [asked]) == f"{question} 下午三点"
     for text in ("下午三点从杭州出发到了以后我再坐出租车去酒店", "你问哪天\uff1f", "谢谢"):

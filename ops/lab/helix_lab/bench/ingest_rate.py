@@ -25,7 +25,7 @@ from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import service_settings
 from helix_cli.stack.stack import Stack
 from helix_cli.stack.supervisor import drain
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS, drafts_of
 from helix_ingest.settings import IngestSettings
 from helix_lab.bench.generate.load import BuildInfo
@@ -117,12 +117,15 @@ def _embedded_texts(turns: Sequence[MessageEvent], at: int, encoder: Encoder, mo
     now = datetime.now(UTC)
     session = turns[at].session_id
     before = [
-        Logged(turn, place + 1, now)
+        LoggedEvent(turn, place + 1, now)
         for place, turn in enumerate(turns[max(0, at - CONTEXT_TURNS) : at], max(0, at - CONTEXT_TURNS))
         if turn.session_id == session
     ]
     drafts = drafts_of(
-        Logged(turns[at], at + 1, now), before, most_tokens=most_tokens, count_tokens=encoder.count_tokens
+        LoggedEvent(turns[at], at + 1, now),
+        before,
+        most_tokens=most_tokens,
+        count_tokens=encoder.count_tokens,
     )
     return [text for draft in drafts for text in (draft.passage, draft.window) if text]
 

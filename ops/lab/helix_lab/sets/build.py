@@ -32,9 +32,9 @@ import helix_shared
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_consolidation.stores.shard import Shard
 from helix_doc2query.consumer import DERIVATION as DOC2QUERY
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import CONTEXT_TURNS
-from helix_ingest.memories_message import Answers
+from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_kg.consumer import DERIVATION as KG
 from helix_lab.sets.data import EvaluationSet
@@ -103,7 +103,7 @@ def build_corpus(
 
 def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, advance: Advance) -> None:
     started = datetime.now(UTC)
-    ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
+    ingest = MemoriesBuilder(encoder, IngestSettings.load().most_tokens(encoder.card))
     last = len(data.documents)
     messages = _numbered(derived_messages(data, ingest, started, advance))
     while batch := list(itertools.islice(messages, EVENTS_AT_ONCE * 3)):
@@ -117,14 +117,15 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, advance: Advance)
 
 
 def derived_messages(
-    data: EvaluationSet, ingest: Answers, started: datetime, advance: Advance
+    data: EvaluationSet, ingest: MemoriesBuilder, started: datetime, advance: Advance
 ) -> Iterator[Sequence[DerivedMessage]]:
     """The three messages every document leads to, in the order of the log."""
 
-    def follow(event: tuple[Logged, list[Logged]]) -> Sequence[DerivedMessage]:
-        memories = ingest.of(*event)
+    def follow(event: tuple[LoggedEvent, list[LoggedEvent]]) -> Sequence[DerivedMessage]:
+        memories = ingest.build(*event)
         advance()
-        return (memories, *(worker.answer(memories.subject, memories.body) for worker in (DOC2QUERY, KG)))
+        derived = (worker.derived_message(memories.subject, memories.body) for worker in (DOC2QUERY, KG))
+        return (memories, *derived)
 
     with ThreadPoolExecutor(AT_WORK, thread_name_prefix="lab-build") as pool:
         log = _log(data, started)
@@ -132,12 +133,12 @@ def derived_messages(
             yield from pool.map(follow, some)
 
 
-def _log(data: EvaluationSet, started: datetime) -> Iterator[tuple[Logged, list[Logged]]]:
+def _log(data: EvaluationSet, started: datetime) -> Iterator[tuple[LoggedEvent, list[LoggedEvent]]]:
     """Every document as an event of the log, with the turns before it that ingest would read back."""
-    turns: defaultdict[tuple[str, str], deque[Logged]] = defaultdict(lambda: deque(maxlen=CONTEXT_TURNS))
+    turns: defaultdict[tuple[str, str], deque[LoggedEvent]] = defaultdict(lambda: deque(maxlen=CONTEXT_TURNS))
     for position in range(len(data.documents)):
         event = event_of(data, position)
-        logged = Logged(event, position + 1, started + timedelta(milliseconds=position))
+        logged = LoggedEvent(event, position + 1, started + timedelta(milliseconds=position))
         before = turns[event.tenant_id, event.session_id] if event.session_id else deque()
         if isinstance(event, MessageEvent):
             yield logged, list(before)

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.decode import edge_of
-from helix_shared.broker.worker.rederive import ask, stated_sequence
+from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import STANDSTILL, logger
 
@@ -102,11 +102,11 @@ class BlockedMessages:
         return any(await asyncio.gather(*(self._ask_for(message, model) for message in messages)))
 
     async def _ask_for(self, message: Msg, model: str) -> bool:
-        edge, sequence = edge_of(message), stated_sequence(message)
+        edge, sequence = edge_of(message), header_sequence(message)
         try:
-            body = await ask(self._client, MEMORIES, sequence=sequence, model=model)
+            body = await request_derivation(self._client, MEMORIES, sequence=sequence, model=model)
             if edge != MEMORIES:
-                body = await ask(self._client, edge, sequence=sequence, body=body)
+                body = await request_derivation(self._client, edge, sequence=sequence, body=body)
         except TemporaryError as error:
             _log.warning("not derived again", reason=str(error))
             return False

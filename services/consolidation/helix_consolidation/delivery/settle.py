@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.out_of_order import is_out_of_order
-from helix_shared.broker import verdict
+from helix_shared.broker import settlement
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
@@ -36,7 +36,7 @@ async def file(outcome: Outcome, publisher: Publisher) -> None:
 
     async def file_one(message: Msg, error: PermanentError) -> None:
         try:
-            await verdict.file(message, error, service=SERVICE, publisher=publisher)
+            await settlement.store_dead_letter(message, error, service=SERVICE, publisher=publisher)
         except (*UNANSWERED, TemporaryError) as failure:
             unstored_dead_letters.append(
                 (message, TemporaryError(f"dead letter not stored: {failure or type(failure)}"))
@@ -50,14 +50,14 @@ async def file(outcome: Outcome, publisher: Publisher) -> None:
 
 async def answer(outcome: Outcome) -> None:
     """Acknowledge what is done, terminate what is dead."""
-    await _all(verdict.acknowledge(message) for message in outcome.done)
-    await _all(verdict.terminate(message, service=SERVICE) for message, _ in outcome.dead)
+    await _all(settlement.acknowledge(message) for message in outcome.done)
+    await _all(settlement.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 
 
 async def postpone(messages: Sequence[tuple[Msg, TemporaryError]], state: ConsolidationState) -> None:
     """Ask for messages again after a delay, which doubles with every delivery unless they came too early."""
     await _all(
-        verdict.postpone(
+        settlement.postpone(
             message,
             error,
             service=SERVICE,

@@ -16,7 +16,7 @@ from helix_consolidation.folding.lifecycle import LifecycleEvent
 from helix_memory import subjects
 from helix_shared import edges
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
-from helix_shared.broker.worker.rederive import stated_sequence
+from helix_shared.broker.worker.rederive import header_sequence
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
 from helix_shared.moments import microseconds
@@ -131,7 +131,7 @@ def edge_of(message: Msg) -> str:
 def place_of(message: Msg) -> tuple[int, int]:
     """Where a derived message that cannot be decoded stands among the others; the begin of `order`."""
     edge = edge_of(message)
-    return stated_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
+    return header_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
 
 
 def event_sequence_of(message: Msg) -> int | None:
@@ -139,7 +139,7 @@ def event_sequence_of(message: Msg) -> int | None:
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:
         return position.sequence.stream
-    return (stated_sequence(message) or None) if edge_of(message) == "memories" else None
+    return (header_sequence(message) or None) if edge_of(message) == "memories" else None
 
 
 _ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

@@ -23,7 +23,7 @@ from helix_shared.artifacts.generation.folders import published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
-from helix_shared.broker.verdict import ATTEMPTS
+from helix_shared.broker.settlement import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from helix_ingest.extraction.draft import Logged
+from helix_ingest.extraction.draft import LoggedEvent
 from helix_memory.events import MessageEvent
 from helix_shared.audience import may_quote
 from helix_shared.scripts import FULL_STOPS, QUESTION_MARKS, unspaced_words
@@ -37,7 +37,7 @@ _ACKNOWLEDGEMENT: Final = re.compile(
 )
 
 
-def quotable(turns: Sequence[Logged], quoting: Logged) -> list[Logged]:
+def quotable(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> list[LoggedEvent]:
     """Those of `turns`, in their order, whose text may stand in a memory of `quoting`."""
     return [turn for turn in turns if may_quote(quoting.scope, turn.scope)]
 
@@ -48,7 +48,7 @@ def speak(event: MessageEvent) -> str:
     return f"{name}: {event.text}"
 
 
-def answered_question(event: MessageEvent, before: Sequence[Logged]) -> str:
+def answered_question(event: MessageEvent, before: Sequence[LoggedEvent]) -> str:
     """The question a short answer answers, or an empty string.
 
     `before` holds quotable earlier turns of the session, oldest first. A turn of at most six words that is
@@ -65,13 +65,13 @@ def answered_question(event: MessageEvent, before: Sequence[Logged]) -> str:
     return question[0].strip() if question else ""
 
 
-def self_contained(event: MessageEvent, before: Sequence[Logged]) -> str:
+def self_contained(event: MessageEvent, before: Sequence[LoggedEvent]) -> str:
     """The text of the memory a turn becomes: the turn, headed by the question when it is a short answer."""
     question = answered_question(event, before)
     return f"{question} {event.text}" if question else event.text
 
 
-def neighbours(turns: Sequence[Logged], *, most_characters: int) -> str:
+def neighbours(turns: Sequence[LoggedEvent], *, most_characters: int) -> str:
     """Turns as lines, each clipped to `most_characters`: the end of what came before matters most."""
     lines = [speak(turn.event) for turn in turns if isinstance(turn.event, MessageEvent)]
     return "\n".join(line[:most_characters] for line in lines)

@@ -10,7 +10,7 @@ from helix_shared.audience import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedEvent:
     """An event as it stands in the log."""
 
     event: Event
@@ -50,7 +50,7 @@ class Piece:
 class Draft:
     """One memory before it is scored and embedded."""
 
-    logged: Logged
+    logged: LoggedEvent
     piece: int
     text: str
     title: str

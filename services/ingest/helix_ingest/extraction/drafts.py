@@ -18,7 +18,7 @@ from helix_ingest.extraction.contextualise import (
     quotable,
     self_contained,
 )
-from helix_ingest.extraction.draft import Draft, Logged, Piece
+from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
 from helix_memory.events import (
     CorrectEvent,
@@ -35,7 +35,11 @@ CONTEXT_TURNS: Final = TURNS_BEFORE + 1
 
 
 def drafts_of(
-    logged: Logged, before: Sequence[Logged], *, most_tokens: int, count_tokens: Callable[[str], int]
+    logged: LoggedEvent,
+    before: Sequence[LoggedEvent],
+    *,
+    most_tokens: int,
+    count_tokens: Callable[[str], int],
 ) -> list[Draft]:
     """The memories of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
     headings = getattr(logged.event, "media_type", "text/markdown") == "text/markdown"
@@ -73,11 +77,11 @@ def tool_text(event: ToolEvent) -> str:
 
 
 def _turn(
-    logged: Logged,
-    before: Sequence[Logged],
+    logged: LoggedEvent,
+    before: Sequence[LoggedEvent],
     cut: Cut,
     *,
-    after: Logged | None = None,
+    after: LoggedEvent | None = None,
     revision: int | None = None,
 ) -> list[Draft]:
     """Memories of a turn. Without `after` the last one is open: the next turn completes it.
@@ -117,7 +121,7 @@ def _turn(
     return drafts
 
 
-def _turn_window(before: Sequence[Logged], passage: str, after: Logged | None) -> str:
+def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent | None) -> str:
     parts = [
         neighbours(before, most_characters=WINDOW_CHARACTERS),
         passage,
@@ -127,7 +131,7 @@ def _turn_window(before: Sequence[Logged], passage: str, after: Logged | None) -
     return "\n".join(surrounded) if len(surrounded) > 1 else ""
 
 
-def _completed(logged: Logged, before: Sequence[Logged], cut: Cut) -> list[Draft]:
+def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
     """The last memory of the turn before `logged`, now with what came after it."""
     if not before or not logged.event.session_id:
         return []
@@ -136,7 +140,7 @@ def _completed(logged: Logged, before: Sequence[Logged], cut: Cut) -> list[Draft
     return _turn(previous, earlier, cut, after=after, revision=logged.sequence)[-1:]
 
 
-def _pieces(logged: Logged, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:
+def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:
     """Memories of a text without neighbours of its own; several pieces are each other's context."""
     drafts = []
     for n, piece in enumerate(pieces):
@@ -160,7 +164,7 @@ def _pieces(logged: Logged, pieces: Sequence[Piece], *, title: str, context: str
     return drafts
 
 
-def _document(logged: Logged, event: DocumentEvent, cut: Cut) -> list[Draft]:
+def _document(logged: LoggedEvent, event: DocumentEvent, cut: Cut) -> list[Draft]:
     if not event.parts:
         return _pieces(logged, cut(event.body), title=event.title) if event.body.strip() else []
     pieces: list[Piece] = []

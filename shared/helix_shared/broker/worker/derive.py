@@ -18,7 +18,7 @@ from helix_shared import edges
 from helix_shared.broker import deadline
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.lanes import Lanes
-from helix_shared.broker.worker.rederive import ask, asked_sequence
+from helix_shared.broker.worker.rederive import request_derivation, requested_sequence
 from helix_shared.broker.worker.worker import (
     Connected,
     Durable,
@@ -71,11 +71,11 @@ class Derivation:
         """
 
         async def answer(body: bytes) -> DerivedMessage:
-            return await connected.lanes.run(self.answer, message.subject, body)
+            return await connected.lanes.run(self.derived_message, message.subject, body)
 
         await (await _of_current(message, connected, answer)).publish(connected.publisher)
 
-    def answer(self, subject: str, body: bytes) -> DerivedMessage:
+    def derived_message(self, subject: str, body: bytes) -> DerivedMessage:
         """What follows from one memories message. Runs in a lane.
 
         Raises:
@@ -84,17 +84,17 @@ class Derivation:
         origin, rows = read_memories(subject, body, self.columns)
         return self._message(origin, [derived for row in rows for derived in self.derive(row)])
 
-    async def asked(self, request: Msg, connected: Connected) -> bytes:
+    async def rederive(self, request: Msg, connected: Connected) -> bytes:
         """Derive again from the memories message that a request holds; no rows where that fails for good."""
         origin, _ = edges.decode(request.data)
         try:
             subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
-            return (await connected.lanes.run(self.answer, subject, request.data)).body
+            return (await connected.lanes.run(self.derived_message, subject, request.data)).body
         except PermanentError as error:
             _log.warning("nothing derived again", edge=self.edge, reason=str(error))
             return self._message(origin, []).body
 
-    async def bury(self, message: Msg, connected: Connected) -> None:
+    async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
         """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
 
         async def origin_in(body: bytes) -> edges.Origin:
@@ -119,7 +119,9 @@ async def _of_current(message: Msg, connected: Connected, read: Callable[[bytes]
         try:
             # ingest derives for all who ask, one after another
             with deadline.suspended():
-                body = await ask(connected.client, MEMORIES, sequence=asked_sequence(message))
+                body = await request_derivation(
+                    connected.client, MEMORIES, sequence=requested_sequence(message)
+                )
         except TemporaryError as error:
             raise IncompatibleError(f"{outdated}; {error}") from error
         return await read(body)
@@ -135,9 +137,9 @@ def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *
         service=service,
         handle=derivation.handle,
         lanes=Lanes(1),
-        bury=derivation.bury,
+        on_dead_letter=derivation.on_dead_letter,
         edge=derivation.edge,
-        asked=derivation.asked,
+        rederive=derivation.rederive,
         deadline_seconds=settings.deadline_seconds,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,

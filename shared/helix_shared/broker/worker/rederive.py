@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEQUENCE_DIGITS: Final = 19
 """A longer number is no sequence of a stream."""
-ASK_SECONDS: Final = 20.0
+REQUEST_SECONDS: Final = 20.0
 """Longest wait for an answer: a long document is embedded anew."""
 
 Answer = Callable[[Msg], Awaitable[bytes]]
@@ -32,7 +32,9 @@ Answer = Callable[[Msg], Awaitable[bytes]]
 _log = logger(__name__)
 
 
-async def ask(client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b"") -> bytes:
+async def request_derivation(
+    client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b""
+) -> bytes:
     """The derived message of an event on `edge`, derived now; `model` is the one it has to be made with.
 
     Raises:
@@ -40,7 +42,9 @@ async def ask(client: Client, edge: str, *, sequence: int, model: str = "", body
     """
     headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence), subjects.MODEL_HEADER: model}
     try:
-        reply = await client.request(subjects.ask_subject(edge), body, timeout=ASK_SECONDS, headers=headers)
+        reply = await client.request(
+            subjects.derivation_request_subject(edge), body, timeout=REQUEST_SECONDS, headers=headers
+        )
     except (NatsError, TimeoutError, OSError) as error:
         reason = f"nobody derives {edge} of event {sequence} again ({type(error).__name__})"
         raise TemporaryError(reason) from error
@@ -51,7 +55,7 @@ async def ask(client: Client, edge: str, *, sequence: int, model: str = "", body
 
 
 @contextlib.asynccontextmanager
-async def answering(client: Client, edge: str, answer: Answer) -> AsyncIterator[None]:
+async def derivation_responder(client: Client, edge: str, answer: Answer) -> AsyncIterator[None]:
     """Answer requests for `edge`, one at a time, inside; what fails is told to whoever asked."""
 
     async def reply(request: Msg) -> None:
@@ -66,7 +70,7 @@ async def answering(client: Client, edge: str, answer: Answer) -> AsyncIterator[
         with contextlib.suppress(NatsError, OSError):
             await client.publish(request.reply, body, headers=headers)
 
-    subscription = await client.subscribe(subjects.ask_subject(edge), queue=edge, cb=reply)
+    subscription = await client.subscribe(subjects.derivation_request_subject(edge), queue=edge, cb=reply)
     try:
         yield
     finally:
@@ -74,19 +78,19 @@ async def answering(client: Client, edge: str, answer: Answer) -> AsyncIterator[
             await subscription.unsubscribe()
 
 
-def asked_sequence(request: Msg) -> int:
+def requested_sequence(request: Msg) -> int:
     """The event a request is for.
 
     Raises:
         TemporaryError: it names none.
     """
-    sequence = stated_sequence(request)
+    sequence = header_sequence(request)
     if not sequence:
         raise TemporaryError(f"request names no event in {subjects.EVENT_SEQUENCE_HEADER}")
     return sequence
 
 
-def stated_sequence(message: Msg) -> int:
+def header_sequence(message: Msg) -> int:
     """The event a message says it follows from, in its header; 0 where it says nothing."""
     stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
     return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0

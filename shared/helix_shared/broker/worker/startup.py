@@ -28,7 +28,7 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredConsumer:
     """A durable consumer that must stand."""
 
     stream: str
@@ -37,7 +37,7 @@ class Wanted:
     """What it must filter for; empty: whatever it does."""
 
 
-async def until_ready(url: str, consumers: Sequence[Wanted], *, service: str) -> None:
+async def wait_for_consumers(url: str, consumers: Sequence[RequiredConsumer], *, service: str) -> None:
     """Wait until NATS answers and every consumer stands; says once what it waits for.
 
     Raises:
@@ -55,7 +55,7 @@ async def until_ready(url: str, consumers: Sequence[Wanted], *, service: str) ->
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _missing(url: str, consumers: Sequence[Wanted], *, service: str) -> TemporaryError | None:
+async def _missing(url: str, consumers: Sequence[RequiredConsumer], *, service: str) -> TemporaryError | None:
     try:
         client = await connection.connect(url, name=f"helix-{service}-start")
     except TemporaryError as error:
@@ -73,7 +73,7 @@ async def _missing(url: str, consumers: Sequence[Wanted], *, service: str) -> Te
     return None
 
 
-def _check(consumer: Wanted, info: ConsumerInfo) -> None:
+def _check(consumer: RequiredConsumer, info: ConsumerInfo) -> None:
     """Refuse a consumer of the right name that would deliver something else."""
     filters = info.config.filter_subjects or [info.config.filter_subject or ""]
     if consumer.subject and consumer.subject not in filters:

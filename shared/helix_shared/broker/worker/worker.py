@@ -26,13 +26,13 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_shared.broker import connection, deadline, verdict
+from helix_shared.broker import connection, deadline, settlement
 from helix_shared.broker.publisher import Publisher, Publishes
 from helix_shared.broker.pull import pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox
-from helix_shared.broker.worker.rederive import answering
-from helix_shared.broker.worker.startup import Wanted, until_ready
+from helix_shared.broker.worker.rederive import derivation_responder
+from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
 from helix_shared.errors import HelixError, InvalidInputError
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
@@ -85,7 +85,7 @@ class Handle(Protocol):
         """Return when the message is done with."""
 
 
-Asked = Callable[[Msg, Connected], Awaitable[bytes]]
+Rederive = Callable[[Msg, Connected], Awaitable[bytes]]
 """Derives one message again; the request names the event, or holds what to derive from."""
 
 
@@ -119,9 +119,9 @@ def subscribe(
     service: str,
     handle: Handle,
     lanes: Lanes,
-    bury: Handle | None = None,
+    on_dead_letter: Handle | None = None,
     edge: str = "",
-    asked: Asked | None = None,
+    rederive: Rederive | None = None,
     deadline_seconds: float = 300.0,
     ack_wait_seconds: float = 60.0,
     publish_timeout_seconds: float = 5.0,
@@ -131,8 +131,8 @@ def subscribe(
     """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
 
     Handlers start in the order of delivery. Every message is answered by `verdict`: acknowledged,
-    postponed or dead-lettered (after `bury`, what the worker owes others even then). A handler that
-    works for longer than `deadline_seconds` has failed. Meanwhile `asked` answers requests to derive a
+    postponed or dead-lettered (after `on_dead_letter`, what the worker owes others even then). A handler that
+    works for longer than `deadline_seconds` has failed. Meanwhile `rederive` answers requests to derive a
     message of `edge` again. Nothing is read before the application made of the returned consumer runs.
     """
 
@@ -141,7 +141,7 @@ def subscribe(
         publisher = Publisher(client.jetstream(), timeout_seconds=publish_timeout_seconds)
         outbox = Outbox(client, publisher)
         connected = Connected(client, outbox, lanes)
-        failures = verdict.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
+        failures = settlement.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
 
         async def work(message: Msg) -> None:
             with outbox.expecting():
@@ -149,19 +149,21 @@ def subscribe(
 
         async def answer(message: Msg) -> None:
             with WORK_SECONDS.labels(service).time():
-                await verdict.answer(
+                await settlement.settle(
                     message,
                     work,
                     service=service,
                     publisher=publisher,
                     failures=failures,
-                    bury=None if bury is None else functools.partial(bury, connected=connected),
+                    on_dead_letter=None
+                    if on_dead_letter is None
+                    else functools.partial(on_dead_letter, connected=connected),
                 )
 
         async with contextlib.AsyncExitStack() as beside:
-            if asked is not None:
-                again = functools.partial(_within, deadline_seconds, asked, connected)
-                await beside.enter_async_context(answering(client, edge, again))
+            if rederive is not None:
+                again = functools.partial(_within, deadline_seconds, rederive, connected)
+                await beside.enter_async_context(derivation_responder(client, edge, again))
             await pull(
                 client,
                 answer,
@@ -176,8 +178,8 @@ def subscribe(
     return Durable(stream, durable, subject, read, lanes)
 
 
-async def _within(seconds: float, asked: Asked, connected: Connected, request: Msg) -> bytes:
-    return await deadline.within(seconds, asked(request, connected))
+async def _within(seconds: float, rederive: Rederive, connected: Connected, request: Msg) -> bytes:
+    return await deadline.within(seconds, rederive(request, connected))
 
 
 def create_worker(
@@ -192,12 +194,12 @@ def create_worker(
     The settings' niceness is taken on when the application runs as a process of its own (`run`).
     """
     stop = asyncio.Event()
-    wanted = [Wanted(durable.stream, durable.name, durable.subject) for durable in durables]
+    wanted = [RequiredConsumer(durable.stream, durable.name, durable.subject) for durable in durables]
     readers: list[asyncio.Task[None]] = []
     watchers: list[asyncio.Task[None]] = []
 
     async def wait_ready() -> None:
-        await until_ready(settings.nats_url, wanted, service=service)
+        await wait_for_consumers(settings.nats_url, wanted, service=service)
         serve_metrics(settings.metrics_port)
 
     async def start() -> None:
@@ -230,7 +232,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         sys.exit(FAILURE_EXIT)
     hang_seconds = Worker.hang_seconds
     if isinstance(app, Worker):
-        _stand_back(app.niceness)
+        _lower_priority(app.niceness)
         hang_seconds = app.hang_seconds
     try:
         asyncio.run(watched(app.run(), hang_seconds=hang_seconds))
@@ -243,7 +245,7 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
     sys.exit(FAILURE_EXIT if failure else 0)
 
 
-def _stand_back(niceness: int) -> None:
+def _lower_priority(niceness: int) -> None:
     """Leave the cores to whoever has less niceness, with every thread there is.
 
     On Linux niceness is a thread's own and goes on to those it begins; engines began theirs when imported.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_ingest.memories_message import Answers
+from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_lab.sets.build import Advance, derived_messages
 from helix_lab.sets.data import Document, EvaluationSet, Question, load_set
@@ -83,7 +83,7 @@ def texts(data: Path | None) -> list[EvaluationSet]:
 
 def read_base(sets: Sequence[EvaluationSet], encoder: Encoder, *, advance: Advance = lambda: None) -> Base:
     """Send the documents of `sets` through the workers."""
-    ingest = Answers(encoder, IngestSettings.load().most_tokens(encoder.card))
+    ingest = MemoriesBuilder(encoder, IngestSettings.load().most_tokens(encoder.card))
     tables: dict[int, list[pa.Table]] = defaultdict(list)
     links: dict[str, list[dict[str, Any]]] = defaultdict(list)
     expansions: dict[str, list[str]] = {}

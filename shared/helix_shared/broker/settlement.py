@@ -1,6 +1,6 @@
 """What becomes of a delivered message: acknowledged, asked for again later, or dead-lettered.
 
-`answer` runs one handler for one message and always ends in exactly one of the three; an error
+`settle` runs one handler for one message and always ends in exactly one of the three; an error
 of our own tree says which. What is wrong with this process and not with the message
 (`IncompatibleError`) is asked for again without end, and counts for no attempt. A dead letter is
 published (and acknowledged) before the message is terminated, so a refused message is never only
@@ -46,7 +46,7 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Failed:
+class FailureCount:
     """How often this process failed at one message, of these past the deadline, and how often it held it."""
 
     times: int = 0
@@ -67,22 +67,22 @@ class Failures:
 
     def __init__(self, *, is_ending: Callable[[], bool] = lambda: False) -> None:
         self.is_ending = is_ending
-        self._of: dict[int, Failed] = {}
+        self._of: dict[int, FailureCount] = {}
 
-    def add(self, message: Msg, *, overdue: bool = False) -> Failed:
+    def add(self, message: Msg, *, overdue: bool = False) -> FailureCount:
         """Count one more failure; returns all of the message."""
         found = self._latest(message)
         found.times += 1
         found.overdue += overdue
         return found
 
-    def held(self, message: Msg) -> None:
+    def add_held(self, message: Msg) -> None:
         """Count one more delivery that was held."""
         self._latest(message).held += 1
 
-    def _latest(self, message: Msg) -> Failed:
+    def _latest(self, message: Msg) -> FailureCount:
         sequence = message.metadata.sequence.stream
-        self._of[sequence] = found = self._of.pop(sequence, None) or Failed()
+        self._of[sequence] = found = self._of.pop(sequence, None) or FailureCount()
         if len(self._of) > FAILING_MESSAGES:
             del self._of[next(iter(self._of))]
         return found
@@ -92,19 +92,19 @@ class Failures:
         self._of.pop(message.metadata.sequence.stream, None)
 
 
-async def answer(
+async def settle(
     message: Msg,
     handle: Handler,
     *,
     service: str,
     publisher: Publisher,
     failures: Failures,
-    bury: Handler | None = None,
+    on_dead_letter: Handler | None = None,
 ) -> None:
     """Run `handle` and answer the message by what it raised.
 
     A `PermanentError`, the third run past its deadline in this process, or the eighth failure of any
-    kind in it dead-letters: first `bury` (what the worker owes others even then), then
+    kind in it dead-letters: first `on_dead_letter` (what the worker owes others even then), then
     the dead letter, then term. An `IncompatibleError` naks with a constant delay, everything else with
     an exponential one.
     """
@@ -116,11 +116,11 @@ async def answer(
     except Exception as error:  # noqa: BLE001  whatever failed, the message must be answered
         try:
             if isinstance(error, IncompatibleError):
-                failures.held(message)
+                failures.add_held(message)
                 await hold(message, error, service=service)
             elif _is_final(message, error, failures):
-                if bury is not None:
-                    await bury(message)
+                if on_dead_letter is not None:
+                    await on_dead_letter(message)
                 await dead_letter(message, error, service=service, publisher=publisher)
                 failures.forget(message)
             else:
@@ -187,7 +187,7 @@ async def postpone(
 
 async def dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
     """File the message with its reason, then terminate it."""
-    await file(message, error, service=service, publisher=publisher)
+    await store_dead_letter(message, error, service=service, publisher=publisher)
     await terminate(message, service=service)
 
 
@@ -197,7 +197,7 @@ async def terminate(message: Msg, *, service: str) -> None:
     MESSAGES.labels(service, "dead").inc()
 
 
-async def file(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
+async def store_dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
     """Store the message under the dead-letter subject with its reason; a repeat is stored once.
 
     Raises:
