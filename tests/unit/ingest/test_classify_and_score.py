@@ -1,14 +1,19 @@
 """Types and scores by rule."""
 
+import itertools
+import zlib
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from datasketch import MinHash
 
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.score import confidence, event_times, minhash, salience, source_class
+from helix_ingest.extraction.minhash import minhash
+from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_memory.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
-from helix_shared.edges import MINHASH_BYTES
+from helix_shared.edges import MINHASH_BYTES, MINHASH_PERMUTATIONS
+from helix_shared.scripts import WORD
 
 MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 
@@ -105,6 +110,16 @@ def test_given_event_time_wins() -> None:
     """The publisher knows best."""
     event = MemoryEvent(event_id="e", tenant_id="t", text="seen yesterday", event_start=MONDAY)
     assert event_times(event, event.text, MONDAY) == (MONDAY, None, False)
+
+
+@pytest.mark.parametrize("text", ["", "...", "one", "Ship it on Friday", "我看过日程了", "a \ud800 b"])
+def test_minhash_has_the_values_of_datasketch(text: str) -> None:
+    """Consolidation takes the bands of its index from datasketch; stored signatures never change."""
+    words = [word.lower() for word in WORD.findall(text)]
+    expected = MinHash(num_perm=MINHASH_PERMUTATIONS, seed=1, hashfunc=zlib.crc32)
+    for shingle in [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]:
+        expected.update(shingle.encode("utf-8", "surrogatepass"))
+    assert np.frombuffer(minhash(text), "<u4").tolist() == expected.hashvalues.tolist()
 
 
 def test_minhash_estimates_jaccard() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from helix_ingest.extraction.contextualise import self_contained
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.extraction.score import minhash, salience
+from helix_ingest.extraction.minhash import minhash
+from helix_ingest.extraction.score import salience
 from helix_ingest.extraction.segment import segment
 from helix_memory.events import MessageEvent
 from helix_shared.scripts import word_count

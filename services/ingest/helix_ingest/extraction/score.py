@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-import zlib
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-import numpy as np
-from datasketch import MinHash
-
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.memory_types import MemoryType
-from helix_shared.edges import MINHASH_PERMUTATIONS
-from helix_shared.scripts import QUESTION_MARKS, WORD, word_count
+from helix_shared.scripts import QUESTION_MARKS, word_count
 from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
@@ -116,27 +110,3 @@ def _first_time_told(text: str, occurred_at: datetime, _offset: timedelta | None
     found = find_time_expressions(text, occurred_at)
     told = next((time for time in found if time.certainty != "open"), None)
     return EventTimes(told.start, told.end, told.certainty == "guessed") if told else EventTimes(None, None)
-
-
-@functools.lru_cache(_SCORED_TEXTS)
-def minhash(text: str) -> bytes:
-    """MinHash signature over words and word pairs, as little-endian uint32 (Broder 1997).
-
-    A letter of a script without spaces counts as a word.
-    """
-    words = [word.lower() for word in WORD.findall(text)]
-    shingles = {*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))}
-    signature = _no_words().copy()
-    signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in sorted(shingles)])
-    packed: bytes = signature.hashvalues.astype(np.dtype("<u4")).tobytes()
-    return packed
-
-
-@functools.cache
-def _no_words() -> MinHash:
-    """The signature of nothing; drawing its permutations costs more than a text does.
-
-    The permutations spread what CRC-32 only has to tell apart: SHA-1, the default, made this a tenth of an
-    event's work beside its embedding.
-    """
-    return MinHash(num_perm=MINHASH_PERMUTATIONS, seed=1, hashfunc=zlib.crc32)
