@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from helix_ingest.extraction.score import minhash
+from helix_ingest.extraction.minhash import minhash
 from helix_lab.bench.generate.base_memories import Base
 from helix_lab.bench.generate.entities import Entities, entities_of, spelt
 from helix_shared.identity import content_hash
