@@ -18,7 +18,7 @@ from helix_shared.artifacts.filter.filters import EventTime, Sessions, Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.signals.columns import code
-from helix_shared.artifacts.vectors import index
+from helix_shared.artifacts.vectors import maintenance
 
 pytestmark = pytest.mark.integration
 
@@ -163,7 +163,7 @@ def test_what_the_index_does_not_hold_yet_is_found(
     corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory written after the index was built comes first where it is nearest, for who may see it."""
-    monkeypatch.setattr(index, "INDEX_ROWS", 100)
+    monkeypatch.setattr(maintenance, "INDEX_ROWS", 100)
     monkeypatch.setattr(index, "ROWS_PER_PARTITION", 50)
     corpus.add([{"text": f"note {number} about the harbour"} for number in range(150)])
     assert corpus.live.vectors.maintain()
