@@ -260,7 +260,7 @@ def _signals(generation: Generation, rows: dict[str, dict[str, Any]]) -> dict[st
     found = {}
     for memory, record in rows.items():
         ordinal = record["ordinal"]
-        line = signals.lines(np.array([ordinal], np.int64))[0]
+        line = signals.records(np.array([ordinal], np.int64))[0]
         line.pop("ordinal")
         values = [getattr(signals, name)[ordinal].item() for name in names]
         vector = signals.vectors(np.array([ordinal], np.int64))[0].tolist()

@@ -12,7 +12,7 @@ from helix_query.profile.sections.abstention import Abstain, AnswerModel, Memory
 from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Ranking, Retrieved
 from helix_query.recall.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.lexicon.analysis import rarity
+from helix_shared.artifacts.lexicon.analysis import idf
 
 DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = 1, 2, 4
 
@@ -101,8 +101,8 @@ def test_nobody_is_judged_where_a_channel_is_missing(missing: str) -> None:
 
 def test_the_rarity_of_a_word_by_hand() -> None:
     """Of 9 texts 2 hold it: ln(1 + 7.5/2.5) = ln 4; a word nobody holds: ln(1 + 9.5/.5) = ln 20."""
-    assert rarity(2, 9) == pytest.approx(math.log(4))
-    assert rarity(0, 9) == pytest.approx(math.log(20))
+    assert idf(2, 9) == pytest.approx(math.log(4))
+    assert idf(0, 9) == pytest.approx(math.log(20))
 
 
 def test_the_logistic_model_by_hand() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from helix_query.recall.channels.dense import dense
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.signals.columns import COLUMNS, LINE, SKETCH, blank, code
+from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, SKETCH, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.sketches import sketches_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
@@ -38,7 +38,7 @@ def signals(tmp_path_factory: pytest.TempPathFactory) -> Signals:
     columns = {name: blank(name, (MEMORIES,)) for name in COLUMNS}
     columns["hidden"][:] = False
     columns["tenant_code"][:] = code("acme")
-    columns |= {"vector": vectors, SKETCH: sketches_of(vectors), LINE: np.full(MEMORIES, b"{}", object)}
+    columns |= {"vector": vectors, SKETCH: sketches_of(vectors), RECORD: np.full(MEMORIES, b"{}", object)}
     columns["minhash"] = blank("minhash", (MEMORIES, MINHASH_PERMUTATIONS))
     folder = tmp_path_factory.mktemp("dense") / "signals"
     SignalsWriter.open(folder).append(np.arange(MEMORIES), columns)

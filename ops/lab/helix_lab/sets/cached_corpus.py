@@ -80,6 +80,6 @@ def _document_of_ordinals(corpus: DirectCorpus) -> np.ndarray:
     generation = corpus.served.generation
     ordinals = np.arange(generation.manifest.counts.signals, dtype=np.int64)
     documents = np.full(len(ordinals), "", dtype=object)
-    for line in generation.signals.lines(ordinals):
+    for line in generation.signals.records(ordinals):
         documents[line["ordinal"]] = corpus.names[line["event_id"]]
     return documents

@@ -76,9 +76,9 @@ def channel_recall(
 
 def largest_tenant(signals: Signals) -> str | None:
     """Whose memories are most; None where there are none."""
-    members = signals.members
-    for code in sorted(members.pieces, key=members.count, reverse=True):
-        lines = signals.lines(members.sample(code, SAMPLED))
+    members = signals.tenant_sketches
+    for code in sorted(members.blocks, key=members.count, reverse=True):
+        lines = signals.records(members.sample(code, SAMPLED))
         if lines:
             return str(lines[0]["tenant_id"])
     return None

@@ -85,5 +85,5 @@ def warm(
 def _some_tenant(generation: Generation) -> str:
     """A tenant with memories, so that the canary reads real postings; any token if there is none."""
     newest = np.arange(generation.manifest.counts.signals)[-1:]
-    lines = generation.signals.lines(newest)
+    lines = generation.signals.records(newest)
     return str(lines[0]["tenant_id"]) if lines else CANARY_TENANT

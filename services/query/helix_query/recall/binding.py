@@ -25,7 +25,7 @@ from helix_query.recall.stages.already_served import delta
 from helix_query.recall.stages.diversify import diversify
 from helix_query.recall.stages.rank import best_first, scoring
 from helix_query.recall.stages.rerank import rerank
-from helix_shared.artifacts.lexicon.analysis import rarity
+from helix_shared.artifacts.lexicon.analysis import idf
 from helix_shared.artifacts.signals.columns import code, hashed
 from helix_shared.telemetry import logger
 
@@ -125,7 +125,7 @@ class Binding(Finding):
             np.array([found.score for found in rows]),
             retrieved,
             rarities=[
-                rarity(scopes.holding("text", word), scopes.size)
+                idf(scopes.document_frequency("text", word), scopes.size)
                 for word in lexicon.terms(self.question.query, scopes)
             ],
             intents=way.intents,

@@ -230,7 +230,7 @@ class Finding:
         found = bridges(
             self.question.query,
             generation.graph.entity_names(named),
-            [(line["title"], line["text"]) for line in generation.signals.lines(evidence)],
+            [(line["title"], line["text"]) for line in generation.signals.records(evidence)],
             stems=stems,
         )
         nodes = [(int(node), worth) for name, worth in found.items() for node in self._nodes(tenant, name)]

@@ -64,7 +64,7 @@ class Access:
         distinct, first = np.unique(codes[listed], return_index=True)
         names = set(self.audiences)
         is_open = [
-            not names.isdisjoint(record["audience"]) for record in signals.lines(ordinals[listed[first]])
+            not names.isdisjoint(record["audience"]) for record in signals.records(ordinals[listed[first]])
         ]
         visible[listed] = np.isin(codes[listed], distinct[is_open])
         return visible

@@ -1,7 +1,7 @@
-"""The analyser of the lexicon: words as both documents and queries see them.
+"""The analyser of the lexicon, for documents and queries alike.
 
-Letters and digits, lower case, without English function words, stemmed (Snowball English); `languages` has
-the rules for other scripts and for accents, and `exact` finds what must not be stemmed.
+Tokens of letters and digits, in lower case, without English function words, stemmed (Snowball English).
+`languages` has the rules for other scripts and for accents, `exact_tokens` finds what must not be stemmed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from helix_shared.artifacts.lexicon.languages import MOST_TOKEN_BYTES, is_plain, terms
 
 ANALYSER: Final = "helix_scoped_words"
-"""Name under which the index knows how its terms were made; a change of the rules needs a new name."""
+"""Name of the analyser in the index; a change of the rules needs a new name."""
 
-# Function words, and what the tokenizer leaves of contractions. They fill chat and decide nothing.
+# function words, and the parts into which the tokenizer splits contractions
 _FUNCTION_WORDS: Final = """
 a about after again all also am an and any are aren as at be because been before being between
 both but by can couldn could d did didn do does doesn doing don down during each few for from
@@ -45,7 +45,7 @@ def english() -> TextAnalyzer:
 
 
 def spaced() -> TextAnalyzer:
-    """What the index itself applies to words that are analysed already: it parts them at the spaces."""
+    """Build the analyser of the index itself, which splits analysed words at spaces."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
@@ -62,11 +62,8 @@ def _shared() -> TextAnalyzer:
     return english()
 
 
-def rarity(found: int, count: int) -> float:
-    """Inverse document frequency of a word as in BM25 (Robertson, Zaragoza 2009).
-
-    `found` of `count` texts hold it; greatest for a word that none holds.
-    """
+def idf(found: int, count: int) -> float:
+    """Inverse document frequency in BM25 (Robertson, Zaragoza 2009) of a word in `found` of `count` texts."""
     return math.log1p((count - found + 0.5) / (found + 0.5))
 
 

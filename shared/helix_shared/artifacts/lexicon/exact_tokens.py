@@ -1,9 +1,8 @@
 """Exact tokens: names that must match letter by letter, such as paths, symbols, codes and versions.
 
-Documents and queries go through the same function. Natural language yields none: a hyphenated or
-slashed English compound, a plain number, a date or an abbreviation is no exact token. Every regular
-expression here is linear, and no piece longer than `PIECE_CHARACTERS` is looked at, so hostile text
-costs no more than its length.
+Documents and queries use the same function. An English compound with hyphen or slash, a plain number, a date
+and an abbreviation are not exact tokens. Every regular expression here takes linear time, and pieces longer
+than `PIECE_CHARACTERS` are skipped, so hostile text costs no more than its length.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from helix_shared.scripts import HANGUL, UNSPACED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_TOKENS: Final = 512
+MAX_TOKENS: Final = 512
 PIECE_CHARACTERS: Final = 256
 
 _ENDS: Final = (
     r"\s()\[\]{}<>,;\"'`|=*&^!?\u2018\u2019\u201c\u201d"
     r"\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0c\uff1a-\uff1f\uff3b-\uff3d\uff5b-\uff65"
 )
-"""Quotes, brackets and marks, those of Chinese and Japanese too, with which no name is written."""
+"""Quotes, brackets and punctuation, Chinese and Japanese included, that are not part of a name."""
 _PIECE = re.compile(f"[^{_ENDS}]+")
 _PIECE_AMONG = re.compile(f"[^{_ENDS}{UNSPACED}{HANGUL}]+")
-"""The same where a name stands in a text that has no spaces around it."""
+"""The same for names in a text without spaces."""
 _AMONG = re.compile(f"[{UNSPACED}{HANGUL}]")
 _QUOTED = re.compile(
     r"\"([^\"\n]{2,64})\"|\u201c([^\u201c\u201d\n]{2,64})\u201d|`([^`\n]{2,64})`"
@@ -63,7 +62,7 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _MANY_PATH_PARTS: Final = 3
 _SHORTEST_PART: Final = 3
 _ERROR_NAMES: Final = frozenset((*errno.errorcode.values(), "ENOTFOUND", "ERESOLVE", "EAI_AGAIN"))
-# A compound that holds one of these is English ("state-of-the-art"), not a name.
+# a compound with one of these words is English ("state-of-the-art"), not a name
 _JOINING_WORDS: Final = (
     "a an and as at by for from i in into it no not of off on or out the to up with you old day year"
 )
@@ -71,14 +70,14 @@ _JOINERS: Final = frozenset(_JOINING_WORDS.split())
 
 
 def exact_tokens(text: str) -> list[str]:
-    """Exact tokens of a text in order of appearance, lower case, none twice, at most `MOST_TOKENS`.
+    """Distinct exact tokens of a text in order of appearance, in lower case, at most `MAX_TOKENS`.
 
-    A token is followed by its useful parts: the tail of a path, the words of a symbol.
+    A token is followed by its parts: the tails of a path, the words of a symbol.
     """
     tokens: dict[str, None] = {}
     for token in _found(text):
         tokens[token.lower()] = None
-        if len(tokens) >= MOST_TOKENS:
+        if len(tokens) >= MAX_TOKENS:
             break
     return list(tokens)
 
@@ -137,7 +136,7 @@ def _is_symbol(piece: str) -> bool:
 
 
 def _is_camel(word: str) -> bool:
-    # "PhD" is too short, "iPhone" a product, "McDonald" and "MacArthur" are people.
+    # not "PhD" (too short), "McDonald" and "MacArthur"
     return (
         len(word) > _SHORTEST_PART + 1
         and not word.startswith(("Mc", "Mac"))
@@ -149,13 +148,13 @@ def _is_kebab_name(piece: str) -> bool:
     parts = piece.split("-")
     if any(part.lower() in _JOINERS for part in parts):
         return False
-    # A decade ("mid-1990s") is no version.
+    # not a decade ("mid-1990s")
     numbered = any(character.isdigit() for character in piece) and not _DECADE.match(parts[-1])
     return numbered or len(parts) >= _MANY_PATH_PARTS
 
 
 def _is_dotted_name(piece: str) -> bool:
-    # "e.g", "U.S" and "a.m" have parts of one letter, "end.Then" lacks a space.
+    # not "e.g", "U.S", "a.m" (parts of one letter) and "end.Then" (a missing space)
     first, *rest = piece.lstrip(".").split(".")
     if not rest:
         return piece.startswith(".") and len(first) > 1

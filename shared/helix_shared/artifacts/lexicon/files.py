@@ -1,6 +1,6 @@
-"""A tantivy index as files: a consistent copy of a commit by hard links, and its counts.
+"""The files of a tantivy index: a consistent copy of a commit by hard links, and its counts.
 
-Segment files are immutable; `meta.json` names the segments of a commit and is replaced whole.
+Segment files are immutable; `meta.json` lists the segments of a commit and is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 META: Final = "meta.json"
 MANAGED: Final = ".managed.json"
 REPLACED: Final = frozenset((META, MANAGED))
-"""Files the engine replaces; a copy of an index must not share them."""
+"""Files that the engine replaces in place; a copy of an index must not share them."""
 
 _ATTEMPTS: Final = 10
 
@@ -25,11 +25,11 @@ _ATTEMPTS: Final = 10
 def link_commit(source: Path, target: Path) -> None:
     """Hard-link the last commit of the index in `source` into the new folder `target`.
 
-    Only the process that writes the index may call this. A merge in the background can take files
-    away in between; then the next commit is linked.
+    Only the process that writes the index may call this. A background merge may remove files meanwhile; then
+    the next commit is linked.
 
     Raises:
-        TemporaryError: merges were faster ten times in a row.
+        TemporaryError: merges removed files ten times in a row.
     """
     for _ in range(_ATTEMPTS):
         shutil.rmtree(target, ignore_errors=True)
@@ -55,7 +55,7 @@ def documents_and_deleted(folder: Path) -> tuple[int, int]:
     A deleted document counts until its segment is merged.
 
     Raises:
-        CorruptArtifactError: the list of its segments cannot be read.
+        CorruptArtifactError: `meta.json` cannot be read.
     """
     try:
         segments = json.loads((folder / META).read_bytes())["segments"]
@@ -70,7 +70,7 @@ def documents_of_commit(folder: Path) -> int:
     """Documents of the index that are not deleted.
 
     Raises:
-        CorruptArtifactError: the list of its segments cannot be read.
+        CorruptArtifactError: `meta.json` cannot be read.
     """
     every, deleted = documents_and_deleted(folder)
     return every - deleted
@@ -90,7 +90,7 @@ def _segment_files(folder: Path, meta: Any) -> list[str]:
 
 
 def _complete(names: list[str], meta: Any) -> bool:
-    # Every segment has at least its term dictionary, and its deletions if it has any.
+    # every segment has a term dictionary, and a file of deletions if it has any
     present = set(names)
     return all(
         f"{_stem(segment)}.term" in present

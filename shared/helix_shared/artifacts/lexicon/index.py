@@ -1,4 +1,4 @@
-"""An index of the lexicon as its writer and its reader open it, and how many memories are in it."""
+"""Opening a tantivy index, and counting its memories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def open_index(folder: Path) -> Index:
     """The index in `folder` at its last commit.
 
     Raises:
-        CorruptArtifactError: there is none that can be read.
+        CorruptArtifactError: it cannot be read.
     """
     try:
         return Index.open(str(folder))
@@ -26,12 +26,12 @@ def open_index(folder: Path) -> Index:
 
 
 def memories_of(searcher: Searcher, schema: Schema) -> int:
-    """Memories in it."""
+    """Number of memories in the index."""
     return int(searcher.num_docs) - copies_of(searcher, schema)
 
 
 def copies_of(searcher: Searcher, schema: Schema) -> int:
-    """Documents beyond the first of each memory, whose access list has more names."""
-    # the engine's own types do not know the count it gives
+    """Number of documents that are not the first one of their memory."""
+    # the stubs of tantivy lack `count`
     found: Any = searcher.search(copies_query(schema), limit=1, count=True)
     return int(found.count or 0)

@@ -1,10 +1,10 @@
-"""Words of any script as terms of the lexicon; `analysis` sends here what plain English is not.
+"""Terms of texts in any script; `analysis` calls this for texts with letters outside ASCII.
 
 Runs of Han, kana and Hangul, and of scripts of South-East Asia, become pairs of neighbouring characters
-(bigrams): a search for part of a clause finds it without a dictionary. A single Han character stands beside
-them, since many are words. A word with other letters than those of ASCII has a second form beside the written
-one: without accents if it is Latin, so that "cafe" finds "café" and "café" finds it better; else stemmed by
-the rules of the language whose alphabet has all its letters (Russian, Greek, Arabic, Tamil).
+(bigrams), so that part of a clause is found without a dictionary. Single Han characters are terms as well,
+since many are words. A word with letters outside ASCII has a second term beside the written one: without
+accents if it is Latin, so that "cafe" finds "café" and "café" scores higher; otherwise stemmed by the rules
+of the language whose alphabet has all its letters (Russian, Greek, Arabic, Tamil).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MOST_TOKEN_BYTES: Final = 64
 _PLAIN: Final = re.compile(
     "[\x00-\x7f\xa0-\xa9\xab\xac\xae-\xb1\xb4\xb6-\xb8\xbb\xbf\u2010-\u205f\u20a0-\u20bf]*"
 )
-"""ASCII, and the punctuation and currency signs that English text has beside it."""
+"""ASCII, and punctuation and currency signs of English text."""
 _SIMPLE: Final = re.compile(
     "[\x00-\x7f\xa0-\xac\xae-\xbb\xbf-\u024f\u0370-\u03ff\u0400-\u045f\u1e00-\u1eff\u2010-\u205f\u20a0-\u20bf]*"
 )
-"""Letters of Europe, none of which is a combining mark, a fraction or a mark."""
+"""European letters, without combining marks, fractions and trade marks."""
 _SPECIAL: Final = re.compile(r"([\xbc-\xbe\u2150-\u215f\u2189])|([\u2120\u2122])|[\xad\u200b\u2060\ufeff]")
-"""A fraction is no part of the number before it, a trade mark none of its name; the others are invisible."""
+"""Fractions, which are split from the number before them, trade marks, and invisible characters."""
 _CHARACTERS: Final = re.compile(f"[{UNSPACED}{HANGUL}]")
 _SECTION: Final = re.compile(f"([{UNSPACED}{HANGUL}]+)|[^{UNSPACED}{HANGUL}]+")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -50,16 +50,16 @@ _LATIN: Final = re.compile("[a-z\xdf-\u024f\u1e00-\u1eff]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is without letters other than those of ASCII."""
+    """Whether all letters of a text are ASCII."""
     return text.isascii() or _PLAIN.fullmatch(text) is not None
 
 
 def terms(text: str, *, english: TextAnalyzer, stop_words: Collection[str]) -> Iterator[str]:
-    """The terms of a text of any script, in order; second forms follow the words of their section."""
+    """Terms of a text in order; second forms follow the words of their section."""
     if _SIMPLE.fullmatch(text):
         yield from _words(unicodedata.normalize("NFKC", text), english, stop_words)
         return
-    text = normalised("NFKC", _SPECIAL.sub(_parted, text))
+    text = normalised("NFKC", _SPECIAL.sub(_split_special, text))
     if not _CHARACTERS.search(text):
         yield from _words(text, english, stop_words)
         return
@@ -70,19 +70,19 @@ def terms(text: str, *, english: TextAnalyzer, stop_words: Collection[str]) -> I
             yield from _words(section[0], english, stop_words)
 
 
-def _parted(special: re.Match[str]) -> str:
+def _split_special(special: re.Match[str]) -> str:
     return f" {special[1]} " if special[1] else " " if special[2] else ""
 
 
 def _characters(run: str) -> list[str]:
-    """Pairs of neighbouring characters, and each Han character; one that stands alone is a term."""
+    """Bigrams of a run, and its Han characters; a run of one character is one term."""
     if len(run) == 1:
         return [run]
     return [*map("".join, itertools.pairwise(run)), *_HAN.findall(run)]
 
 
 def _words(text: str, english: TextAnalyzer, stop_words: Collection[str]) -> list[str]:
-    """Words in order, by the rules of English, then second forms."""
+    """English terms of the words in order, then second forms."""
     words = list(english.analyze(text))
     if text.isascii():
         return words
@@ -99,7 +99,7 @@ def _words(text: str, english: TextAnalyzer, stop_words: Collection[str]) -> lis
 
 
 def _add_second_form(word: str, second: dict[str, list[str]]) -> None:
-    """Put the second form of a word, if it has one, into the list of the language whose rules fit it."""
+    """Add the second form of a word, if it has one, to the list of the language whose rules apply."""
     if _LATIN.search(word):
         bare = without_accents(word)
         if bare != word:
@@ -111,7 +111,7 @@ def _add_second_form(word: str, second: dict[str, list[str]]) -> None:
 
 
 def _without(stems: Sequence[str], words: Sequence[str]) -> Iterator[str]:
-    """The stems that are not the word itself."""
+    """The stems that differ from their word."""
     return (stem for stem, word in zip(stems, words, strict=True) if stem != word)
 
 

@@ -1,12 +1,12 @@
-"""Lengths of documents as the lexicon writes them, so that the mean length is a constant of Helix.
+"""Document lengths: padding that makes the mean length of the index a constant.
 
-The engine divides a document's length by the mean of the whole index, in which other tenants' texts would
-show. So each document is written with companions, documents that hold nothing but fillers: in every field
-they and it have the typical length on average, and all are deleted together. Whatever is in the index, its
-mean is the typical length.
+BM25 divides a document's length by the mean length in the whole index, which would depend on the texts of
+other tenants. So each document is written with companions, which hold only filler terms. In every field, a
+document and its companions have the typical length on average, and they are deleted together. The mean of
+the index is therefore always the typical length.
 
-The engine keeps a length in one byte. When it merges segments with deleted documents it adds up these
-rounded lengths, so only lengths that it keeps exactly are written: fillers round a document's length up.
+The engine stores a length rounded to one byte. When it merges segments with deleted documents it adds up the
+rounded lengths, so only lengths that are stored exactly are written: fillers round a document's length up.
 """
 
 from __future__ import annotations
@@ -20,56 +20,56 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FILLER: Final = "="
-"""A term that no query has: terms of words begin with the key of a scope."""
+"""A term that no query contains, since the terms of words begin with the key of a scope."""
 TYPICAL: Final[Mapping[str, int]] = MappingProxyType(
     {"text": 64, "context": 64, "section": 72, "expansions": 16, "exact": 20}
 )
-"""Terms of a field that BM25 takes for its mean length, near the length of those documents that have it.
+"""Mean number of terms of each field, near the mean of the documents that have the field.
 
-Text is between a turn of a conversation and an abstract; a section is both neighbours of a piece of a
-document; expansions are the questions of one memory. A field up to twice as long needs no second companion;
-twice each of these lengths is one that the engine keeps, so that an empty field needs no filler.
+Text lies between a turn of a conversation and an abstract, section is both neighbours of a piece of a
+document, expansions are the questions of one memory. A field up to twice as long needs one companion. Twice
+each length is stored exactly, so an empty field needs no filler.
 """
-MOST_TERMS: Final = 1 << 20
-"""Of one field of a document: more than its characters give."""
+MAX_TERMS: Final = 1 << 20
+"""Upper bound of the terms in one field of a document."""
 _EXACT: Final = 40
 _OF_A_STEP: Final = 8
 
 
-def _kept_lengths() -> Iterator[int]:
-    """Lengths that the engine keeps exactly: all below 40, then eight of each step, which doubles."""
+def _exact_lengths() -> Iterator[int]:
+    """Lengths that the engine stores exactly: all below 40, then eight for each step width, which doubles."""
     yield from range(_EXACT)
     length, step = _EXACT, 2
-    while length <= MOST_TERMS:
+    while length <= MAX_TERMS:
         for _ in range(_OF_A_STEP):
             yield length
             length += step
         step *= 2
 
 
-KEPT: Final = tuple(_kept_lengths())
+KEPT: Final = tuple(_exact_lengths())
 _KEPT: Final = frozenset(KEPT)
 
 Lengths = tuple[int, ...]
-"""Terms of each field, in the order of `TYPICAL`."""
+"""Number of terms of each field, in the order of `TYPICAL`."""
 
 
 @lru_cache(4_096)
-def balanced(lengths: Lengths) -> tuple[Lengths, tuple[Lengths, ...]]:
-    """Lengths to write for a document of these lengths, and those of its companions.
+def padded(lengths: Lengths) -> tuple[Lengths, tuple[Lengths, ...]]:
+    """Padded lengths of a document, and the lengths of its companions.
 
-    A length grows to the next that the engine keeps, or a little further where that saves a companion.
+    A length is rounded up to one that is stored exactly, or a little further if that saves a companion.
     """
     most = (-(-_next(length) // typical) for length, typical in zip(lengths, TYPICAL.values(), strict=True))
     count = max(1, max(most) - 1)
     while True:
         parts = [
-            _parted(length, typical, count) for length, typical in zip(lengths, TYPICAL.values(), strict=True)
+            _padded(length, typical, count) for length, typical in zip(lengths, TYPICAL.values(), strict=True)
         ]
         if all(part is not None for part in parts):
-            known = [part for part in parts if part is not None]
-            companions = tuple(zip(*(rest for _, rest in known), strict=True))
-            return tuple(length for length, _ in known), companions
+            found = [part for part in parts if part is not None]
+            companions = tuple(zip(*(rest for _, rest in found), strict=True))
+            return tuple(length for length, _ in found), companions
         count += 1
 
 
@@ -77,11 +77,11 @@ def _next(length: int) -> int:
     return KEPT[bisect_left(KEPT, length)]
 
 
-def _parted(length: int, typical: int, count: int) -> tuple[int, Lengths] | None:
-    """A length to write, and `count` others with which its mean is the typical one."""
+def _padded(length: int, typical: int, count: int) -> tuple[int, Lengths] | None:
+    """A padded length, and the lengths of `count` companions with which the mean is `typical`."""
     grown = _next(length)
-    most = grown + typical // 8
-    while grown <= most:
+    limit = grown + typical // 8
+    while grown <= limit:
         if (rest := _sum_of(typical * (count + 1) - grown, count)) is not None:
             return grown, rest
         grown = _next(grown + 1)
@@ -89,7 +89,7 @@ def _parted(length: int, typical: int, count: int) -> tuple[int, Lengths] | None
 
 
 def _sum_of(total: int, count: int) -> Lengths | None:
-    """So many kept lengths that add up to a total."""
+    """`count` exact lengths with this sum; None if there are none."""
     if total < 0:
         return None
     parts = []

@@ -1,8 +1,7 @@
-"""Words and selections as tantivy queries, built from terms; no query parser is ever involved.
+"""Schema of the index, and tantivy queries built from terms, without a query parser.
 
-`lexicon` runs what this builds. The words score (BM25, summed over fields with their weights) in the scopes
-that are open to the caller (`lexicon_scopes`); what else a selection asks for only admits: it is held at a
-constant score of zero.
+Words score by BM25, summed over fields with their weights, in the caller's scopes (`scopes`). The filters of
+a selection have a constant score of zero.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.filter.selection import Selection
 
 WORD_FIELDS: Final = ("text", "context", "section", "expansions")
-"""`context` are the turns around a turn, `section` is what surrounds a piece of a longer text."""
+"""`context` holds the turns around a turn, `section` the text around a piece of a longer text."""
 EXACT: Final = "exact"
-MOST_HOLDING: Final = 20_000
-"""Documents that hold the rarest of some words, above which they are not looked through for all of them."""
+MAX_ALL_WORDS_DOCUMENTS: Final = 20_000
+"""If more documents hold the rarest of some words, a search for all the words is skipped."""
 COPY: Final = "copy"
-"""Marks all documents of a memory but its first; its companions too."""
+"""Field that marks all documents of a memory but the first, companions included."""
 
 _FIRST: Final = -(2**63)
 _LAST: Final = 2**63 - 1
@@ -37,7 +36,7 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """Factor on the BM25 score of each field; a field of weight 0 is not searched."""
+    """Factor on the BM25 score of each field; a field with weight 0 is not searched."""
 
     text: float = 1.0
     context: float = 0.6
@@ -48,14 +47,14 @@ class FieldWeights:
 
 @dataclass(frozen=True, slots=True)
 class OrdinalSet:
-    """All ordinals below `below`, and those of `also`; the lexicon knows documents by nothing else."""
+    """All ordinals below `below`, and those of `also`."""
 
     below: int
     also: tuple[int, ...] = ()
 
 
 def lexicon_schema() -> Schema:
-    """Schema of the index. Nothing is stored: hits are ordinals."""
+    """Schema of the index. No field is stored, since hits are ordinals."""
     builder = SchemaBuilder()
     for name in WORD_FIELDS:
         builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
@@ -67,7 +66,7 @@ def lexicon_schema() -> Schema:
 
 
 def filter_value(value: str) -> str:
-    """A value as a term of a filter field; marked, because an empty term could not be looked up."""
+    """A value as a term of a filter field, with a prefix, since an empty term cannot be searched."""
     return f"={value}"
 
 
@@ -81,9 +80,9 @@ def lexicon_query(
     weights: FieldWeights,
     within: OrdinalSet | None = None,
 ) -> ScoredQuery | None:
-    """Documents of the open scopes that hold any of the words or exact tokens; None: there are none.
+    """Documents of the scopes that hold any of the words or exact tokens; None if there are none.
 
-    `within` admits these ordinals alone.
+    `within` restricts the search to these ordinals.
     """
     by_field: Mapping[str, tuple[float, Sequence[str]]] = {
         "text": (weights.text, words),
@@ -102,10 +101,10 @@ def lexicon_query(
     if not terms:
         return None
     scored = [term.query(schema) for term in terms]
-    return ScoredQuery(schema, _admitted(schema, scored, selection, within), terms)
+    return ScoredQuery(schema, _filtered(schema, scored, selection, within), terms)
 
 
-def covering_query(
+def coverage_query(
     schema: Schema,
     weights: Mapping[str, int],
     scopes: OpenScopes,
@@ -113,19 +112,19 @@ def covering_query(
     *,
     within: OrdinalSet | None = None,
 ) -> ScoredQuery:
-    """Documents of the open scopes, each scored with the sum of the `weights` of the words its text holds.
+    """Documents of the scopes, scored with the sum of the `weights` of the words in their text.
 
-    How often a word stands there and how long the text is make no difference. Sums below 2^24 are exact.
+    Term frequency and length do not count. Sums below 2^24 are exact.
     """
     scored = [
         Query.const_score_query(Query.term_query(schema, "text", term, "basic"), float(weight))
         for word, weight in weights.items()
         for _, term, *_ in scopes.terms("text", word)
     ]
-    return ScoredQuery(schema, _admitted(schema, scored, selection, within))
+    return ScoredQuery(schema, _filtered(schema, scored, selection, within))
 
 
-def holding_query(
+def all_words_query(
     schema: Schema,
     words: Sequence[str],
     scopes: OpenScopes,
@@ -133,34 +132,34 @@ def holding_query(
     *,
     within: OrdinalSet | None = None,
 ) -> ScoredQuery | None:
-    """Documents of the open scopes whose text holds every one of `words`, with their BM25 score.
+    """Documents of the scopes whose text holds all `words`, with their BM25 score.
 
-    None: there are none, or so many hold even the rarest that looking through them would take too long.
+    None if there are none, or if more than `MAX_ALL_WORDS_DOCUMENTS` hold the rarest word.
     """
-    held = list(scopes.holding_all("text", words, most=MOST_HOLDING))
-    if not held:
+    found = list(scopes.terms_of_all("text", words, most=MAX_ALL_WORDS_DOCUMENTS))
+    if not found:
         return None
-    of_scopes = [Query.boolean_query([(Occur.Must, term.query(schema)) for term in terms]) for terms in held]
-    every = [term for terms in held for term in terms]
-    return ScoredQuery(schema, _admitted(schema, of_scopes, selection, within), every)
+    of_scopes = [Query.boolean_query([(Occur.Must, term.query(schema)) for term in terms]) for terms in found]
+    every = [term for terms in found for term in terms]
+    return ScoredQuery(schema, _filtered(schema, of_scopes, selection, within), every)
 
 
 def copies_query(schema: Schema) -> Query:
-    """All documents that are not their memory's first."""
+    """All documents that are not the first of their memory."""
     return Query.term_query(schema, COPY, filter_value(COPY), "basic")
 
 
-def _admitted(
+def _filtered(
     schema: Schema, scored: Sequence[Query], selection: Selection, within: OrdinalSet | None
 ) -> Query:
-    held = Query.boolean_query([(Occur.Should, query) for query in scored])
-    admitting = [_clause(schema, clause) for one in selection.filters for clause in one.clauses()]
+    any_of = Query.boolean_query([(Occur.Should, query) for query in scored])
+    conditions = [_clause(schema, clause) for one in selection.filters for clause in one.clauses()]
     if within is not None:
-        admitting.append(_among(schema, within))
-    if not admitting:
-        return held
-    silent = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in admitting]
-    return Query.boolean_query([(Occur.Must, held), *silent])
+        conditions.append(_among(schema, within))
+    if not conditions:
+        return any_of
+    unscored = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in conditions]
+    return Query.boolean_query([(Occur.Must, any_of), *unscored])
 
 
 def _clause(schema: Schema, clause: TermSet | NumberRange) -> Query:

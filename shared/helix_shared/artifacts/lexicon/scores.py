@@ -1,9 +1,9 @@
-"""Scores of the lexicon without what the engine's rounding makes of other tenants' documents.
+"""Scores without the engine's rounding errors, which depend on the documents of other tenants.
 
-The engine's score of a document is BM25 of the open scopes up to float rounding: the factor on a term takes
-back the engine's own idf, which counts every tenant's documents, and sums are taken in an order that hangs on
-the segments. So a score is rounded to 11 significant bits (one part in 1,024 to 2,048). One that is nearer to
-the border of two rounded values than the engine's error is first computed again from the document's counts.
+The engine's score is BM25 of the caller's scopes up to float rounding: a boost replaces the engine's own idf,
+which counts all tenants' documents, and the order of sums depends on the segments. So scores are rounded to
+11 significant bits (one part in 1,024 to 2,048). A score that the engine's error could round either way is
+first computed again from the term counts of the document.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _TERM: Final = "Term=Term(field="
 
 @dataclass(frozen=True)
 class ScoredQuery:
-    """A query of the engine and the terms its scores are made of.
+    """A query of the engine, and the terms that its scores are sums of.
 
-    Without terms its scores are sums of whole numbers, which have no rounding error.
+    Without terms, its scores are sums of integers, which have no rounding error.
     """
 
     schema: Schema
@@ -49,19 +49,19 @@ class ScoredQuery:
 
     @cached_property
     def noise(self) -> float:
-        """Most relative error of a score by the engine: a sum of the terms of one scope at most."""
+        """Upper bound of the relative error of an engine score, which sums the terms of one scope."""
         if not self.terms:
             return 0.0
         return (max(len(terms) for terms in self._by_scope.values()) + _OPERATIONS) * _UNIT
 
     def bounds(self, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lowest and highest rounded score that documents with these scores by the engine may have."""
+        """Lowest and highest rounded score [n] that documents with these engine scores [n] may have."""
         if not self.terms:
             return scores, scores
         return on_grid(scores * (1.0 - self.noise)), on_grid(scores * (1.0 + self.noise))
 
     def exact(self, ordinals: Sequence[int], searcher: Searcher) -> dict[int, float]:
-        """Rounded scores of documents of this query, by ordinal, computed from their counts of terms."""
+        """Rounded scores of documents of this query, by ordinal, computed from their term counts."""
         scores = {}
         for ordinal, scope, place in self._places(ordinals, searcher):
             if ordinal not in scores:
@@ -77,7 +77,7 @@ class ScoredQuery:
         return found
 
     def _places(self, ordinals: Sequence[int], searcher: Searcher) -> Iterator[tuple[int, str, DocAddress]]:
-        """Each document of these ordinals with its scope: a document stands in one."""
+        """Ordinal, scope and address of each document of these ordinals."""
         scopes = list(self._by_scope)
         numbered = [
             Query.const_score_query(Query.term_query(self.schema, SCOPE, scope, "basic"), float(number))
@@ -96,11 +96,11 @@ class ScoredQuery:
             yield ordinal, scopes[int(number) - 1], place
 
     def _exactly(self, scope: str, place: DocAddress, searcher: Searcher) -> float:
-        """BM25 (Robertson, Zaragoza 2009) of a document from its counts of terms, in 64 bits."""
+        """BM25 (Robertson, Zaragoza 2009) of a document from its term counts, in 64 bits."""
         terms = self._by_scope[scope]
         query = Query.boolean_query([(Occur.Should, term.query(self.schema)) for term in terms])
-        # by what the engine tells of a term; terms equal in all of it have the same weight
-        numbers = {name: at for at, name in enumerate(TYPICAL)}
+        # keyed by what the explanation says of a term; terms with equal keys have equal weights
+        numbers = {name: number for number, name in enumerate(TYPICAL)}
         weights = {
             (numbers[term.field], term.frequency, float(np.float32(term.boost))): term.weight
             for term in terms
@@ -109,7 +109,7 @@ class ScoredQuery:
 
 
 def _contributions(node: dict[str, Any], weights: Mapping[tuple[int, int, float], float]) -> Iterator[float]:
-    """What each term adds to a document's score, by the engine's explanation of it."""
+    """The contribution of each term to a document's score, from the engine's explanation."""
     description, details = node["description"], node.get("details") or []
     if not description.startswith(_BOOST):
         for detail in details:

@@ -1,8 +1,7 @@
-"""The writer of the lexicon: memories as documents, one for each scope, in the live index.
+"""The writer of the lexicon: one document for each scope of a memory, in the live index.
 
-Documents are the visible memories; consolidation deletes one that is superseded or deleted. Speaker, title
-and text of a memory share the field `text`, because a question names a speaker or a title as readily as a
-word. `lexicon` reads what this writes. Companions beside them hold the mean length (`lexicon_lengths`).
+Hidden memories have no documents. Speaker, title and text of a memory share the field `text`, since questions
+name all three. Companion documents keep the mean length constant (`lengths`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, sto
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
 from helix_shared.artifacts.lexicon.files import link_commit
 from helix_shared.artifacts.lexicon.index import copies_of, memories_of, open_index
-from helix_shared.artifacts.lexicon.lengths import FILLER, TYPICAL, balanced
+from helix_shared.artifacts.lexicon.lengths import FILLER, TYPICAL, padded
 from helix_shared.artifacts.lexicon.query import COPY, EXACT, filter_value, lexicon_schema
 from helix_shared.artifacts.lexicon.scopes import SCOPE
 
@@ -35,7 +34,7 @@ _HEAP_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class LexiconEntry:
-    """One document; `event_at` in microseconds since 1970 (UTC)."""
+    """A memory to index; `event_at` is in microseconds since 1970 (UTC)."""
 
     ordinal: int
     tenant_id: str
@@ -49,13 +48,13 @@ class LexiconEntry:
     title: str = ""
     speaker: str = ""
     role: str = ""
-    """Whose turn it is; empty where the text is no turn."""
+    """Author of a turn; empty where the text is not a turn."""
     context: str = ""
     expansions: tuple[str, ...] = ()
 
 
 def entries_of(records: pa.Table) -> list[LexiconEntry]:
-    """The documents of the records (`record_schema`) that are not hidden."""
+    """The entries of the records (`record_schema`) that are not hidden."""
     rows = records.set_column(
         records.column_names.index("event_at"), "event_at", records["event_at"].cast("int64")
     )
@@ -72,7 +71,7 @@ def entries_of(records: pa.Table) -> list[LexiconEntry]:
 
 
 class LexiconWriter:
-    """Writes the live index; a second writer on the same folder is refused by tantivy."""
+    """Writes the live index; tantivy refuses a second writer on the same folder."""
 
     def __init__(self, folder: Path, index: Index) -> None:
         self._folder = folder
@@ -82,7 +81,7 @@ class LexiconWriter:
 
     @classmethod
     def create(cls, folder: Path) -> Self:
-        """Make an empty index in a new or empty folder."""
+        """Create an empty index in a new or empty folder."""
         folder.mkdir(parents=True, exist_ok=True)
         return cls(folder, Index(lexicon_schema(), path=str(folder), reuse=False))
 
@@ -91,36 +90,36 @@ class LexiconWriter:
         """Open the index in `folder` at its last commit.
 
         Raises:
-            CorruptArtifactError: there is none that can be read.
+            CorruptArtifactError: it cannot be read.
         """
         return cls(folder, open_index(folder))
 
     @property
     def count(self) -> int:
-        """Memories of the last commit."""
+        """Number of memories in the last commit."""
         self._index.reload()
         return memories_of(self._index.searcher(), self._index.schema)
 
     @property
     def copies(self) -> int:
-        """Documents of the last commit beyond the first of each memory, companions among them."""
+        """Documents in the last commit that are not the first of their memory, companions included."""
         self._index.reload()
         return copies_of(self._index.searcher(), self._index.schema)
 
     def upsert(self, rows: Sequence[LexiconEntry]) -> None:
-        """Insert or replace documents by ordinal; visible after `commit`."""
+        """Insert or replace memories by ordinal; visible after `commit`."""
         self.delete([row.ordinal for row in rows])
         for row in {row.ordinal: row for row in rows}.values():
             for document in _documents(row):
                 self._writer.add_document(document)
 
     def delete(self, ordinals: Sequence[int] | NDArray[np.int64]) -> None:
-        """Remove documents; gone after `commit`."""
+        """Remove memories; gone after `commit`."""
         for ordinal in ordinals:
             self._writer.delete_documents_by_term("ordinal", int(ordinal))
 
     def commit(self) -> None:
-        """Make all changes since the last commit durable at once."""
+        """Commit all changes since the last commit together."""
         self._writer.commit()
 
     def link_into(self, folder: Path) -> None:
@@ -128,13 +127,13 @@ class LexiconWriter:
         link_commit(self._folder, folder)
 
     def close(self) -> None:
-        """Drop what is not committed, and release the lock."""
+        """Drop uncommitted changes and release the lock."""
         self._writer.rollback()
         self._writer.wait_merging_threads()
 
 
 def _documents(row: LexiconEntry) -> Iterator[Document]:
-    """One document for each scope of a memory, and the companions of each (`lexicon_lengths`)."""
+    """One document for each scope of a memory, and the companions of each (`lengths`)."""
     words = [
         (field, [stem for text in texts if text for stem in stems(text)])
         for field, texts in (
@@ -145,7 +144,7 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
     ]
     exact = dict.fromkeys(token for text in (row.title, row.text) for token in exact_tokens(storable(text)))
     lengths = {**{field: len(tokens) for field, tokens in words}, EXACT: len(exact)}
-    written, companions = balanced(tuple(lengths.get(field, 0) for field in TYPICAL))
+    written, companions = padded(tuple(lengths.get(field, 0) for field in TYPICAL))
     padding = [length - lengths.get(field, 0) for field, length in zip(TYPICAL, written, strict=True)]
     for number, key in enumerate(scopes_of(row.tenant_id, row.owner, row.audience)):
         document = Document()
@@ -172,7 +171,7 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
 
 
 def _fill(document: Document, counts: Sequence[int]) -> None:
-    """Put so many fillers into each field of `TYPICAL`."""
+    """Add fillers to each field of `TYPICAL`, in that order."""
     for field, count in zip(TYPICAL, counts, strict=True):
         if field == EXACT:
             for _ in range(count):

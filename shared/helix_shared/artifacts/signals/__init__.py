@@ -1,1 +1,6 @@
-"""The rooms below say what they hold."""
+"""Signals: fixed-width columns by ordinal, and vectors, MinHash signatures and JSON records beside them.
+
+Start with `columns` (what is stored) and `reader` (`Signals`, what ranking reads). `segments` is one
+immutable segment on the disk, `writer` appends and merges segments. Imports files; every room above may
+import this one.
+"""

@@ -1,7 +1,8 @@
-"""Columns that one generation after the other goes on with: appending costs what is appended.
+"""Columns that one generation shares with the next: appending costs what is appended.
 
-Room is kept behind the values; the next generation writes there, where no reader of this one looks.
-A column is copied only when an old value changes, or two go on from the same one. One thread grows.
+The array has spare capacity behind the values. The next generation writes there, where no reader of this one
+looks. The array is copied when an old value changes or when two columns continue the same one. One thread
+appends.
 """
 
 from __future__ import annotations
@@ -14,47 +15,47 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAST_ROOM: Final = 4_096
-_ROOM_SHARE: Final = 8
-"""Of so many values one more is kept free."""
+_LEAST_SPARE: Final = 4_096
+_VALUES_PER_SPARE: Final = 8
+"""One more spare place for this many values."""
 
 
 @dataclass(slots=True, eq=False)
-class _Room:
+class _Buffer:
     values: NDArray[Any]
     used: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AppendOnlyColumn:
-    """A column of `size` values, or rows of values, none of which changes."""
+    """An immutable column of `size` values, or rows of values."""
 
-    room: _Room
+    buffer: _Buffer
     size: int
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> AppendOnlyColumn:
-        """A column with these values; the array is the column's from now on."""
-        return cls(_Room(values, len(values)), len(values))
+        """A column with these values; it takes over the array."""
+        return cls(_Buffer(values, len(values)), len(values))
 
     @property
     def values(self) -> NDArray[Any]:
-        """The values; not to be written to."""
-        return self.room.values[: self.size]
+        """The values; must not be written to."""
+        return self.buffer.values[: self.size]
 
     def with_values(
         self, places: NDArray[np.int64], values: NDArray[Any], *, size: int, fill: Any
     ) -> AppendOnlyColumn:
-        """The column with `values` at `places`, each once, and `fill` where nothing was said up to `size`."""
+        """A column of `size` with `values` at distinct `places`, and `fill` at all other new places."""
         old = places < self.size
-        changes = bool((self.room.values[places[old]] != values[old]).any())
-        room = self.room
-        if changes or room.used != self.size or size > len(room.values):
-            places_kept = size + size // _ROOM_SHARE + _LEAST_ROOM
-            room = _Room(np.empty((places_kept, *room.values.shape[1:]), room.values.dtype), self.size)
-            room.values[: self.size] = self.values
-        room.values[self.size : size] = fill
-        room.used = size
-        kept = slice(None) if changes else ~old
-        room.values[places[kept]] = values[kept]
-        return AppendOnlyColumn(room, size)
+        changes = bool((self.buffer.values[places[old]] != values[old]).any())
+        buffer = self.buffer
+        if changes or buffer.used != self.size or size > len(buffer.values):
+            capacity = size + size // _VALUES_PER_SPARE + _LEAST_SPARE
+            buffer = _Buffer(np.empty((capacity, *buffer.values.shape[1:]), buffer.values.dtype), self.size)
+            buffer.values[: self.size] = self.values
+        buffer.values[self.size : size] = fill
+        buffer.used = size
+        written = slice(None) if changes else ~old
+        buffer.values[places[written]] = values[written]
+        return AppendOnlyColumn(buffer, size)

@@ -1,6 +1,6 @@
-"""The columns of the signals: their names and types, and how a record becomes a row and a line of them.
+"""The columns of the signals: their names and types, and how records become rows.
 
-`segments` stores them, `signals` serves them.
+`segments` stores them, `reader` serves them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
-from helix_shared.artifacts.signals.record_file import lines_of
+from helix_shared.artifacts.signals.record_file import encoded_records
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.sketches import sketches_of
 from helix_shared.audience import EVERYONE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 NO_TIME: Final = int(np.iinfo(np.int64).min)
-"""Stands for an unknown time."""
+"""An unknown time."""
 
 TIMES: Final = (
     "created_at",
@@ -45,10 +45,10 @@ CODES: Final = {
     "owner_code": "owner",
 }
 AUDIENCE: Final = "audience_code"
-LINE: Final = "line"
-"""Bytes of a memory's line: a row of signals has one beside its columns."""
-CODED: Final = 4_096
-"""Codes that are kept: a recall asks for those of its tenant and owners every time it judges candidates."""
+RECORD: Final = "record"
+"""Key of the encoded JSON records, which are written beside the columns."""
+CACHED_CODES: Final = 4_096
+"""Names whose code is cached: a recall needs those of its tenant and owners for every mask."""
 
 SCALARS: Final[Mapping[str, DTypeLike]] = {
     "type_code": np.uint8,
@@ -62,7 +62,7 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "access_count": np.int32,
     "token_count": np.int32,
     **dict.fromkeys(CODES, np.int64),
-    # 0: everyone; else of the whole access list, which stands in the line
+    # 0: everyone; otherwise of the whole access list, which is in the record
     AUDIENCE: np.int64,
     "stream_sequence": np.int64,
 }
@@ -71,19 +71,19 @@ MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.
 COLUMNS: Final[Mapping[str, DTypeLike]] = {**SCALARS, **MATRICES}
 
 
-@lru_cache(CODED)
+@lru_cache(CACHED_CODES)
 def code(text: str) -> int:
-    """63-bit hash of a name, the value of the `*_code` columns; the empty name is 0. Names are remembered."""
+    """63-bit hash of a name, the value of the `*_code` columns; 0 for the empty name. Cached."""
     return hashed(text)
 
 
 def hashed(text: str) -> int:
-    """63-bit hash of a text, 0 of the empty one; nothing is remembered of it."""
+    """The same hash without the cache."""
     return _hashed(text.encode("utf-8", "surrogatepass")) if text else 0
 
 
 def audience_code(audience: Sequence[str]) -> int:
-    """Code of an access list; 0 where everyone of the tenant is on it."""
+    """Code of an access list; 0 where it holds `EVERYONE`."""
     return 0 if EVERYONE in audience else _hashed(joined(*audience))
 
 
@@ -92,12 +92,12 @@ def _hashed(encoded: bytes) -> int:
 
 
 def type_code(name: str) -> int:
-    """Code of a memory type; one that is not known counts as episodic."""
+    """Code of a memory type; an unknown type counts as episodic."""
     return MEMORY_TYPES.index(name) if name in MEMORY_TYPES else 0
 
 
 def blank(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """What stands in a column where there is no row: hidden, no times, zero everywhere else."""
+    """Values of a column for ordinals without a row: hidden, no times, zero everywhere else."""
     value = NO_TIME if name in TIMES else name == "hidden"
     return np.full(shape, value, dtype=COLUMNS[name])
 
@@ -112,7 +112,7 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
     bits = b"".join(records["minhash"].to_pylist())
     signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
     columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
-    columns[LINE] = lines_of(records)
+    columns[RECORD] = encoded_records(records)
     return records["ordinal"].to_numpy(), columns
 
 

@@ -1,8 +1,6 @@
-"""The signals: fixed-width columns by ordinal, mapped into memory, and their reader; see `signal_writer`.
+"""The reader of the signals: what ranking needs of a candidate, without a call to an engine.
 
-Everything ranking needs of a candidate without asking a store: times, scores, codes as flat arrays,
-vectors and MinHash signatures gathered from memory-mapped files. Stored as immutable segments in
-which the later row wins; merged geometrically, so that there are few and appending stays cheap.
+Scalar columns are flat arrays in memory; vectors and MinHash signatures are gathered from mapped files.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from helix_shared.artifacts.files.mapped import release_pages, warm
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
 from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, blank
 from helix_shared.artifacts.signals.segments import Segment, gather, last_rows, open_segments, ordinal_count
-from helix_shared.artifacts.signals.sketches import Sought
+from helix_shared.artifacts.signals.sketches import SketchQuery
 from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
 from helix_shared.artifacts.signals.vector_storage import dimensions_of, dot_products, unpacked
 from helix_shared.errors import CorruptArtifactError
@@ -33,10 +31,10 @@ _HOLE: Final = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signals:
-    """The signals of one generation, scalar columns by ordinal.
+    """The signals of one generation; scalar columns are indexed by ordinal.
 
-    Times are microseconds since 1970 (UTC), `NO_TIME` where unknown. An ordinal without a row (an
-    erased memory) is hidden, has no times and zero everywhere else.
+    Times are microseconds since 1970 (UTC), or `NO_TIME`. An ordinal without a row (an erased memory) is
+    hidden, has no times and zero in every other column.
     """
 
     type_code: NDArray[np.uint8]
@@ -65,14 +63,14 @@ class Signals:
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
-    """Row of an ordinal in the concatenated segments, -1 where it has none."""
-    members: TenantSketches
+    """Row of an ordinal in the concatenated segments; -1 for none."""
+    tenant_sketches: TenantSketches
     columns: Mapping[str, AppendOnlyColumn]
-    """All of these by name, for the next generation to go on with."""
+    """The scalar columns and `rows` by name, for the reader of the next generation."""
 
     @classmethod
     def open(cls, folder: Path, *, previous: Signals | None = None) -> Signals:
-        """Map the segments in `folder`; what they share with `previous` is neither read nor copied.
+        """Map the segments in `folder`; segments of `previous` are neither read nor copied again.
 
         Raises:
             CorruptArtifactError: a segment is missing or incomplete.
@@ -81,37 +79,43 @@ class Signals:
             raise CorruptArtifactError(f"folder has no signals: {folder}")
         segments = open_segments(folder, previous=() if previous is None else previous.segments)
         if previous is not None and (shared := _shared_prefix(previous.segments, segments)):
-            going_on = cls._going_on(previous, segments, shared)
-            if going_on is not None:
-                return going_on
+            continued = cls._continued(previous, segments, shared)
+            if continued is not None:
+                return continued
         flat = _flat(segments)
         fresh = np.flatnonzero(flat["rows"] != _HOLE)
         sketches = _sketches(segments, flat["rows"][fresh])
-        members = TenantSketches.none().with_new(fresh, flat["tenant_code"][fresh], sketches)
+        by_tenant = TenantSketches.none().with_new(fresh, flat["tenant_code"][fresh], sketches)
         _release_pages(segments)
         return cls._of(
-            {name: AppendOnlyColumn.of(values) for name, values in flat.items()}, segments, members
+            {name: AppendOnlyColumn.of(values) for name, values in flat.items()}, segments, by_tenant
         )
 
     @classmethod
     def _of(
-        cls, columns: Mapping[str, AppendOnlyColumn], segments: list[Segment], members: TenantSketches
+        cls, columns: Mapping[str, AppendOnlyColumn], segments: list[Segment], tenant_sketches: TenantSketches
     ) -> Signals:
         flat = {name: column.values for name, column in columns.items()}
-        return cls(**flat, segments=segments, starts=_starts(segments), members=members, columns=columns)
+        return cls(
+            **flat,
+            segments=segments,
+            starts=_starts(segments),
+            tenant_sketches=tenant_sketches,
+            columns=columns,
+        )
 
     @classmethod
-    def _going_on(cls, previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
-        """The signals of `segments`, by what is new in them; None if the folder has another history."""
+    def _continued(cls, previous: Signals, segments: list[Segment], shared: int) -> Signals | None:
+        """The signals of `segments`, made by updating `previous`; None if the folder has another history."""
         fresh, size = segments[shared:], ordinal_count(segments)
         ordinals, rows = last_rows(_concatenated([segment.ordinals for segment in fresh], np.int64))
         gone = _concatenated([segment.ordinals for segment in previous.segments[shared:]], np.int64)
-        # Rows of segments that were merged away are in a new segment now, or nothing here can be trusted.
+        # every row of a segment that was merged away must be in a new segment
         if size < len(previous) or not np.isin(gone, ordinals).all():
             return None
-        is_known = np.zeros(len(ordinals), bool)
-        known = ordinals < len(previous)
-        is_known[known] = previous.rows[ordinals[known]] != _HOLE
+        is_old = np.zeros(len(ordinals), bool)
+        below = ordinals < len(previous)
+        is_old[below] = previous.rows[ordinals[below]] != _HOLE
         columns = {}
         for name, column in previous.columns.items():
             if name == "rows":
@@ -121,24 +125,24 @@ class Signals:
                 values = np.concatenate([column.values[:0], *parts])[rows]
                 fill = blank(name, (1,))[0]
             columns[name] = column.with_values(ordinals, values, size=size, fill=fill)
-        sketches, old, new = _sketches(fresh, rows), ordinals[is_known], ordinals[~is_known]
-        # an erased memory has no tenant any more, but had one
-        members = previous.members.with_changed(old, previous.tenant_code[old], sketches[is_known])
-        members = members.with_new(new, columns["tenant_code"].values[new], sketches[~is_known])
+        sketches, old, new = _sketches(fresh, rows), ordinals[is_old], ordinals[~is_old]
+        # the row of an erased memory names no tenant, so the tenant is taken from the previous generation
+        by_tenant = previous.tenant_sketches.with_changed(old, previous.tenant_code[old], sketches[is_old])
+        by_tenant = by_tenant.with_new(new, columns["tenant_code"].values[new], sketches[~is_old])
         _release_pages(fresh)
-        return cls._of(columns, segments, members)
+        return cls._of(columns, segments, by_tenant)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; 0 while there is none."""
+        """Length of a vector; 0 if there is no segment."""
         return dimensions_of(self.segments[0].columns["vector"]) if self.segments else 0
 
     @property
     def storage(self) -> str:
-        """The forms vectors are in, in alphabetical order: two only until segments are next merged."""
+        """The forms of the stored vectors, in alphabetical order; more than one until segments are merged."""
         return ", ".join(sorted({segment.storage for segment in self.segments}))
 
     def vectors(self, ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -146,7 +150,7 @@ class Signals:
         return self._gather("vector", ordinals, unpacked)
 
     def warm(self) -> None:
-        """Bring the stored vectors into the memory of this process: a recall compares thousands of them."""
+        """Read all pages of the stored vectors, of which a recall compares thousands."""
         for segment in self.segments:
             warm(segment.columns["vector"])
 
@@ -155,14 +159,14 @@ class Signals:
         return self._gather("minhash", ordinals, lambda rows: rows)
 
     def cosines(self, query: NDArray[np.float32], ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Cosines of the unit vector `query` with the vectors of `ordinals` as they are stored.
+        """Cosines of the unit vector `query` with the stored vectors of `ordinals`.
 
-        Of no memories there are none, also where no memory was ever written and vectors have no length yet.
+        `ordinals` may be empty, also while there is no segment and so no vector length.
         """
         if not len(ordinals):
             return np.empty(0, np.float32)
-        sought = np.asarray(query, dtype=np.float32)
-        return self._gather("vector", ordinals, lambda rows: dot_products(rows, sought))
+        unit = np.asarray(query, dtype=np.float32)
+        return self._gather("vector", ordinals, lambda rows: dot_products(rows, unit))
 
     def nearest_sketches(
         self,
@@ -171,13 +175,13 @@ class Signals:
         count: int,
         among: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
-        """The `count` memories of a tenant most likely nearest to `query`; see `TenantSketches.nearest`."""
-        return self.members.nearest(tenant_code, Sought.of(query), count, among)
+        """The `count` memories of a tenant that are nearest by estimate; see `TenantSketches.nearest`."""
+        return self.tenant_sketches.nearest(tenant_code, SketchQuery.of(query), count, among)
 
     def latest(self, count: int) -> NDArray[np.int64]:
-        """Ordinals of the `count` rows that were written last, and maybe of others; ascending.
+        """Ordinals of at least the `count` rows written last, ascending.
 
-        Segments follow each other in time, so the newest that hold so many ordinals hold all of them.
+        They are the ordinals of the newest segments that hold this many.
         """
         found = np.empty(0, np.int64)
         for segment in reversed(self.segments):
@@ -186,24 +190,24 @@ class Signals:
             found = np.union1d(found, segment.ordinals)
         return found
 
-    def lines(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:
-        """What an answer shows of the memories of `ordinals`, in their order: `LINE_COLUMNS` and `ordinal`.
+    def records(self, ordinals: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """`ordinal` and `RECORD_COLUMNS` of the memories of `ordinals`, in their order.
 
-        Ordinals without a row are left out.
+        Ordinals without a row and erased memories are left out.
         """
-        known = ordinals[(ordinals >= 0) & (ordinals < len(self))]
-        rows = self.rows[known]
-        known, rows = known[rows != _HOLE], rows[rows != _HOLE]
+        existing = ordinals[(ordinals >= 0) & (ordinals < len(self))]
+        rows = self.rows[existing]
+        existing, rows = existing[rows != _HOLE], rows[rows != _HOLE]
         origins = np.searchsorted(self.starts, rows, side="right") - 1
-        found = []
         within = (rows - self.starts[origins]).tolist()
-        lines = [self.segments[origin].lines for origin in origins.tolist()]
-        for of_segment, row in zip(lines, within, strict=True):
-            of_segment.expect(row)
-        for ordinal, of_segment, row in zip(known.tolist(), lines, within, strict=True):
-            line = of_segment.read(row)
-            if line is not None:
-                found.append({"ordinal": ordinal, **line})
+        files = [self.segments[origin].records for origin in origins.tolist()]
+        for file, row in zip(files, within, strict=True):
+            file.prefetch(row)
+        found = []
+        for ordinal, file, row in zip(existing.tolist(), files, within, strict=True):
+            record = file.read(row)
+            if record is not None:
+                found.append({"ordinal": ordinal, **record})
         return found
 
     def _gather(
@@ -223,7 +227,7 @@ def _concatenated(parts: Sequence[NDArray[Any]], dtype: DTypeLike) -> NDArray[An
 
 
 def _release_pages(segments: Sequence[Segment]) -> None:
-    """Give back the pages of columns that were copied."""
+    """Release the pages of mapped columns that were copied."""
     for segment in segments:
         release_pages(segment.scalars)
         release_pages(segment.columns[SKETCH])
@@ -235,7 +239,7 @@ def _sketches(segments: Sequence[Segment], rows: NDArray[np.int64]) -> NDArray[n
 
 
 def _flat(segments: Sequence[Segment]) -> dict[str, NDArray[Any]]:
-    """The held columns by ordinal, and the rows."""
+    """The scalar columns by ordinal, and `rows`."""
     count = ordinal_count(segments)
     flat = {name: blank(name, (count,)) for name in SCALARS}
     flat["rows"] = np.full(count, _HOLE, dtype=np.int64)

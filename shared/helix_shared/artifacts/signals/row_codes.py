@@ -1,7 +1,7 @@
-"""Codes of the rows of a table, worked out once for every different row.
+"""Codes of the rows of a table, computed once for each distinct row.
 
-Rows are told apart by numbers of their values and never by a text made of several, so nothing that a name
-holds makes two different rows look equal.
+Values are compared by their number in a dictionary, never by a text joined from several values, so no name
+can make two different rows look equal.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def codes_of_rows(columns: Sequence[pa.ChunkedArray], code: Callable[[int], int]) -> NDArray[np.int64]:
-    """`code` of every row, called once for each distinct combination of `columns` with one of its rows.
+    """`code` of every row; `code` is called with one row number for each distinct combination of `columns`.
 
-    The columns are of strings, or of lists of strings that are not empty.
+    The columns hold strings, or lists of strings that are not empty.
     """
     rows = _numbered(columns[0])
     for column in columns[1:]:
-        # numbers stay below the count of rows, so the product fits
+        # each number is below the number of rows, so the product fits into 64 bits
         numbers = _numbered(column)
         rows = _numbers(pa.array(rows * (int(numbers.max(initial=0)) + 1) + numbers))
-    # numbers are given in the order of first appearance
+    # dictionary numbers ascend in order of first appearance
     first = np.flatnonzero(np.diff(np.maximum.accumulate(rows), prepend=-1))
     codes = np.fromiter((code(int(place)) for place in first), np.int64, len(first))
     picked: NDArray[np.int64] = codes[rows] if len(codes) else codes
@@ -38,7 +38,7 @@ def codes_of_rows(columns: Sequence[pa.ChunkedArray], code: Callable[[int], int]
 
 
 def _numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """The number of every row's value, equal for equal values alone."""
+    """The dictionary number of every row's value."""
     array: Any = column.combine_chunks()
     return _numbers(_joined_lists(array) if pa.types.is_list(array.type) else array)
 

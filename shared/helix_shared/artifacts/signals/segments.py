@@ -1,9 +1,8 @@
-"""One immutable segment of the signals: a folder of `.npy` files with one row per ordinal, ascending.
+"""One immutable segment of the signals: a folder of files with one row per ordinal, ascending.
 
-`scalars` holds the ordinal and all scalar columns, because every file of a generation costs a sync;
-`vector` (in a form of `vector_storage`, which its dtype tells), `minhash` and the `lines` are files of
-their own, because they stay mapped. `signals` decides when segments are written and merged. A segment
-appears whole, by rename.
+`scalars` holds the ordinal and all scalar columns in one file, since every file of a generation costs a sync.
+`vector` (see `vector_storage`), `minhash` and `sketch` are files of their own that stay mapped, beside the
+records. A segment is written to a temporary folder and renamed. `writer` decides when segments are merged.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.files.mapped import mapped
-from helix_shared.artifacts.signals.columns import LINE, MATRICES, SCALARS
+from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS
 from helix_shared.artifacts.signals.record_file import (
     RecordFile,
-    open_lines,
-    write_gathered_lines,
-    write_lines,
+    open_records,
+    write_gathered_records,
+    write_records,
 )
 from helix_shared.artifacts.signals.vector_storage import Storage, packed, storage_of, unpacked
 from helix_shared.errors import CorruptArtifactError
@@ -41,14 +40,14 @@ _CHUNK_ROWS: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A mapped segment; `identity` tells whether two folders hold the very same files."""
+    """A mapped segment; `identity` is equal for folders that hold the same files."""
 
     folder: Path
     identity: tuple[str, int, int, int] | None
     ordinals: NDArray[np.int64]
     columns: Mapping[str, NDArray[np.generic]]
     scalars: NDArray[Any]
-    lines: RecordFile
+    records: RecordFile
     storage: Storage
 
     def __len__(self) -> int:
@@ -56,7 +55,7 @@ class Segment:
 
     @property
     def number(self) -> int:
-        """Segments apply in ascending order of this."""
+        """Its place in the order of segments: of an ordinal in several, the highest number counts."""
         return int(self.folder.name.removeprefix(PREFIX))
 
 
@@ -77,26 +76,30 @@ def ordinal_count(segments: Sequence[Segment]) -> int:
 
 
 def open_segment(folder: Path) -> Segment:
-    """Map one segment."""
+    """Map one segment.
+
+    Raises:
+        CorruptArtifactError: a file is missing or the files do not fit together.
+    """
     try:
         arrays: dict[str, NDArray[Any]] = {name: mapped(folder / f"{name}.npy") for name in _FILES}
         identity = _identity(folder)
-        lines = open_lines(folder)
+        records = open_records(folder)
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
     scalars = arrays.pop(_SCALARS)
-    if scalars.dtype != _ROW or {len(scalars)} != {len(lines), *map(len, arrays.values())}:
+    if scalars.dtype != _ROW or {len(scalars)} != {len(records), *map(len, arrays.values())}:
         raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
     columns = {name: scalars[name] for name in SCALARS} | arrays
     storage = storage_of(arrays["vector"])
     if storage is None:
         raise CorruptArtifactError(f"signals segment has vectors in no known form: {folder}")
     ordinals = np.ascontiguousarray(scalars["ordinal"])
-    return Segment(folder, identity, ordinals, columns, scalars, lines, storage)
+    return Segment(folder, identity, ordinals, columns, scalars, records, storage)
 
 
 def _identity(folder: Path) -> tuple[str, int, int, int] | None:
-    """Tells a segment's files from all others: all of them appear at once; None where there are none."""
+    """Identity of a segment, by one of its files, since all appear together; None without files."""
     try:
         status = (folder / f"{_SCALARS}.npy").stat()
     except FileNotFoundError:
@@ -111,29 +114,29 @@ def write_segment(
     *,
     storage: Storage,
 ) -> Segment:
-    """Write a segment; of an ordinal given twice the last row counts."""
+    """Write a segment; of an ordinal that occurs twice, the last row counts."""
     kept, rows = last_rows(ordinals)
     scalars = np.empty(len(kept), dtype=_ROW)
     scalars["ordinal"] = kept
     for name in SCALARS:
         scalars[name] = columns[name][rows]
-    with _appearing(folder) as staging:
+    with _renamed_when_done(folder) as staging:
         np.save(staging / f"{_SCALARS}.npy", scalars)
         for name, dtype in MATRICES.items():
             matrix = np.asarray(columns[name][rows], dtype=dtype)
             np.save(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
-        write_lines(staging, columns[LINE][rows].tolist())
+        write_records(staging, columns[RECORD][rows].tolist())
     return open_segment(folder)
 
 
 def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storage) -> Segment:
-    """Write the rows of `segments` as one; of an ordinal in several the last segment's row counts.
+    """Write the rows of `segments` as one segment; of an ordinal in several, the last segment counts.
 
-    Vectors in another form than `storage` are turned into it.
+    Vectors are converted to `storage`.
     """
     _, rows = last_rows(np.concatenate([segment.ordinals for segment in segments]))
     starts = np.cumsum([0, *(len(segment) for segment in segments)])
-    with _appearing(folder) as staging:
+    with _renamed_when_done(folder) as staging:
         _write_gathered(staging / f"{_SCALARS}.npy", [segment.scalars for segment in segments], starts, rows)
         for name in MATRICES:
             sources = [segment.columns[name] for segment in segments]
@@ -145,7 +148,7 @@ def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storag
                 rows,
                 read=(lambda picked: packed(unpacked(picked), storage)) if converted else _as_stored,
             )
-        write_gathered_lines(staging, [segment.lines for segment in segments], starts, rows)
+        write_gathered_records(staging, [segment.records for segment in segments], starts, rows)
     return open_segment(folder)
 
 
@@ -160,9 +163,9 @@ def gather(
     *,
     read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
 ) -> NDArray[Any]:
-    """What `read` makes of rows of the concatenation of `sources`, without building it.
+    """Rows of the concatenation of `sources`, converted by `read`; the concatenation is not built.
 
-    `starts` are the offsets of the sources; `read` gives one row per row, of the same kind for all.
+    `starts` are the row offsets of the sources; `read` returns one row for each row.
     """
     if len(sources) == 1:
         return read(np.take(sources[0], rows, axis=0))
@@ -185,7 +188,7 @@ def _write_gathered(
     *,
     read: Callable[[NDArray[Any]], NDArray[Any]] = _as_stored,
 ) -> None:
-    """Write the gathered rows piece by piece: a merged matrix can be larger than memory should be."""
+    """Write the gathered rows in chunks, since a merged matrix may be larger than the memory."""
     first = read(sources[0][:0])
     header = {
         "descr": np.lib.format.dtype_to_descr(first.dtype),
@@ -195,12 +198,12 @@ def _write_gathered(
     with path.open("wb") as target:
         np.lib.format.write_array_header_2_0(target, header)
         for start in range(0, len(rows), _CHUNK_ROWS):
-            piece = gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read)
-            target.write(piece.tobytes())
+            chunk = gather(sources, starts, rows[start : start + _CHUNK_ROWS], read=read)
+            target.write(chunk.tobytes())
 
 
 @contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
+def _renamed_when_done(folder: Path) -> Iterator[Path]:
     staging = folder.with_name(f".new-{folder.name}")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
@@ -209,6 +212,6 @@ def _appearing(folder: Path) -> Iterator[Path]:
 
 
 def last_rows(ordinals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct ordinals, ascending, and where each stands last."""
+    """Distinct ordinals, ascending, and the last row of each."""
     unique, first_from_end = np.unique(ordinals[::-1], return_index=True)
     return unique, len(ordinals) - 1 - first_from_end

@@ -1,11 +1,12 @@
-"""Sketches: the signs of a vector, a bit a dimension, by which a scan finds candidates for rescoring.
+"""Sketches: the signs of a vector, one bit a dimension, by which a scan finds candidates for rescoring.
 
-The angle between two vectors shows in how many signs differ (Charikar, "Similarity Estimation Techniques
-from Rounding Algorithms", STOC 2002). That orders roughly and costs 48 bytes of 384 dimensions, so thousands
-are looked at in the time of one call to an engine. Of the best a nearer estimate weighs each differing sign
-by the query's number there, in four bits: the product of the query itself with the signs, which orders as
-the estimate of RaBitQ does (Gao and Long, "RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical
-Error Bound for Approximate Nearest Neighbor Search", SIGMOD 2024). Then stored vectors are compared.
+The number of differing signs estimates the angle between two vectors (Charikar, "Similarity Estimation
+Techniques from Rounding Algorithms", STOC 2002). A sketch of 384 dimensions takes 48 bytes, so a scan
+compares thousands in the time of one call to an engine. For the best of them, each differing sign is
+weighted by the query's number in that dimension, in four bits. This is the product of the query with the
+signs, and it orders as the estimate of RaBitQ does (Gao and Long, "RaBitQ: Quantizing High-Dimensional
+Vectors with a Theoretical Error Bound for Approximate Nearest Neighbor Search", SIGMOD 2024). Then stored
+vectors are compared.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD_BITS: Final = 64
-_PIECE_ROWS: Final = 16_384
-"""Looked at in one piece: what is written and read again stays in the core's own cache."""
+_CHUNK_ROWS: Final = 16_384
+"""Sketches compared at once: the intermediate arrays fit into the cache of a core."""
 _WEIGHT_BITS: Final = 4
-"""Of a query's number: with more, the estimate finds a thousandth more."""
+"""Bits of a query's number; more bits raise recall by a thousandth."""
 _WORDS_IN_A_BYTE: Final = 3
-"""Words whose ones together a byte can count."""
+"""Words whose set bits a byte can count together."""
 _MOST: Final = int(np.iinfo(np.uint16).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sought:
-    """A query as sketches are compared with it."""
+class SketchQuery:
+    """A query in the form in which sketches are compared with it."""
 
     signs: NDArray[np.uint64]
     """Its sketch [words]."""
     planes: NDArray[np.uint64]
-    """How much each of its numbers counts, as bits [bits, words] beside the signs; the highest bit first."""
+    """Weights of its numbers as bit planes [bits, words], the highest bit first."""
 
     @classmethod
     def of(cls, vector: NDArray[np.float32]) -> Self:
-        """That of a query `vector` [dimensions], of any length."""
+        """From a `vector` [dimensions] of any norm."""
         sizes = np.abs(vector)
         most = min(2**_WEIGHT_BITS - 1, _MOST // max(1, len(vector)))
         largest = float(sizes.max(initial=0)) or 1.0
@@ -51,64 +52,64 @@ class Sought:
 
 
 def sketches_of(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Sketches of `vectors` [..., dimensions]: [..., words of 64 signs], the last filled up with zeros."""
+    """Sketches [..., words] of `vectors` [..., dimensions]: 64 signs a word, the last padded with zeros."""
     words = -(-vectors.shape[-1] // _WORD_BITS)
     bits = np.zeros((*vectors.shape[:-1], words * _WORD_BITS), bool)
     np.greater(vectors, 0, out=bits[..., : vectors.shape[-1]])
     return np.packbits(bits, axis=-1).view(np.uint64)
 
 
-def differing_signs(sketches: NDArray[np.uint64], sought: Sought) -> NDArray[np.uint16]:
-    """In how many signs each of `sketches` [words, n] differs from those of `sought`."""
+def differing_signs(sketches: NDArray[np.uint64], query: SketchQuery) -> NDArray[np.uint16]:
+    """Number of signs [n] in which each of `sketches` [words, n] differs from `query`."""
     summed = np.zeros(sketches.shape[1], np.uint16)
-    for piece, differing, counted in _differing(sketches, sought, summed):
-        _add_ones(piece, differing, counted)
+    for chunk, differing, counted in _differing(sketches, query, summed):
+        _add_ones(chunk, differing, counted)
     return summed
 
 
-def differing_weight(sketches: NDArray[np.uint64], sought: Sought) -> NDArray[np.uint16]:
-    """What the signs in which each of `sketches` [words, n] differs from those of `sought` weigh together.
+def differing_weight(sketches: NDArray[np.uint64], query: SketchQuery) -> NDArray[np.uint16]:
+    """Sum of the weights [n] of the signs in which each of `sketches` [words, n] differs from `query`.
 
-    With W, the sum of all weights, W - 2 x this is the product of the query, its numbers rounded to weights,
-    with the signs as -1 and 1.
+    With W the sum of all weights, W - 2 x the result is the product of the query, its numbers rounded to
+    weights, with the signs as -1 and 1.
     """
     summed = np.zeros(sketches.shape[1], np.uint16)
-    for piece, differing, counted in _differing(sketches, sought, summed):
-        for plane in sought.planes:
-            np.left_shift(piece, 1, out=piece)
-            _add_ones(piece, differing & plane[:, None], counted)
+    for chunk, differing, counted in _differing(sketches, query, summed):
+        for plane in query.planes:
+            np.left_shift(chunk, 1, out=chunk)
+            _add_ones(chunk, differing & plane[:, None], counted)
     return summed
 
 
 def _differing(
-    sketches: NDArray[np.uint64], sought: Sought, summed: NDArray[np.uint16]
+    sketches: NDArray[np.uint64], query: SketchQuery, summed: NDArray[np.uint16]
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint64], NDArray[np.uint8]]]:
-    """Piece by piece that of `summed` [n], the signs that differ, and where their ones may be counted."""
+    """For each chunk: its part of `summed` [n], the differing signs, and a buffer for their counts."""
     words, count = sketches.shape
-    rows = min(count, _PIECE_ROWS)
+    rows = min(count, _CHUNK_ROWS)
     differing, counted = np.empty((words, rows), np.uint64), np.empty((words, rows), np.uint8)
-    for start in range(0, count, _PIECE_ROWS):
-        piece = summed[start : start + _PIECE_ROWS]
-        here = differing[:, : len(piece)]
-        np.bitwise_xor(sketches[:, start : start + _PIECE_ROWS], sought.signs[:, None], out=here)
-        yield piece, here, counted[:, : len(piece)]
+    for start in range(0, count, _CHUNK_ROWS):
+        chunk = summed[start : start + _CHUNK_ROWS]
+        here = differing[:, : len(chunk)]
+        np.bitwise_xor(sketches[:, start : start + _CHUNK_ROWS], query.signs[:, None], out=here)
+        yield chunk, here, counted[:, : len(chunk)]
 
 
 def _add_ones(summed: NDArray[np.uint16], bits: NDArray[np.uint64], counted: NDArray[np.uint8]) -> None:
-    """Add to `summed` [n] the ones of `bits` [words, n], which are counted in `counted` of that shape."""
+    """Add to `summed` [n] the number of set bits of `bits` [words, n]; `counted` [words, n] is a buffer."""
     np.bitwise_count(bits, out=counted)
     for first in range(0, len(counted), _WORDS_IN_A_BYTE):
         some = counted[first : first + _WORDS_IN_A_BYTE]
-        # bytes are added to bytes at once, to longer numbers one after the other
+        # numpy adds bytes to bytes with vector instructions, bytes to longer numbers one by one
         np.add(summed, np.add.reduce(some, axis=0, dtype=np.uint8), out=summed)
 
 
-def least(distances: NDArray[np.uint16], count: int, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places of the `count` least of `distances` [n], ascending; of equal ones the lowest `ordinals` [n].
+def smallest(distances: NDArray[np.uint16], count: int, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places, ascending, of the `count` smallest of `distances` [n]; ties go to the lowest `ordinals` [n].
 
-    Distances are small whole numbers, so the greatest of them is found by counting how many lie below: ten
-    passes in instructions every processor has. A partition needs instructions of few, and takes eight times
-    as long without.
+    Distances are small integers, so the largest one to take is found by bisection: ten passes that count how
+    many lie below. numpy's partition is fast on processors with AVX-512 only; on others it takes eight times
+    as long.
     """
     if len(distances) <= count:
         return np.arange(len(distances))

@@ -1,6 +1,6 @@
-"""Which memories a tenant has, with the sketches of their vectors: for searches that need no index.
+"""The sketches of each tenant's memories, for searches that need no index.
 
-Immutable: a generation shares with the one before what did not change, and adding costs by what is new.
+Immutable: a generation shares unchanged blocks with the one before, so adding costs what is new.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.signals.sketches import Sought, differing_signs, differing_weight, least
+from helix_shared.artifacts.signals.sketches import SketchQuery, differing_signs, differing_weight, smallest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_RATIO: Final = 2
-"""A piece is at least this many times the next, so a tenant has few of them however often it grew."""
+"""Blocks are merged until each is at least this many times as large as the next one."""
 
 ESTIMATED: Final = 8
-"""Memories whose distance is estimated for every one that is chosen by the estimate.
+"""Memories whose distance is estimated for each memory that is returned.
 
-So few that stored vectors would bring to the front are missed: of half a million, 16,000 hold .994 of the
-hundred nearest and 8,000 .984.
+Of half a million memories, 16,000 by signs hold .994 of the hundred nearest and 8,000 hold .984.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """Some memories of one tenant: ordinals, ascending, and sketches [words, memories] beside them.
+class SketchBlock:
+    """Some memories of one tenant: ordinals, ascending, and their sketches [words, memories].
 
-    Word after word, because a scan takes the same word of all: four times as fast as row after row.
+    The words are the first axis, because a scan reads one word of all memories after the other; that is four
+    times as fast as the other order.
     """
 
     ordinals: NDArray[np.int32]
@@ -40,24 +40,24 @@ class Piece:
     def __len__(self) -> int:
         return len(self.ordinals)
 
-    def with_sketches(self, ordinals: NDArray[np.int64], sketches: NDArray[np.uint64]) -> Piece:
-        """The piece with these sketches [n, words] for those of `ordinals` that are in it."""
+    def with_sketches(self, ordinals: NDArray[np.int64], sketches: NDArray[np.uint64]) -> SketchBlock:
+        """The block with these sketches [n, words] for those of `ordinals` [n] that are in it."""
         places = np.searchsorted(self.ordinals, ordinals)
         here = np.flatnonzero(places < len(self))
         here = here[self.ordinals[places[here]] == ordinals[here]]
-        said = sketches[here].T
-        if (self.sketches[:, places[here]] == said).all():
+        columns = sketches[here].T
+        if (self.sketches[:, places[here]] == columns).all():
             return self
         changed = self.sketches.copy()
-        changed[:, places[here]] = said
-        return Piece(self.ordinals, changed)
+        changed[:, places[here]] = columns
+        return SketchBlock(self.ordinals, changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TenantSketches:
-    """Memories of every tenant by its code; an erased one may still be among them, hidden."""
+    """Blocks of every tenant by its code. An erased memory may still be in a block; it is hidden."""
 
-    pieces: Mapping[int, tuple[Piece, ...]]
+    blocks: Mapping[int, tuple[SketchBlock, ...]]
 
     @classmethod
     def none(cls) -> Self:
@@ -67,63 +67,64 @@ class TenantSketches:
     def with_new(
         self, ordinals: NDArray[np.int64], tenant_codes: NDArray[np.int64], sketches: NDArray[np.uint64]
     ) -> TenantSketches:
-        """These and further memories, none of which is known yet; `sketches` [n, words] run parallel."""
-        grown = dict(self.pieces)
+        """With more memories, none of which is in a block yet; `sketches` is [n, words]."""
+        grown = dict(self.blocks)
         for code, rows in _by_tenant(tenant_codes):
-            piece = Piece(ordinals[rows].astype(np.int32), np.ascontiguousarray(sketches[rows].T))
-            grown[code] = _merged((*grown.get(code, ()), piece))
+            block = SketchBlock(ordinals[rows].astype(np.int32), np.ascontiguousarray(sketches[rows].T))
+            grown[code] = _merged((*grown.get(code, ()), block))
         return TenantSketches(grown)
 
     def with_changed(
         self, ordinals: NDArray[np.int64], tenant_codes: NDArray[np.int64], sketches: NDArray[np.uint64]
     ) -> TenantSketches:
-        """These with other sketches of memories that are known; costs by the pieces they are in."""
-        changed = dict(self.pieces)
+        """With other sketches [n, words] of memories that are in a block; changed blocks are copied."""
+        changed = dict(self.blocks)
         for code, rows in _by_tenant(tenant_codes):
-            pieces = changed.get(code, ())
-            changed[code] = tuple(one.with_sketches(ordinals[rows], sketches[rows]) for one in pieces)
+            blocks = changed.get(code, ())
+            changed[code] = tuple(one.with_sketches(ordinals[rows], sketches[rows]) for one in blocks)
         return TenantSketches(changed)
 
     def count(self, tenant_code: int) -> int:
-        """How many memories a tenant has or had."""
-        return sum(map(len, self.pieces.get(tenant_code, ())))
+        """Number of memories of a tenant, erased ones included."""
+        return sum(map(len, self.blocks.get(tenant_code, ())))
 
     def of(self, tenant_code: int) -> NDArray[np.int64]:
-        """All of them; costs by their number."""
-        pieces = self.pieces.get(tenant_code, ())
-        return np.concatenate([np.empty(0, np.int64), *(piece.ordinals for piece in pieces)])
+        """Ordinals of all of them; copies them."""
+        blocks = self.blocks.get(tenant_code, ())
+        return np.concatenate([np.empty(0, np.int64), *(block.ordinals for block in blocks)])
 
     def sample(self, tenant_code: int, count: int) -> NDArray[np.int64]:
-        """About `count` of a tenant's memories, evenly out of its largest piece."""
-        largest = max(self.pieces.get(tenant_code, ()), key=len, default=None)
+        """About `count` of a tenant's memories, evenly spread over its largest block."""
+        largest = max(self.blocks.get(tenant_code, ()), key=len, default=None)
         if largest is None:
             return np.empty(0, np.int64)
         return largest.ordinals[:: max(1, len(largest) // count)].astype(np.int64)
 
     def nearest(
-        self, tenant_code: int, sought: Sought, count: int, among: NDArray[np.bool_] | None = None
+        self, tenant_code: int, query: SketchQuery, count: int, among: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
-        """The `count` memories of a tenant that are nearest to `sought` by estimate; ordinals, ascending.
+        """Ordinals, ascending, of the `count` memories of a tenant that are nearest to `query` by estimate.
 
-        Those with the least `differing_weight`, of `ESTIMATED` times as many that differ in the fewest signs;
-        of equal ones the lowest ordinals. With `among` of those alone; it runs parallel to `of`.
+        First `ESTIMATED` x `count` memories with the fewest differing signs are chosen, of these the ones
+        with the smallest `differing_weight`; ties go to the lowest ordinals. `among`, parallel to `of`,
+        restricts the search.
         """
-        pieces, ordinals = self.pieces.get(tenant_code, ()), self.of(tenant_code)
+        blocks, ordinals = self.blocks.get(tenant_code, ()), self.of(tenant_code)
         asked = ordinals if among is None else ordinals[among]
         if len(asked) > ESTIMATED * count:
-            differing = _concatenated([differing_signs(piece.sketches, sought) for piece in pieces])
-            places = least(differing if among is None else differing[among], ESTIMATED * count, asked)
+            differing = _concatenated([differing_signs(block.sketches, query) for block in blocks])
+            places = smallest(differing if among is None else differing[among], ESTIMATED * count, asked)
         else:
             places = np.arange(len(asked))
         places = places if among is None else np.flatnonzero(among)[places]
         if len(places) > count:
-            starts = np.cumsum([0, *map(len, pieces)])
+            starts = np.cumsum([0, *map(len, blocks)])
             cuts = np.searchsorted(places, starts)
             weights = [
-                differing_weight(np.take(piece.sketches, places[first:last] - start, axis=1), sought)
-                for piece, start, first, last in zip(pieces, starts.tolist(), cuts, cuts[1:], strict=False)
+                differing_weight(np.take(block.sketches, places[first:last] - start, axis=1), query)
+                for block, start, first, last in zip(blocks, starts.tolist(), cuts, cuts[1:], strict=False)
             ]
-            places = places[least(_concatenated(weights), count, ordinals[places])]
+            places = places[smallest(_concatenated(weights), count, ordinals[places])]
         return np.sort(ordinals[places])
 
 
@@ -132,23 +133,23 @@ def _concatenated(parts: Sequence[NDArray[np.uint16]]) -> NDArray[np.uint16]:
 
 
 def _by_tenant(tenant_codes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Every code, with its rows in their order."""
+    """Every code with its rows, in their order."""
     order = np.argsort(tenant_codes, kind="stable")
     codes, starts = np.unique(tenant_codes[order], return_index=True)
     return zip(codes.tolist(), np.split(order, starts[1:]), strict=False)
 
 
-def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    start, size = len(pieces) - 1, len(pieces[-1])
-    while start > 0 and len(pieces[start - 1]) < MERGE_RATIO * size:
+def _merged(blocks: tuple[SketchBlock, ...]) -> tuple[SketchBlock, ...]:
+    start, size = len(blocks) - 1, len(blocks[-1])
+    while start > 0 and len(blocks[start - 1]) < MERGE_RATIO * size:
         start -= 1
-        size += len(pieces[start])
-    if start == len(pieces) - 1:
-        return pieces
-    ordinals = np.concatenate([piece.ordinals for piece in pieces[start:]])
-    sketches = np.concatenate([piece.sketches for piece in pieces[start:]], axis=1)
+        size += len(blocks[start])
+    if start == len(blocks) - 1:
+        return blocks
+    ordinals = np.concatenate([block.ordinals for block in blocks[start:]])
+    sketches = np.concatenate([block.sketches for block in blocks[start:]], axis=1)
     if (ordinals[1:] < ordinals[:-1]).any():
-        # an ordinal that had no row got one
+        # an ordinal without a row got one later
         order = np.argsort(ordinals)
         ordinals, sketches = ordinals[order], np.take(sketches, order, axis=1)
-    return (*pieces[:start], Piece(ordinals, sketches))
+    return (*blocks[:start], SketchBlock(ordinals, sketches))

@@ -1,6 +1,6 @@
-"""The writer of the signals: appends segments, and merges them so that there are few.
+"""The writer of the signals: appends segments and merges them, so that there are few.
 
-`signals` has the reader and says what signals are. One process and one thread write; large merges run beside.
+One thread of one process writes; large merges run in a background thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.files.durability import sync_and_hash_folder
-from helix_shared.artifacts.signals.columns import COLUMNS, LINE, blank
+from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, blank
 from helix_shared.artifacts.signals.record_file import ERASED
 from helix_shared.artifacts.signals.segments import (
     PREFIX,
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGE_RATIO: Final = 3
-"""Neighbouring segments are merged until each is this many times the next: log3(10^6) is about 12."""
+"""Segments are merged until each is at least this many times as large as the next one."""
 
 MERGED_AT_ONCE: Final = 20_000
-"""Merges of more rows run beside the writer: 2 KB a row are read, written, hashed and synced."""
+"""Larger merges run in the background: 2 KB a row are read, written, hashed and synced."""
 
 
 class SignalsWriter:
-    """Writes the live segments in a folder; exactly one process and one thread at a time."""
+    """Writes the live segments in a folder; used by one thread of one process."""
 
     def __init__(self, folder: Path, segments: list[Segment], storage: StorageChoice) -> None:
         self._folder = folder
@@ -54,19 +54,19 @@ class SignalsWriter:
         self._storage = storage
         self._last_number = segments[-1].number if segments else 0
         self._merging: BackgroundTask[tuple[Segment, dict[str, str]]] = BackgroundTask()
-        self._merged_from = self._frozen = 0
-        """The segments from one to the other are being merged beside; those before stay."""
+        self._merging_from = self._merging_to = 0
+        """Segments in this range are being merged in the background; those before it do not change."""
         self._checksums: dict[str, str] = {}
 
     @classmethod
     def open(cls, folder: Path, *, storage: StorageChoice = "auto") -> Self:
-        """Open the segments in `folder`, which may be new; vectors are kept in the form `storage`.
+        """Open the segments in `folder`, which may be new; vectors are stored in the form `storage`.
 
-        Where a segment has more digits than that, all are rewritten at once.
+        If a segment keeps more digits than that, all segments are rewritten at once.
 
         Raises:
             CorruptArtifactError: a segment is incomplete.
-            InvalidInputError: a segment keeps fewer digits than `storage` wants; they are lost.
+            InvalidInputError: a segment keeps fewer digits than `storage` asks for.
         """
         folder.mkdir(parents=True, exist_ok=True)
         writer = cls(folder, open_segments(folder), storage)
@@ -75,16 +75,16 @@ class SignalsWriter:
 
     @property
     def count(self) -> int:
-        """Ordinals given so far: one more than the highest."""
+        """One more than the highest ordinal."""
         return ordinal_count(self._segments)
 
     def append(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Add or replace rows; `columns` holds every column of `COLUMNS` and `LINE`, one row per ordinal.
+        """Add or replace rows; `columns` holds `COLUMNS` and `RECORD`, with one row for each ordinal.
 
         Raises:
             InvalidInputError: a column is missing or has another number of rows.
         """
-        for name in (*COLUMNS, LINE):
+        for name in (*COLUMNS, RECORD):
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
@@ -93,28 +93,28 @@ class SignalsWriter:
             self._merge(self._merge_start())
 
     def erase(self, ordinals: NDArray[np.int64]) -> None:
-        """Overwrite rows with hidden zeros and rewrite all segments, so that no byte of them is left."""
+        """Replace rows by blank ones and rewrite all segments, so that no byte of the rows remains."""
         if not len(ordinals) or not self._segments:
             return
         shapes = {name: self._segments[0].columns[name].shape[1:] for name in COLUMNS}
         shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blanks = {name: blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
-        blanks[LINE] = np.full(len(ordinals), ERASED, object)
+        blanks[RECORD] = np.full(len(ordinals), ERASED, object)
         self.finish_merge(wait=True)
         self._write(ordinals, blanks)
         self._rewrite(0)
 
     def finish_merge(self, *, wait: bool = False) -> None:
-        """Go on with a large segment that was merged beside, if it is done; with `wait` when it is done."""
+        """Use the segment that was merged in the background, if it is finished; `wait` waits for it."""
         done = self._merging.finished(wait=wait)
         if done is not None:
             merged, sums = done
             self._checksums |= sums
-            self._replace(self._merged_from, self._frozen, merged)
-            self._frozen = 0
+            self._replace(self._merging_from, self._merging_to, merged)
+            self._merging_to = 0
 
     def take_checksums(self) -> dict[str, str]:
-        """Checksums of files that were hashed and synced when they were merged; each time the new ones."""
+        """Checksums of files that background merges synced, since the last call."""
         checksums, self._checksums = self._checksums, {}
         return checksums
 
@@ -133,23 +133,23 @@ class SignalsWriter:
         return self._folder / f"{PREFIX}{self._last_number:06d}"
 
     def _merge_start(self) -> int:
-        # The earliest segment from which on everything is too small to stand beside its predecessor.
+        # the first segment of the run that is merged into one
         start, size = len(self._segments) - 1, len(self._segments[-1])
-        while start > self._frozen and len(self._segments[start - 1]) < MERGE_RATIO * size:
+        while start > self._merging_to and len(self._segments[start - 1]) < MERGE_RATIO * size:
             start -= 1
             size += len(self._segments[start])
         return start
 
     def _merge(self, start: int) -> None:
         merged = self._segments[start:]
-        if len(merged) < 2:  # noqa: PLR2004 - one is merged already
+        if len(merged) < 2:  # noqa: PLR2004 - a single segment needs no merge
             return
-        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._frozen:
+        if sum(map(len, merged)) <= MERGED_AT_ONCE or self._merging_to:
             self._rewrite(start)
             return
-        # What is appended meanwhile has higher numbers, so it goes on applying later.
+        # segments appended meanwhile have higher numbers, so their rows still count over the merged ones
         folder, storage = self._next_folder(), self._storage_of(merged)
-        self._merged_from, self._frozen = start, len(self._segments)
+        self._merging_from, self._merging_to = start, len(self._segments)
         self._merging.start(
             lambda: (merge_segments(folder, merged, storage=storage), sync_and_hash_folder(folder))
         )
@@ -175,7 +175,7 @@ class SignalsWriter:
         if lost is not None and self._storage != "auto":
             raise InvalidInputError(
                 "vector_storage",
-                f"is {lost[1]}, but the store holds {lost[0]}, from which it cannot be made: "
+                f"is {lost[1]}, but the store holds {lost[0]}, which has fewer digits: "
                 f"set it to {lost[0]} or auto, or build the store anew from the event stream",
             )
         if any(is_narrower(storage, held) for held, storage in pairs):

@@ -79,7 +79,7 @@ def texts_quoting(
     view = Visibility.of(generation, selection, NOW)
     options = {"happened_by": microseconds(NOW)} | options
     hits = quoted(query, view, lexicon=generation.lexicon, limit=limit, **options)
-    return [line["text"] for line in generation.signals.lines(hits.ordinals)]
+    return [line["text"] for line in generation.signals.records(hits.ordinals)]
 
 
 def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
@@ -171,10 +171,10 @@ def test_what_happened_later_or_the_caller_has_takes_no_place(generation: Genera
     every = texts_quoting(generation, words, acme, limit=200)
     assert len(every) > 60
     view = Visibility.of(generation, acme, NOW)
-    has = generation.lexicon.holding(words, acme, limit=50).ordinals
+    has = generation.lexicon.search_all_words(words, acme, limit=50).ordinals
     left = texts_quoting(generation, words, acme, limit=20, already=has)
     assert left
-    known = {line["text"] for line in view.signals.lines(has)}
+    known = {line["text"] for line in view.signals.records(has)}
     assert not known & set(left)
 
 

@@ -18,7 +18,7 @@ from helix_shared.artifacts.filter.filters import EventTime, Sessions, Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.signals.columns import code
-from helix_shared.artifacts.vectors import maintenance
+from helix_shared.artifacts.vectors import index, maintenance
 
 pytestmark = pytest.mark.integration
 
@@ -136,7 +136,7 @@ def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: py
     view = Visibility.of(generation, Selection("acme"), NOW)
     hits = dense(query, view, vectors=generation.vectors, limit=1)
     assert hits.ordinals.tolist() == [25]
-    assert max(compared) < 40 < generation.signals.members.count(code("acme"))
+    assert max(compared) < 40 < generation.signals.tenant_sketches.count(code("acme"))
 
 
 @pytest.mark.parametrize("way", sorted(WAYS))

@@ -74,7 +74,7 @@ class VisibilityEstimate:
     @classmethod
     def of(cls, view: Visibility) -> Self:
         """That of a view; of a tenant without memories it is none."""
-        sample = view.signals.members.sample(code(view.selection.tenant_id), SAMPLED)
+        sample = view.signals.tenant_sketches.sample(code(view.selection.tenant_id), SAMPLED)
         lists = np.unique(view.signals.audience_code[sample])
         return cls(float(view.sees(sample).mean()) if len(sample) else 0.0, len(lists))
 
@@ -95,7 +95,7 @@ def dense(
 
     Those of `already` come on top of the limit. `estimate_visibility` makes or caches it.
     """
-    members, tenant = view.signals.members, code(view.selection.tenant_id)
+    members, tenant = view.signals.tenant_sketches, code(view.selection.tenant_id)
     count = members.count(tenant)
     sight = estimate_visibility(view) if count > JUDGED_ALL else NO_SIGHT
     if count <= SCANNED and sight.lists <= MANY_LISTS:
@@ -131,7 +131,7 @@ class _Scan:
 
     def judged_before(self) -> Hits:
         """The nearest of those in sight."""
-        seen = self.view.sees(self.view.signals.members.of(self.tenant))
+        seen = self.view.sees(self.view.signals.tenant_sketches.of(self.tenant))
         known = self.already[self.view.sees(self.already)]
         hits = self._nearest(self._chosen, self._wanted, known, seen)
         return first_seen(hits, np.ones(len(hits), bool), limit=self.limit, already=self.already)

@@ -40,13 +40,13 @@ def quoted(
     `happened_by` (microseconds) and the caller does not have already; `known` as in `lexical`.
     """
     hits = seen_hits(
-        lambda count: lexicon.holding(query, view.selection, limit=count, within=known),
+        lambda count: lexicon.search_all_words(query, view.selection, limit=count, within=known),
         lambda ordinals: view.alive(ordinals) & (view.signals.occurred_at[ordinals] <= happened_by),
         limit=limit,
         already=already,
     )
     fresh = ~np.isin(hits.ordinals, already)
-    sought, lines = _in_a_row(query), view.signals.lines(hits.ordinals[fresh])
+    sought, lines = _in_a_row(query), view.signals.records(hits.ordinals[fresh])
     saying = [line["ordinal"] for line in lines if sought in _in_a_row(f"{line['title']} {line['text']}")]
     kept = np.isin(hits.ordinals, saying)
     return Hits(hits.ordinals[kept], hits.scores[kept])

@@ -34,7 +34,7 @@ def covering(
     """
     kept = Hits.none()
     for times in DEEPER:
-        hits = lexicon.covering(words, view.selection, limit=limit * times, within=known)
+        hits = lexicon.term_coverage(words, view.selection, limit=limit * times, within=known)
         living = view.alive(hits.ordinals)
         living &= view.signals.occurred_at[hits.ordinals] <= happened_by
         kept = Hits(hits.ordinals[living][:limit], hits.scores[living][:limit])

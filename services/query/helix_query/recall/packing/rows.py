@@ -29,7 +29,7 @@ def stored_rows(served: Snapshot, ordinals: NDArray[np.int64], view: Visibility)
     turn of later is not shown.
     """
     signals = served.generation.signals
-    rows = completed(signals.lines(ordinals[view.alive(ordinals)]), signals)
+    rows = completed(signals.records(ordinals[view.alive(ordinals)]), signals)
     if view.past is None:
         return rows
     known = served.last_sequence_at(view.moment)

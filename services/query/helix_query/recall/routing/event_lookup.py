@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.recall.routing.anchors import DatedMemory, EventMatches
-from helix_shared.artifacts.lexicon.analysis import rarity, stems
+from helix_shared.artifacts.lexicon.analysis import idf, stems
 from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.calendar_days import dates_of, midnight
@@ -44,7 +44,7 @@ def look_up_event(
     if not rare_words:
         return EventMatches(weights)
     hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ONLY)
-    lines = view.signals.lines(hits.ordinals[view.alive(hits.ordinals)])
+    lines = view.signals.records(hits.ordinals[view.alive(hits.ordinals)])
     dated = [_dated(line, view.signals, zone or UTC) for line in lines]
     return EventMatches(weights, [memory for memory in dated if memory.start <= now])
 
@@ -57,9 +57,9 @@ def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[di
     count = scopes.size
     limit = max(COMMON_SHARE * count, min(COMMON_COUNT, count / 2))
     written = {term: word for word in phrase.split() for term in lexicon.terms(word, scopes)}
-    frequency = {term: scopes.holding("text", term) for term in written}
+    frequency = {term: scopes.document_frequency("text", term) for term in written}
     rare = {term: number for term, number in frequency.items() if number <= limit}
-    weights = {term: rarity(number, count) for term, number in rare.items()}
+    weights = {term: idf(number, count) for term, number in rare.items()}
     words = dict.fromkeys(written[term] for term in rare) if all(rare.values()) else ()
     return weights, " ".join(words)
 

@@ -214,7 +214,7 @@ class Searches(ByWords):
         constants, selection = self.profile.retrieve.rephrase, self.question.selection
         words = " ".join((*STATED, topic(self.question.query)))
         hits = self._lexical(words, limit=constants.own_examples)
-        lines = self.view.signals.lines(hits.ordinals)
+        lines = self.view.signals.records(hits.ordinals)
         said = [line["text"] for line in lines if _own(line, selection.user_id)]
         statements = own_statements(said, most=constants.most)
         return self._lexical(" ".join(statements)) if statements else Hits.none()

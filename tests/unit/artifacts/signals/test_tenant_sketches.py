@@ -8,7 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_shared.artifacts.signals.sketches import Sought, differing_signs, differing_weight, sketches_of
+from helix_shared.artifacts.signals.sketches import (
+    SketchQuery,
+    differing_signs,
+    differing_weight,
+    sketches_of,
+)
 from helix_shared.artifacts.signals.tenant_sketches import ESTIMATED, TenantSketches
 
 WORDS = 2
@@ -49,7 +54,7 @@ def test_the_nearest_are_those_a_sort_puts_first(seed: int, cuts: list[int], cou
     """By signs, then of those by estimate; equal ones by ordinal, in whatever pieces they came."""
     drawn = np.random.default_rng(seed)
     stored = drawn_sketches(seed, 301)
-    sought = Sought.of(drawn.normal(size=64 * WORDS).astype(np.float32))
+    sought = SketchQuery.of(drawn.normal(size=64 * WORDS).astype(np.float32))
     stored[:150] = stored[drawn.integers(0, 4, 150)]
     codes = drawn.integers(1, 3, 301)
     # ordinals come in any order of pieces, ascending in each
@@ -75,10 +80,10 @@ def test_changed_sketches_leave_earlier_values_alone() -> None:
     before = before.with_new(np.array([9]), np.array([7]), drawn_sketches(3, 1))
     other = drawn_sketches(4, 2)
     after = before.with_changed(np.array([9, 12]), np.array([7, 7]), other)
-    assert after.pieces[7][0] is before.pieces[7][0]
-    assert after.pieces[7][1].sketches[:, 0].tolist() == other[0].tolist()
-    assert before.pieces[7][1].sketches[:, 0].tolist() == drawn_sketches(3, 1)[0].tolist()
-    assert after.with_changed(np.array([9]), np.array([7]), other[:1]).pieces[7][1] is after.pieces[7][1]
+    assert after.blocks[7][0] is before.blocks[7][0]
+    assert after.blocks[7][1].sketches[:, 0].tolist() == other[0].tolist()
+    assert before.blocks[7][1].sketches[:, 0].tolist() == drawn_sketches(3, 1)[0].tolist()
+    assert after.with_changed(np.array([9]), np.array([7]), other[:1]).blocks[7][1] is after.blocks[7][1]
 
 
 def test_a_tenant_has_few_pieces() -> None:
@@ -86,7 +91,7 @@ def test_a_tenant_has_few_pieces() -> None:
     members, sketch = TenantSketches.none(), drawn_sketches(5, 1)
     for ordinal in range(1_000):
         members = members.with_new(np.array([ordinal]), np.array([7]), sketch)
-    assert len(members.pieces[7]) <= 11
+    assert len(members.blocks[7]) <= 11
 
 
 def test_a_sample_is_spread_over_the_tenant() -> None:

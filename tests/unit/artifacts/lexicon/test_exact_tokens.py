@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helix_shared.artifacts.lexicon.exact_tokens import MOST_TOKENS, exact_tokens
+from helix_shared.artifacts.lexicon.exact_tokens import MAX_TOKENS, exact_tokens
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_sentence_of_natural_language_has_none(text: str) -> None:
 def test_no_token_comes_twice_and_their_number_is_bounded() -> None:
     """Order of first appearance; a wall of names is cut."""
     assert exact_tokens("a_bc A_BC a_bc") == ["a_bc"]
-    assert len(exact_tokens(" ".join(f"name_{number}" for number in range(5_000)))) == MOST_TOKENS
+    assert len(exact_tokens(" ".join(f"name_{number}" for number in range(5_000)))) == MAX_TOKENS
 
 
 HOSTILE = [

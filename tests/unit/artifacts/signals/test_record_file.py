@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.record_file import (
-    LINE_COLUMNS,
+    RECORD_COLUMNS,
     RecordFile,
-    lines_of,
-    open_lines,
-    write_gathered_lines,
-    write_lines,
+    encoded_records,
+    open_records,
+    write_gathered_records,
+    write_records,
 )
 from helix_shared.artifacts.signals.writer import SignalsWriter
 from helix_shared.errors import CorruptArtifactError
@@ -30,10 +30,10 @@ Records = Callable[[list[dict[str, Any]]], pa.Table]
 
 
 def test_a_line_holds_the_columns_of_its_record(records: Records) -> None:
-    """All of `LINE_COLUMNS`, as JSON that a person can read."""
+    """All of `RECORD_COLUMNS`, as JSON that a person can read."""
     table = records([{"text": 'Zoë said:\n"it\'s {here}"', "audience": ["ops", "dev"]}])
-    line = json.loads(lines_of(table)[0])
-    assert tuple(line) == LINE_COLUMNS
+    line = json.loads(encoded_records(table)[0])
+    assert tuple(line) == RECORD_COLUMNS
     assert line["text"] == 'Zoë said:\n"it\'s {here}"'
     assert line["audience"] == ["ops", "dev"]
 
@@ -45,7 +45,7 @@ def test_memories_come_back_in_the_order_asked(tmp_path: Path, records: Records)
     writer.append(*signals_of(records([{"ordinal": 4, "text": "text 4, corrected"}])))
     signals = Signals.open(tmp_path / "s")
     assert len(signals.segments) == 2
-    found = signals.lines(np.array([7, 4, 99, -1, 0]))
+    found = signals.records(np.array([7, 4, 99, -1, 0]))
     assert [(line["ordinal"], line["text"]) for line in found] == [
         (7, "text 7"),
         (4, "text 4, corrected"),
@@ -59,7 +59,7 @@ def test_of_an_erased_memory_no_byte_is_left(tmp_path: Path, records: Records) -
     writer.append(*signals_of(records([{"text": "keep"}, {"text": "canary-7"}, {"text": "also"}])))
     writer.erase(np.array([1]))
     signals = Signals.open(tmp_path / "s")
-    assert [line["text"] for line in signals.lines(np.arange(3))] == ["keep", "also"]
+    assert [line["text"] for line in signals.records(np.arange(3))] == ["keep", "also"]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"canary-7" in path.read_bytes()]
 
 
@@ -86,8 +86,8 @@ def test_gathering_is_picking_one_by_one(
     opened: list[RecordFile] = []
     for lines in sources:
         folder = tmp_path_factory.mktemp("source")
-        write_lines(folder, lines)
-        opened.append(open_lines(folder))
+        write_records(folder, lines)
+        opened.append(open_records(folder))
     flat = [line for lines in sources for line in lines]
     starts = np.cumsum([0, *map(len, sources)])
     drawn = np.random.default_rng(seed)
@@ -97,6 +97,6 @@ def test_gathering_is_picking_one_by_one(
         else starts[:0]
     )
     target = tmp_path_factory.mktemp("target")
-    write_gathered_lines(target, opened, starts, rows)
-    gathered = open_lines(target)
+    write_gathered_records(target, opened, starts, rows)
+    gathered = open_records(target)
     assert [gathered.line(row) for row in range(len(gathered))] == [flat[row] for row in rows]

@@ -104,17 +104,19 @@ def test_who_holds_every_word_of_a_text(tmp_path: Path, writer: LexiconWriter) -
         entry(2, text="An otter swims.", context="it eats fish"),
         entry(3, text="Otters eat fish.", tenant_id="other"),
     )
-    assert sorted(reader.holding("fish that otters eat", ACME, limit=9).ordinals.tolist()) == [0, 1]
-    assert reader.holding("fish that otters eat", Selection("other"), limit=9).ordinals.tolist() == [3]
-    assert len(reader.holding("fish that otters eat", ACME, limit=1)) == 1
-    assert len(reader.holding("otter fish zebra", ACME, limit=9)) == 0
-    assert len(reader.holding("fish and otters", ACME, limit=9)) == 0, "two words are no text"
+    assert sorted(reader.search_all_words("fish that otters eat", ACME, limit=9).ordinals.tolist()) == [0, 1]
+    assert reader.search_all_words("fish that otters eat", Selection("other"), limit=9).ordinals.tolist() == [
+        3
+    ]
+    assert len(reader.search_all_words("fish that otters eat", ACME, limit=1)) == 1
+    assert len(reader.search_all_words("otter fish zebra", ACME, limit=9)) == 0
+    assert len(reader.search_all_words("fish and otters", ACME, limit=9)) == 0, "two words are no text"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexicon_query, "MOST_HOLDING", 1)
-        assert len(reader.holding("fish that otters eat", ACME, limit=9)) == 0
-    assert len(reader.holding("the of and", ACME, limit=9)) == 0
+        patch.setattr(lexicon_query, "MAX_ALL_WORDS_DOCUMENTS", 1)
+        assert len(reader.search_all_words("fish that otters eat", ACME, limit=9)) == 0
+    assert len(reader.search_all_words("the of and", ACME, limit=9)) == 0
     with pytest.raises(InvalidInputError, match="limit"):
-        reader.holding("otter", ACME, limit=0)
+        reader.search_all_words("otter", ACME, limit=0)
 
 
 def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None:
@@ -287,7 +289,7 @@ def test_how_many_hold_a_word_is_remembered_for_each_caller_apart(
     reader = read(tmp_path, writer, entry(0, text="the merger"), entry(1, text="another merger"))
     ann, bob = (reader.scopes(Selection("acme", user_id=user)) for user in ("ann", "bob"))
     looked_up: Any = bob.counts
-    assert ann.holding("text", "merger") == 2
+    assert ann.document_frequency("text", "merger") == 2
     before = looked_up.cache_info().misses
-    assert bob.holding("text", "merger") == 2
+    assert bob.document_frequency("text", "merger") == 2
     assert looked_up.cache_info().misses == before + 1

@@ -8,7 +8,7 @@ import pytest
 
 from helix_shared.artifacts.files import mapped as pages
 from helix_shared.artifacts.files.mapped import mapped, release_pages, warm
-from helix_shared.artifacts.signals.record_file import open_lines, write_lines
+from helix_shared.artifacts.signals.record_file import open_records, write_records
 
 
 def resident_kib(name: str) -> int:
@@ -58,17 +58,17 @@ def test_what_is_larger_than_a_part_of_the_memory_is_not_warmed(
 
 def test_lines_stay_out_of_the_process(tmp_path: Path) -> None:
     """Ten megabytes are read line by line, and none is mapped."""
-    write_lines(tmp_path, [b"x" * 10_000 for _ in range(1_000)])
-    lines = open_lines(tmp_path)
+    write_records(tmp_path, [b"x" * 10_000 for _ in range(1_000)])
+    lines = open_records(tmp_path)
     assert {len(lines.line(row)) for row in range(1_000)} == {10_000}
     assert resident_kib("lines.jsonl") == 0
 
 
 def test_lines_that_were_cut_off_are_told(tmp_path: Path) -> None:
     """A file that shrinks under a reader is no endless wait and no half a line."""
-    write_lines(tmp_path, [b"one", b"two"])
-    lines = open_lines(tmp_path)
+    write_records(tmp_path, [b"one", b"two"])
+    lines = open_records(tmp_path)
     (tmp_path / "lines.jsonl").write_bytes(b"one\nt")
     assert lines.line(0) == b"one"
-    with pytest.raises(OSError, match="lines end at byte 5"):
+    with pytest.raises(OSError, match="records end at byte 5"):
         lines.line(1)

@@ -31,7 +31,7 @@ def sketches_by_ordinal(signals: Signals) -> dict[int, list[int]]:
     """As the members hold them."""
     return {
         int(ordinal): words.tolist()
-        for pieces in signals.members.pieces.values()
+        for pieces in signals.tenant_sketches.blocks.values()
         for piece in pieces
         for ordinal, words in zip(piece.ordinals, piece.sketches.T, strict=True)
     }

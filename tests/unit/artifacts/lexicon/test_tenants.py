@@ -15,7 +15,7 @@ from tantivy import Query
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon import scores as lexicon_scores
 from helix_shared.artifacts.lexicon.files import documents_and_deleted
-from helix_shared.artifacts.lexicon.lengths import KEPT, TYPICAL, balanced
+from helix_shared.artifacts.lexicon.lengths import KEPT, TYPICAL, padded
 from helix_shared.artifacts.lexicon.query import lexicon_schema
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.scopes import WeightedTerm
@@ -64,7 +64,7 @@ def answers(reader: LexiconReader) -> list[tuple[list[int], bytes]]:
     """Ordinals and scores of all three ways to search, for every query."""
     found = []
     for query in QUERIES:
-        for search in (reader.search, reader.covering, reader.holding):
+        for search in (reader.search, reader.term_coverage, reader.search_all_words):
             hits = search(query, ACME, limit=LIMIT)
             found.append((hits.ordinals.tolist(), hits.scores.tobytes()))
     reader.close()
@@ -177,7 +177,7 @@ def lexicon_means(reader: LexiconReader) -> dict[str, float]:
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
 def test_a_document_and_its_companions_have_the_typical_length(lengths: tuple[int, ...]) -> None:
     """In every field, of lengths that the engine keeps exactly; a document never gets shorter."""
-    written, companions = balanced(lengths)
+    written, companions = padded(lengths)
     for at, typical in enumerate(TYPICAL.values()):
         every = [written[at], *(companion[at] for companion in companions)]
         assert sum(every) == typical * len(every)

@@ -15,11 +15,11 @@ from helix_shared.artifacts.signals import sketches
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.sketches import (
-    Sought,
+    SketchQuery,
     differing_signs,
     differing_weight,
-    least,
     sketches_of,
+    smallest,
 )
 from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
 from helix_shared.artifacts.signals.writer import SignalsWriter
@@ -38,16 +38,16 @@ def test_a_sketch_is_the_signs_and_nothing_else(dimensions: int) -> None:
     assert np.array_equal(made[2], sketches_of(vectors[2]))
 
 
-@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 300), piece=st.integers(1, 99))
-def test_differing_signs_are_counted_one_by_one(seed: int, rows: int, piece: int) -> None:
-    """Whatever the size of a piece; of an opposite vector all 400 signs, more than a byte counts."""
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 300), chunk=st.integers(1, 99))
+def test_differing_signs_are_counted_one_by_one(seed: int, rows: int, chunk: int) -> None:
+    """Whatever the size of a chunk; of an opposite vector all 400 signs, more than a byte counts."""
     drawn = np.random.default_rng(seed)
     stored = sketches_of(drawn.normal(size=(rows, 400)).astype(np.float32))
     vector = drawn.normal(size=400).astype(np.float32)
     stored[: rows // 3] = sketches_of(-vector)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sketches, "_PIECE_ROWS", piece)
-        found = differing_signs(np.ascontiguousarray(stored.T), Sought.of(vector))
+        patch.setattr(sketches, "_CHUNK_ROWS", chunk)
+        found = differing_signs(np.ascontiguousarray(stored.T), SketchQuery.of(vector))
     assert found.tolist() == np.bitwise_count(stored ^ sketches_of(vector)).sum(axis=1).tolist()
     assert set(found[: rows // 3].tolist()) <= {400}
 
@@ -69,12 +69,12 @@ def clustered(seed: int, count: int, *, dimensions: int = 384, centres: int = 20
     seed=st.integers(0, 2**32 - 1),
     rows=st.integers(0, 60),
     dimensions=st.sampled_from([1, 3, 64, 100, 384, 5_000]),
-    piece=st.integers(1, 99),
+    chunk=st.integers(1, 99),
 )
 def test_the_estimate_is_the_product_of_the_rounded_query_with_the_signs(
-    seed: int, rows: int, dimensions: int, piece: int
+    seed: int, rows: int, dimensions: int, chunk: int
 ) -> None:
-    """In whole numbers, of vectors of any length, whatever the size of a piece."""
+    """In whole numbers, of vectors of any length, whatever the size of a chunk."""
     drawn = np.random.default_rng(seed)
     vectors = drawn.normal(size=(rows, dimensions)).astype(np.float32)
     query = drawn.normal(size=dimensions).astype(np.float32)
@@ -82,15 +82,15 @@ def test_the_estimate_is_the_product_of_the_rounded_query_with_the_signs(
     sizes = np.rint(np.abs(query).astype(np.float64) * (most / float(np.abs(query).max()))).astype(np.int64)
     products = np.where(vectors > 0, 1, -1) @ np.where(query > 0, sizes, -sizes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sketches, "_PIECE_ROWS", piece)
-        found = differing_weight(np.ascontiguousarray(sketches_of(vectors).T), Sought.of(query))
+        patch.setattr(sketches, "_CHUNK_ROWS", chunk)
+        found = differing_weight(np.ascontiguousarray(sketches_of(vectors).T), SketchQuery.of(query))
     assert (sizes.sum() - 2 * found.astype(np.int64)).tolist() == products.tolist()
 
 
 def test_a_query_of_zeros_weighs_nothing() -> None:
     """No division by its largest number, and all are alike."""
     stored = np.ascontiguousarray(sketches_of(clustered(1, 5)).T)
-    assert differing_weight(stored, Sought.of(np.zeros(384, np.float32))).tolist() == [0] * 5
+    assert differing_weight(stored, SketchQuery.of(np.zeros(384, np.float32))).tolist() == [0] * 5
 
 
 @given(
@@ -103,12 +103,12 @@ def test_the_least_are_those_a_sort_puts_first(distances: list[int], count: int,
     values = np.array(distances, np.uint16)
     ordinals = np.random.default_rng(seed).permutation(len(values))
     expected = np.sort(np.lexsort((ordinals, values))[:count])
-    assert least(values, count, ordinals).tolist() == expected.tolist()
+    assert smallest(values, count, ordinals).tolist() == expected.tolist()
 
 
 def test_equal_ones_are_no_more_than_asked_for() -> None:
     """A tenant that wrote one text a hundred thousand times has not all of them compared."""
-    chosen = least(np.full(100_000, 7, np.uint16), 500, np.arange(100_000)[::-1])
+    chosen = smallest(np.full(100_000, 7, np.uint16), 500, np.arange(100_000)[::-1])
     assert chosen.tolist() == list(range(99_500, 100_000))
 
 
@@ -120,19 +120,19 @@ def test_the_estimate_finds_more_than_signs_alone() -> None:
     members = TenantSketches.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
     by_estimate, by_signs = [], []
     for query in queries:
-        sought, nearest = Sought.of(query), np.argsort(-(stored @ query), kind="stable")[:50]
-        signs = differing_signs(members.pieces[0][0].sketches, sought)
+        sought, nearest = SketchQuery.of(query), np.argsort(-(stored @ query), kind="stable")[:50]
+        signs = differing_signs(members.blocks[0][0].sketches, sought)
         by_estimate.append(np.isin(nearest, members.nearest(0, sought, 300)).mean())
-        by_signs.append(np.isin(nearest, least(signs, 300, every)).mean())
+        by_signs.append(np.isin(nearest, smallest(signs, 300, every)).mean())
     assert np.mean(by_estimate) > 0.97
     assert np.mean(by_signs) < 0.9
 
 
 def sketched(signals: Signals) -> list[bool]:
     """Of which memories there is a sketch, by ordinal."""
-    every = [piece for pieces in signals.members.pieces.values() for piece in pieces]
-    words = np.concatenate([piece.sketches for piece in every], axis=1)
-    order = np.argsort(np.concatenate([piece.ordinals for piece in every]))
+    every = [chunk for pieces in signals.tenant_sketches.blocks.values() for chunk in pieces]
+    words = np.concatenate([chunk.sketches for chunk in every], axis=1)
+    order = np.argsort(np.concatenate([chunk.ordinals for chunk in every]))
     return words.any(axis=0)[order].tolist()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from helix_shared.artifacts.filter.scopes import KEY_CHARACTERS, scope_key, scopes_of
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.lexicon.analysis import rarity
+from helix_shared.artifacts.lexicon.analysis import idf
 from helix_shared.artifacts.lexicon.lengths import TYPICAL
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.scopes import OpenScopes
@@ -84,8 +84,10 @@ def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
     def frequency(field: str, term: str) -> int:
         return counts.get((field, term), 0)
 
-    scopes = OpenScopes.of(Selection("acme", "ada"), documents=1_000, frequency=frequency, living=frequency)
-    assert (scopes.size, scopes.holding("text", "port")) == (20, 5)
+    scopes = OpenScopes.of(
+        Selection("acme", "ada"), documents=1_000, frequency=frequency, undeleted=frequency
+    )
+    assert (scopes.size, scopes.document_frequency("text", "port")) == (20, 5)
     # ln(1 + 15.5 / 5.5) = 1.3399; ln(1 + 996.5 / 4.5) = 5.4047; ln(1 + 999.5 / 1.5) = 6.5033
     assert {one.term: one.boost for one in scopes.terms("text", "port")} == pytest.approx(
         {shared + "port": 1.3399 / 5.4047, own + "port": 1.3399 / 6.5033}, rel=1e-4
@@ -107,7 +109,7 @@ def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> 
     assert among == alone
     # two of three texts hold "port" once; three terms are written as eight (`lexicon_lengths`)
     norm = K1 * (1 - B + B * 8 / TYPICAL["text"])
-    assert alone[1] == pytest.approx(rarity(2, 3) * (K1 + 1) / (1 + norm), rel=2**-12)
+    assert alone[1] == pytest.approx(idf(2, 3) * (K1 + 1) / (1 + norm), rel=2**-12)
 
 
 def test_an_access_list_opens_to_each_of_its_names_once(tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ def test_the_words_of_a_question_are_counted_once_in_however_many_scopes() -> No
         return len(field) + len(term)
 
     caller = Selection("acme", "ada", principals=tuple(f"g{number}" for number in range(64)))
-    scopes = OpenScopes.of(caller, documents=1_000, frequency=lambda *_: 90, living=living)
+    scopes = OpenScopes.of(caller, documents=1_000, frequency=lambda *_: 90, undeleted=living)
     assert len(scopes.sizes) == 2 * (1 + 64)
     looked_up = 0
     for _ in range(3):
