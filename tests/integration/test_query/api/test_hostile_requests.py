@@ -129,7 +129,7 @@ def test_reflection_lists_the_services(answering: Any) -> None:
     request = reflection_pb2.ServerReflectionRequest(list_services="")
     answer = next(iter(stub.ServerReflectionInfo(iter([request]), timeout=5)))
     names = {entry.name for entry in answer.list_services_response.service}
-    assert {"helix_memory.recall.v1.RecallService", "grpc.health.v1.Health"} <= names
+    assert {"helix.recall.v1.RecallService", "grpc.health.v1.Health"} <= names
 
 
 def test_the_log_never_quotes_a_query(answering: Any) -> None:
