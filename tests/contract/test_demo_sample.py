@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from helix_memory import events
+from helix_memory import events, limits
 from helix_shared.broker.publisher import HEADER_ALLOWANCE_BYTES
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_events_stand_in_the_order_in_which_they_happened() -> None:
 
 def test_every_event_fits_the_stream() -> None:
     """Nothing of the sample is refused."""
-    most = events.limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
+    most = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
     assert max(len(events.encode_event(event)) for event in SAMPLE) < most
 
 

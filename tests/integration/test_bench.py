@@ -1,5 +1,6 @@
 """The benchmark's data under the real stack: consolidation goes on from it, and the report is whole."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from helix_lab.bench.machine import machine
 from helix_lab.bench.recall_load import asked_texts
 from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
+from helix_lab.bench.vector_indices import index_section
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.integrity import verify
@@ -74,12 +76,12 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     """Figures of every section asked for; peers without their environment say why."""
     folder, info = built
     queries = asked_texts(info, 20)
-    run = Bench(
-        folder, info, models_dir, queries, tmp_path / "no-python", 10.0, {"n": N, "machine": machine()}
-    )
-    measure(run, ["recall", "memory", "floor", "dense", "start", "peers"])
-    report = run.report
+    index = partial(index_section, tmp_path, models_dir, None, seed=7, queries=20)
+    report = {"n": N, "machine": machine()}
+    run = Bench(folder, info, models_dir, queries, tmp_path / "no-python", 10.0, index, report)
+    measure(run, ["recall", "memory", "floor", "dense", "start", "index", "peers"])
     assert "failed" not in report
+    assert report["vector_index"]["kinds"]["product"]["recall_at_100"] > 0.9
     assert set(report["recall_ms"]) == {"p50", "p95", "p99"}
     assert {"embed", "retrieve", "pack"} <= set(report["stages_ms"])
     assert {"recall", "embed", "dense", "lexical", "floor", "parallel"} == set(report["floor_ms"])
