@@ -55,7 +55,7 @@ class Corpus:
         return cls(root, encoder, live)
 
     def add(self, rows: Sequence[dict[str, Any]]) -> list[str]:
-        """Write rows to all stores; return their ids. `name` identifies a memory, `entities` are its links."""
+        """Write rows to all stores; return ids. `name` identifies a memory, `entities` are its links."""
         links = [row.get("entities", ()) for row in rows]
         records = [
             self._record({key: value for key, value in row.items() if key != "entities"}) for row in rows

@@ -1,4 +1,4 @@
-"""Several questions at once: the same answers, errors in their places, and one generation."""
+"""BatchRecall: the answers of single calls, errors at their positions, one generation."""
 
 import time
 from typing import Any
@@ -28,14 +28,14 @@ def requests_of(*queries: str, **fields: Any) -> list[recall_pb2.RecallRequest]:
 
 
 def ask(service: Any, requests: Any, *, timeout: float = 10) -> recall_pb2.BatchRecallResponse:
-    """A batch of acme."""
+    """Send a batch of tenant acme."""
     batch = recall_pb2.BatchRecallRequest(scope=SCOPE, requests=requests)
     reply: recall_pb2.BatchRecallResponse = service.stub().BatchRecall(batch, timeout=timeout)
     return reply
 
 
 def timeless(reply: recall_pb2.RecallResponse) -> bytes:
-    """The reply without what a clock measured."""
+    """The reply without its durations."""
     bare = recall_pb2.RecallResponse()
     bare.CopyFrom(reply)
     bare.ClearField("stages")
@@ -44,7 +44,7 @@ def timeless(reply: recall_pb2.RecallResponse) -> bytes:
 
 
 def test_a_batch_gives_the_answers_of_single_calls(answering: Any) -> None:
-    """Byte for byte but for the times, in order, with options of their own, the same question twice."""
+    """Byte for byte except durations, with different options, and one query twice."""
     service, _ = answering
     requests = [
         *requests_of(*QUERIES),
@@ -60,8 +60,8 @@ def test_a_batch_gives_the_answers_of_single_calls(answering: Any) -> None:
     assert {one.response.generation for one in reply.results} == {reply.generation}
 
 
-def test_what_is_wrong_with_one_request_is_its_own_result(answering: Any) -> None:
-    """The others are answered, in their places; the error is that of a call alone."""
+def test_an_invalid_request_is_an_error_result(answering: Any) -> None:
+    """The others are answered at their positions; the error is that of a single call."""
     service, ids = answering
     own = recall_pb2.RecallRequest(query="q", scope=SCOPE)
     good = requests_of("What did Caroline plant?")
@@ -79,7 +79,7 @@ def test_what_is_wrong_with_one_request_is_its_own_result(answering: Any) -> Non
 
 @pytest.mark.parametrize("count", [0, 17])
 def test_the_bounds_of_a_batch_are_named(answering: Any, count: int) -> None:
-    """1 to 16; nothing is asked then."""
+    """1 to 16 requests; nothing runs otherwise."""
     service, _ = answering
     with pytest.raises(grpc.RpcError) as caught:
         ask(service, requests_of(*["q"] * count))
@@ -88,7 +88,7 @@ def test_the_bounds_of_a_batch_are_named(answering: Any, count: int) -> None:
 
 
 def test_all_of_a_batch_wait_for_the_latest_event(answering: Any) -> None:
-    """What comes too late is answered before the deadline, and stale is who asked for it."""
+    """An event that comes too late does not fail the batch; only its request is stale."""
     service, _ = answering
     late, now = requests_of("garden", min_seq=2**40), requests_of("garden", min_seq=10)
     began = time.monotonic()
@@ -99,7 +99,7 @@ def test_all_of_a_batch_wait_for_the_latest_event(answering: Any) -> None:
 
 
 def test_a_batch_needs_a_place_for_each_request(corpus: Any, start: Any) -> None:
-    """Five do not fit into four places, four do, and again: none was lost."""
+    """Five requests do not fit into four places, four do; no place is lost."""
     corpus.add([{"text": "The release marker."}])
     corpus.publish()
     service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="4")
@@ -114,8 +114,8 @@ def test_a_batch_needs_a_place_for_each_request(corpus: Any, start: Any) -> None
         assert all(one.response.memories for one in reply.results)
 
 
-def test_cancelled_batches_leave_their_places(corpus: Any, start: Any) -> None:
-    """Waiting ones at once, those in work when they are done; the service answers on."""
+def test_cancelled_batches_free_their_places(corpus: Any, start: Any) -> None:
+    """Waiting requests at once, running ones when they end."""
     corpus.add([{"text": f"The release marker of step {number}."} for number in range(40)])
     corpus.publish()
     service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="16", HELIX_QUERY_THREADS="1")
@@ -130,7 +130,7 @@ def test_cancelled_batches_leave_their_places(corpus: Any, start: Any) -> None:
 
 
 def test_the_client_gives_replies_and_errors_in_order(answering: Any) -> None:
-    """Errors of the tree, returned and not raised; scopes that differ are refused before any call."""
+    """Errors are returned, not raised; different scopes are refused before any call."""
     service, _ = answering
     mine = [recall_pb2.RecallRequest(scope=SCOPE, query=query) for query in ("garden", " ")]
     with RecallClient(service.address) as client:
@@ -142,8 +142,8 @@ def test_the_client_gives_replies_and_errors_in_order(answering: Any) -> None:
     assert error.field == "query"
 
 
-def test_the_command_asks_several_questions_and_tells_of_the_refused_one(answering: Any) -> None:
-    """What was answered is printed all the same; the exit code is that of the failure."""
+def test_the_command_prints_answers_and_the_error_of_a_refused_query(answering: Any) -> None:
+    """The exit code is that of the error."""
     service, _ = answering
     asked = ["What did Caroline plant?", "x" * 4_097, "why did we choose Postgres"]
     environment = {"HELIX_RECALL_ADDRESS": service.address, "HELIX_TENANT": "acme"}

@@ -1,4 +1,4 @@
-"""The client of the command line before a real service."""
+"""The client of the command line with a real service."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.integration
 NOWHERE = Server("nats://127.0.0.1:1")
 
 
-def test_a_recall_on_a_home_asks_for_the_status_once(
+def test_a_recall_reads_the_status_once(
     corpus: Any, in_process: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One answer tells the instance and the generation; another instance is refused by it."""
+    """One reply has the instance and the generation; another instance is refused."""
     corpus.add([{"text": "We chose the database Postgres."}])
     corpus.publish()
     service = in_process(corpus.root, instance="home", deadline_seconds=10, channel_deadline_seconds=5)

@@ -1,4 +1,4 @@
-"""Hostile input: every call ends with a status that says why, and the service goes on."""
+"""Hostile input: every call ends with a status that names the reason, and the service keeps running."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.integration
 
 
 def code_of(call: Any, *arguments: Any, **fields: Any) -> grpc.StatusCode:
-    """The status a call ends with."""
+    """The status of a call that fails."""
     with pytest.raises(grpc.RpcError) as caught:
         call(*arguments, **fields)
     code: grpc.StatusCode = caught.value.code()
@@ -20,7 +20,7 @@ def code_of(call: Any, *arguments: Any, **fields: Any) -> grpc.StatusCode:
 
 
 def raw_call(service: Any, method: str, body: bytes) -> Any:
-    """A call with bytes no client would send."""
+    """A call with bytes that no client sends."""
     channel = service.channel()
     return channel.unary_unary(f"/helix.recall.v1.RecallService/{method}")(body, timeout=10)
 
@@ -44,7 +44,7 @@ def raw_call(service: Any, method: str, body: bytes) -> Any:
     ],
 )
 def test_a_broken_limit_is_an_invalid_argument(answering: Any, fields: dict[str, Any]) -> None:
-    """Refused with the field, before anything is looked for."""
+    """Refused with the field, before any search."""
     service, _ = answering
     assert code_of(lambda: service.recall(**fields)) == grpc.StatusCode.INVALID_ARGUMENT
 
@@ -73,7 +73,7 @@ def test_a_broken_limit_is_an_invalid_argument(answering: Any, fields: dict[str,
     ],
 )
 def test_any_text_may_be_asked(answering: Any, query: str) -> None:
-    """User text never reaches a parser, so it is only a question that finds little."""
+    """User text never reaches a query parser."""
     service, _ = answering
     reply = service.recall(query, never_skip=True)
     assert list(reply.degraded) == []
@@ -84,22 +84,22 @@ def test_any_text_may_be_asked(answering: Any, query: str) -> None:
     "body", [b"\x12\x04\xff\xfe\xfd\xfc", b"\x12\x03\xed\xa0\x80", b"\xff" * 50, b"\x0a\xff"]
 )
 @pytest.mark.parametrize("method", ["Recall", "GetMemory"])
-def test_what_is_no_message_is_an_invalid_argument(answering: Any, method: str, body: bytes) -> None:
-    """Invalid utf-8, a lone surrogate, garbage, a truncated field: the caller's fault, not ours."""
+def test_bytes_that_are_no_message_are_an_invalid_argument(answering: Any, method: str, body: bytes) -> None:
+    """Invalid UTF-8, a lone surrogate, garbage, a truncated field."""
     service, _ = answering
     assert code_of(raw_call, service, method, body) == grpc.StatusCode.INVALID_ARGUMENT
 
 
 @pytest.mark.parametrize("memory_id", ["", "x", "' OR 1=1 --", "0" * 33, "\x00" * 32])
 def test_a_malformed_memory_id_is_an_invalid_argument(answering: Any, memory_id: str) -> None:
-    """It cannot exist, so it is not searched for."""
+    """It is not searched."""
     service, _ = answering
     request = recall_pb2.GetMemoryRequest(scope={"tenant_id": "acme"}, memory_id=memory_id)
     assert code_of(service.stub().GetMemory, request, timeout=5) == grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_user_ids_with_quotes_are_values(answering: Any) -> None:
-    """Nothing a caller names becomes part of a filter's syntax."""
+    """A value of a caller never becomes part of a filter expression."""
     service, ids = answering
     reply = service.recall("spare garage key", user="ann') OR ('1'='1", top_k=200)
     found = {memory.memory.memory_id for memory in reply.memories}
@@ -107,14 +107,14 @@ def test_user_ids_with_quotes_are_values(answering: Any) -> None:
 
 
 def test_an_oversized_message_is_refused(answering: Any) -> None:
-    """More than 256 KiB never reaches a handler."""
+    """Messages above 256 KiB do not reach a handler."""
     service, _ = answering
     body = recall_pb2.RecallRequest(query="x" * 300_000).SerializeToString()
     assert code_of(raw_call, service, "Recall", body) == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 def test_the_callers_deadline_is_kept(answering: Any) -> None:
-    """A call without time left ends with its deadline, and the next one is answered."""
+    """A call without time left ends in DEADLINE_EXCEEDED, and the next one is answered."""
     service, _ = answering
     request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="garden")
     code = code_of(service.stub().Recall, request, timeout=0.0001)
@@ -123,7 +123,7 @@ def test_the_callers_deadline_is_kept(answering: Any) -> None:
 
 
 def test_reflection_lists_the_services(answering: Any) -> None:
-    """Tools find the API without its files."""
+    """Tools can find the API without the proto file."""
     service, _ = answering
     stub = reflection_pb2_grpc.ServerReflectionStub(service.channel())
     request = reflection_pb2.ServerReflectionRequest(list_services="")
@@ -133,7 +133,7 @@ def test_reflection_lists_the_services(answering: Any) -> None:
 
 
 def test_the_log_never_quotes_a_query(answering: Any) -> None:
-    """Ids, sizes and kinds of errors only."""
+    """It has only ids, sizes and error classes."""
     service, _ = answering
     service.recall("zebrafish-secret-word", never_skip=True)
     assert "zebrafish" not in service.log.read_text()

@@ -1,4 +1,4 @@
-"""`explain` over gRPC: the whole pool of real generations, repeated exactly under every profile."""
+"""`explain` over gRPC: all candidates of real generations, recomputed exactly under every profile."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ QUESTIONS = (
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_every_final_score_follows_from_the_explanation(answering: Any, profile: str, query: str) -> None:
-    """To the last bit, for the returned and for the dropped; and the answer is that without `explain`."""
+    """To the last bit, for returned and dropped candidates; `explain` does not change the answer."""
     service, _ = answering
     asked = {"ranking_profile": profile, "project_id": "p", "top_k": 3, "token_budget": 40}
     plain, told = service.recall(query, **asked), service.recall(query, explain=True, **asked)
@@ -41,7 +41,7 @@ def test_every_final_score_follows_from_the_explanation(answering: Any, profile:
 
 
 def test_every_candidate_has_its_fate(answering: Any) -> None:
-    """Returned or dropped, with the stage; a returned one is dropped by nothing but the budget."""
+    """Returned, or dropped with the stage; only the token budget drops a returned memory."""
     service, ids = answering
     reply = service.recall("where was Jan Nowak born", explain=True, top_k=2, token_budget=25)
     losses = {one.memory_id: one for one in reply.explanation.candidates}
@@ -56,7 +56,7 @@ def test_every_candidate_has_its_fate(answering: Any) -> None:
 
 
 def test_what_the_caller_has_is_explained_as_such(answering: Any) -> None:
-    """It is still a candidate."""
+    """It stays a candidate."""
     service, _ = answering
     first = service.recall("where was Jan Nowak born", top_k=1).memories[0].memory.memory_id
     reply = service.recall("where was Jan Nowak born", top_k=1, already_served=[first], explain=True)
@@ -65,7 +65,7 @@ def test_what_the_caller_has_is_explained_as_such(answering: Any) -> None:
 
 
 def test_an_explanation_holds_nothing_foreign(answering: Any) -> None:
-    """Ann's linked memory is a candidate of Ann's recall alone, deleted and expired ones of nobody's."""
+    """Ann's linked memory is a candidate for Ann alone; deleted and expired ones are for nobody."""
     service, ids = answering
     for user, private in (("", False), ("bob", False), ("ann", True)):
         reply = service.recall("Who is Maria Nowak?", user=user, explain=True)
@@ -76,7 +76,7 @@ def test_an_explanation_holds_nothing_foreign(answering: Any) -> None:
 
 
 def test_a_skipped_question_has_nothing_to_explain(answering: Any) -> None:
-    """Nothing was looked for."""
+    """Nothing was searched."""
     service, _ = answering
     reply = service.recall("hello there!", explain=True)
     assert reply.route.skipped

@@ -1,4 +1,4 @@
-"""WhyNot: every loss is named with its numbers, and the change that is advised brings the memory in."""
+"""WhyNot: every loss is named with its numbers, and the advised change brings the memory in."""
 
 import contextlib
 import random
@@ -53,7 +53,7 @@ NARROW = {
 
 
 def rows_of(seed: int) -> list[dict[str, Any]]:
-    """People and things in sessions, each said at another time; some nearly twice, some private."""
+    """Statements in sessions at different times; some near-duplicates, some private."""
     draw = random.Random(seed)
     rows: list[dict[str, Any]] = []
     for number, (person, thing) in enumerate((p, t) for p in PEOPLE for t in THINGS):
@@ -78,7 +78,7 @@ def rows_of(seed: int) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class World:
-    """A served generation, asked in process."""
+    """A generation, queried in this process."""
 
     served: Snapshot
     profiles: Mapping[str, RankingProfile]
@@ -94,7 +94,7 @@ class World:
     def why_not(
         self, request: recall_pb2.RecallRequest, memory_id: str, *, seconds: float = 60
     ) -> recall_pb2.WhyNotResponse:
-        """As the service answers it."""
+        """The reply of the service."""
         parse = partial(query_of, profiles=self.profiles, clock=NOW)
         replays = Replays(self.served, self.profiles, self.lanes, 30, parse, until=time.monotonic() + seconds)
         steps = why_not(request, memory_id, replays)
@@ -105,13 +105,13 @@ class World:
                 return why_not_response(end.value, self.served)
 
     def replay(self, request: recall_pb2.RecallRequest, reply: recall_pb2.WhyNotResponse) -> RecallResult:
-        """The recall with the advised changes, by the caller's own means."""
+        """The recall with the advised changes, applied as a caller would."""
         return self.ask(request, list(reply.changes))
 
     def ask(
         self, request: recall_pb2.RecallRequest, changes: list[recall_pb2.Change] | None = None
     ) -> RecallResult:
-        """One recall, constants through a derived ranking profile."""
+        """One recall; changed constants become a derived ranking profile."""
         asking, constants = changed(request, changes or [])
         question = query_of(asking, profiles=self.profiles, clock=NOW)
         profile = with_constants(self.profiles[question.profile], constants)
@@ -144,7 +144,7 @@ def world(
 
 
 def request_of(query: str, profile: str = "helix", **fields: Any) -> recall_pb2.RecallRequest:
-    """A question of the tenant."""
+    """A query of the tenant."""
     fields.setdefault("now", NOW)
     return recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query=query, ranking_profile=profile, **fields
@@ -152,7 +152,7 @@ def request_of(query: str, profile: str = "helix", **fields: Any) -> recall_pb2.
 
 
 def drawn(world: World, seed: int) -> tuple[recall_pb2.RecallRequest, str]:
-    """A question with limits that lose something, and a memory, the owner of neither asked."""
+    """A random query with tight limits, and a random memory that the caller may see."""
     draw = random.Random(seed)
     person, thing = draw.choice(PEOPLE), draw.choice(THINGS)
     query = draw.choice(
@@ -186,7 +186,7 @@ PAIRS = 90
 
 
 def test_the_advised_change_brings_every_memory_in(world: World) -> None:
-    """Of many questions and memories: who is missed is in after the change, and packed; every loss occurs."""
+    """Over many queries and memories: after the change the memory is packed; every loss occurs."""
     seen = set()
     for seed in range(PAIRS):
         request, memory_id = drawn(world, seed)
@@ -206,7 +206,7 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
 
 
 def test_no_part_of_the_change_is_needless(world: World) -> None:
-    """Without any one of several parts the memory stays out."""
+    """Without one of several changes the memory is not packed."""
     several = 0
     for seed in range(40):
         request, memory_id = drawn(world, seed)
@@ -219,7 +219,7 @@ def test_no_part_of_the_change_is_needless(world: World) -> None:
 
 
 def test_a_filter_is_named_by_its_field(world: World) -> None:
-    """Both fields that exclude it, and only they, are dropped."""
+    """Exactly the two fields that exclude it are cleared."""
     row = next(row for row in world.rows if row["type"] == "semantic")
     request = request_of("Who did what for a long afternoon?", top_k=60, token_budget=9000)
     request.filter.types.append("decision")
@@ -236,9 +236,9 @@ def test_a_filter_is_named_by_its_field(world: World) -> None:
 
 
 def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
-    """The smallest change is to look."""
-    # not the first, which has a near-duplicate, nor by helix, which abstains from what it finds for a
-    # greeting: either would be a second change
+    """The smallest change is `never_skip`."""
+    # not the first memory, which has a near-duplicate, nor profile helix, which abstains after a greeting:
+    # both would need a second change
     asked = request_of("hello there!", "helix-reference", top_k=200, token_budget=9000)
     reply = world.why_not(asked, world.ids[1])
     assert (reply.loss, reply.stage) == (recall_pb2.LOSS_SKIPPED, "route")
@@ -247,7 +247,7 @@ def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
 
 
 def test_how_deep_it_stands_is_its_true_rank(world: World) -> None:
-    """Counted by hand: exact cosines of all that are visible; it missed the limit by the difference."""
+    """The rank equals that by exact cosine among all visible memories."""
     request = request_of("What did Ann do with the printer?", "narrow", mode=recall_pb2.MODE_DENSE, top_k=9)
     vector = world.served.encoder.embed_query(request.query)
     visible = np.arange(len(world.ids) - 3)
@@ -264,7 +264,7 @@ def test_how_deep_it_stands_is_its_true_rank(world: World) -> None:
 
 
 def test_a_near_duplicate_names_the_better_memory(world: World) -> None:
-    """With the likeness; a threshold just above it keeps both."""
+    """With the similarity; a threshold just above it keeps both."""
     text = world.rows[0]["text"]
     request = request_of(text, top_k=10, token_budget=5000)
     replies = {name: world.why_not(request, world.id_of(name)) for name in (text, f"again {text}")}
@@ -280,7 +280,7 @@ def test_a_near_duplicate_names_the_better_memory(world: World) -> None:
 
 
 def test_top_k_is_the_rank_and_no_more(world: World) -> None:
-    """One less would not do."""
+    """One less is not enough."""
     everyone = world.ask(request_of("Who cleaned the kitchen?", top_k=30, token_budget=9000)).rows
     memory_id = everyone[11].row["memory_id"]
     reply = world.why_not(request_of("Who cleaned the kitchen?", top_k=3, token_budget=9000), memory_id)
@@ -290,7 +290,7 @@ def test_top_k_is_the_rank_and_no_more(world: World) -> None:
 
 
 def test_the_budget_is_named_in_tokens(world: World) -> None:
-    """The needed budget packs it, one token less does not."""
+    """The needed budget packs it; one token less does not."""
     request = request_of("Who cleaned the kitchen?", top_k=5, token_budget=45)
     memory_id = world.ask(request).rows[3].row["memory_id"]
     reply = world.why_not(request, memory_id)
@@ -311,14 +311,14 @@ def test_what_is_in_needs_no_change(world: World) -> None:
 
 
 def test_without_time_nothing_is_tried_but_the_loss_is_named(world: World) -> None:
-    """The verdict costs one recall; the advice says why there is none."""
+    """The verdict takes one recall; the advice names the reason."""
     reply = world.why_not(request_of("hello there!"), world.ids[0], seconds=-1)
     assert (reply.loss, list(reply.changes), reply.replays) == (recall_pb2.LOSS_SKIPPED, [], 0)
     assert "in the time there was" in reply.advice
 
 
 def test_what_the_caller_may_not_see_is_not_found(world: World) -> None:
-    """Private, forgotten, foreign and unknown memories raise the same words; the owner gets a verdict."""
+    """The same error for private, forgotten, foreign and unknown memories; the owner gets a verdict."""
     said = set()
     for memory_id in (*(world.id_of(name) for name in ("private", "hidden", "foreign")), "0" * 32):
         with pytest.raises(NotFoundError) as raised:
@@ -331,7 +331,7 @@ def test_what_the_caller_may_not_see_is_not_found(world: World) -> None:
 
 
 def test_the_service_answers_why_not(answering: Any) -> None:
-    """Over gRPC, within the deadline; the status of what is hidden is that of GetMemory."""
+    """Over gRPC, within the deadline; hidden memories give the status of GetMemory."""
     service, ids = answering
     asked = recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query="where was Jan Nowak born", top_k=1, now=NOW
@@ -369,7 +369,7 @@ def test_the_service_answers_why_not(answering: Any) -> None:
     ],
 )
 def test_a_broken_request_is_refused(answering: Any, broken: recall_pb2.WhyNotRequest) -> None:
-    """As a recall would be."""
+    """With the status of a recall."""
     service, _ = answering
     with pytest.raises(grpc.RpcError) as raised:
         service.stub().WhyNot(broken, timeout=10)

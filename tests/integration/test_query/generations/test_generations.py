@@ -1,4 +1,4 @@
-"""Generations: none, the next, a bad one, many under load; one reply is always of one generation."""
+"""Loading, swapping and refusing generations; every reply comes from one generation."""
 
 import os
 import subprocess
@@ -21,17 +21,17 @@ pytestmark = pytest.mark.integration
 
 
 def marker(number: int) -> dict[str, Any]:
-    """A memory that says which generation it was written for."""
+    """A memory that names the generation it was written for."""
     return {"name": "marker", "text": f"The release marker is number {number}."}
 
 
 def serves(number: int) -> Callable[[Any], bool]:
-    """Whether this generation is served."""
+    """Whether this generation answers."""
     return lambda service: service.status().generation == number
 
 
 def damage(folder: Path, pattern: str) -> None:
-    """Flip one bit in the middle of a file of the generation; its hard links stay as they were."""
+    """Flip one bit in the middle of a file of the generation; hard links keep the old content."""
     victim = max(folder.rglob(pattern), key=lambda path: path.stat().st_size)
     body = bytearray(victim.read_bytes())
     body[len(body) // 2] ^= 1
@@ -40,7 +40,7 @@ def damage(folder: Path, pattern: str) -> None:
 
 
 def test_without_a_generation_the_service_says_so(corpus: Any, start: Any) -> None:
-    """Health NOT_SERVING, recall UNAVAILABLE, status generation 0; then the first one is picked up."""
+    """Health NOT_SERVING, recall UNAVAILABLE and status generation 0, until the first one is published."""
     service = start(corpus.root)
     service.wait_for(lambda at: at.health() == "NOT_SERVING")
     assert service.status().generation == 0
@@ -55,7 +55,7 @@ def test_without_a_generation_the_service_says_so(corpus: Any, start: Any) -> No
 
 
 def test_an_empty_generation_answers_nothing(corpus: Any, start: Any) -> None:
-    """A system without memories is a system that works."""
+    """A generation without memories answers."""
     corpus.publish()
     service = start(corpus.root)
     service.wait_for(serves(1))
@@ -63,7 +63,7 @@ def test_an_empty_generation_answers_nothing(corpus: Any, start: Any) -> None:
 
 
 def test_ten_swaps_under_load_fail_no_call_and_mix_no_reply(corpus: Any, start: Any) -> None:
-    """Every reply shows the marker of the generation it names, and generations never go back."""
+    """Every reply has the marker of the generation it names, and generation numbers never decrease."""
     corpus.add([marker(1), *({"text": f"filler {number} about gardens"} for number in range(50))])
     corpus.publish()
     service = start(corpus.root)
@@ -102,7 +102,7 @@ def test_ten_swaps_under_load_fail_no_call_and_mix_no_reply(corpus: Any, start: 
 
 
 def announced(served: Path, corpus: Any, number: int) -> None:
-    """Point the readers of `served` at a generation of the corpus."""
+    """Let CURRENT of `served` name a generation of the corpus."""
     served.mkdir(exist_ok=True)
     if not (served / "generations").exists():
         (served / "generations").symlink_to(corpus.root / "generations")
@@ -114,7 +114,7 @@ def announced(served: Path, corpus: Any, number: int) -> None:
 def test_a_damaged_generation_is_refused_and_the_last_good_one_serves_on(
     corpus: Any, start: Any, tmp_path: Path, pattern: str
 ) -> None:
-    """One flipped bit in any store: refused and logged; the next good generation is taken."""
+    """With one flipped bit in any store it is refused and logged; the next good one is swapped in."""
     served = tmp_path / "served"
     corpus.add([marker(1) | {"entities": ["Marker"]}])
     announced(served, corpus, corpus.publish())
@@ -134,7 +134,7 @@ def test_a_damaged_generation_is_refused_and_the_last_good_one_serves_on(
 
 
 def test_a_start_on_a_damaged_generation_falls_back_to_an_older_one(corpus: Any, start: Any) -> None:
-    """The last good one is better than none."""
+    """At a start, an older good generation answers."""
     for number in (1, 2, 3):
         corpus.add([marker(number)])
         corpus.publish()
@@ -145,7 +145,7 @@ def test_a_start_on_a_damaged_generation_falls_back_to_an_older_one(corpus: Any,
 
 
 def test_a_generation_of_another_model_is_not_served(corpus: Any, start: Any) -> None:
-    """Vectors of one model mean nothing to another; the log names both."""
+    """A generation of another model is refused; the log names both models."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(corpus.root)
@@ -159,7 +159,7 @@ def test_a_generation_of_another_model_is_not_served(corpus: Any, start: Any) ->
 
 
 def test_an_epoch_never_goes_back(corpus: Any, start: Any) -> None:
-    """A writer that lost its lease cannot put its generation in front of readers."""
+    """A generation of a writer that lost its lease is refused."""
     corpus.add([marker(1)])
     corpus.publish(epoch=5)
     service = start(corpus.root)
@@ -173,7 +173,7 @@ def test_an_epoch_never_goes_back(corpus: Any, start: Any) -> None:
 def test_a_leased_generation_lives_until_its_last_request_ends(
     corpus: Any, models_dir: Path, tmp_path: Path
 ) -> None:
-    """The old one closes with its last lease, not with the swap; new leases get the new one."""
+    """The old one is closed with its last lease, not at the swap; new leases get the new one."""
     scratch = tmp_path / "scratch"
     current = CurrentGeneration(corpus.root, models_dir, scratch=scratch, profile=load_profiles()["helix"])
     assert not current.refresh()
@@ -197,7 +197,7 @@ def test_a_leased_generation_lives_until_its_last_request_ends(
 
 
 def test_sigterm_ends_the_service_in_order(corpus: Any, start: Any) -> None:
-    """Exit code 0 and nothing left behind in the log."""
+    """Exit code 0, and no error in the log."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(corpus.root)
@@ -207,7 +207,7 @@ def test_sigterm_ends_the_service_in_order(corpus: Any, start: Any) -> None:
 
 
 def test_calls_beyond_the_bound_are_refused_at_once(corpus: Any, start: Any) -> None:
-    """One in flight, many callers: some are answered, the rest hear RESOURCE_EXHAUSTED."""
+    """With one place and many callers, some are answered and the others get RESOURCE_EXHAUSTED."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="1")
@@ -235,7 +235,7 @@ def test_calls_beyond_the_bound_are_refused_at_once(corpus: Any, start: Any) -> 
     [("HELIX_QUERY_TREADS", "4"), ("HELIX_QUERY_THREADS", "0"), ("HELIX_QUERY_PROFILES_DIR", "/absent")],
 )
 def test_a_wrong_setting_stops_the_start(tmp_path: Path, name: str, value: str) -> None:
-    """Exit code 78, and the message names the setting."""
+    """Exit code 78; the message names the setting."""
     environment = os.environ | {"HELIX_QUERY_DATA_DIR": str(tmp_path), name: value}
     ended = subprocess.run(
         [sys.executable, "-m", "helix_query"], env=environment, capture_output=True, timeout=60, check=False
@@ -245,7 +245,7 @@ def test_a_wrong_setting_stops_the_start(tmp_path: Path, name: str, value: str) 
 
 
 def rewrite(path: Path, *, later: bool) -> None:
-    """Flip a bit in place: same inode, same size; the time of change as before, or later."""
+    """Flip a bit in place: same inode and size, and the same or a later modification time."""
     status = path.stat()
     with path.open("r+b") as target:
         body = bytearray(target.read())
@@ -258,7 +258,7 @@ def rewrite(path: Path, *, later: bool) -> None:
 def test_a_restart_reads_only_files_written_since_they_were_verified(
     corpus: Any, models_dir: Path, tmp_path: Path
 ) -> None:
-    """By receipt a file of the same identity is not read, and only such; without one all are."""
+    """A listed file of the same identity is not hashed; without the list all files are."""
     verified_files = tmp_path / "cache" / "verified.json"
 
     def serves_after_start(at: Path | None) -> bool:

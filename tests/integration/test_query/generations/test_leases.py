@@ -1,4 +1,4 @@
-"""What is served stays readable until it is let go, whatever retention or a refused generation does."""
+"""A leased generation stays readable, whatever retention or a refused generation does."""
 
 import contextlib
 import gc
@@ -36,7 +36,7 @@ OTHER = "The archive has two rooms."
 
 
 def fill(corpus: Any) -> dict[str, str]:
-    """A memory, its correction and another one, as generation 1; their ids by text."""
+    """Publish a memory, its correction and another memory as generation 1; return ids by text."""
     [old] = corpus.add([{"name": "old", "text": OLD, "created_at": NOW - 20 * DAY}])
     correction = {"name": "new", "text": NEW, "corrects": old, "created_at": NOW - DAY}
     superseded = {"hidden": True, "is_latest": False, "created_at": NOW - 20 * DAY}
@@ -48,7 +48,7 @@ def fill(corpus: Any) -> dict[str, str]:
 
 
 def assert_answers(service: Any, ids: dict[str, str]) -> None:
-    """Every call that reads from generation 1 gives its whole answer."""
+    """Every call is answered in full from generation 1."""
     stub, scope = service.stub(), recall_pb2.Scope(tenant_id="acme")
     query = "where does the archive key hang"
     reply = service.recall(query)
@@ -68,22 +68,22 @@ def assert_answers(service: Any, ids: dict[str, str]) -> None:
 
 
 def held_files(process: int, root: Path) -> list[str]:
-    """Files of generations that a process has open or mapped and that stand in no folder any more."""
+    """Deleted files of generations that a process has open or mapped."""
     folder, found = Path("/proc") / str(process), []
     for path in (folder / "fd").iterdir():
-        # a descriptor may be closed while they are listed
+        # a descriptor may be closed during the listing
         with contextlib.suppress(FileNotFoundError):
             found.append((str(path.readlink()), path.stat().st_ino))
     for line in (folder / "maps").read_text().splitlines():
         _, _, _, _, inode, *name = line.split(maxsplit=5)
         found.append(("".join(name), int(inode)))
-    # generations share files by hard links, so a removed name may stand for a file that is still there
+    # generations share files by hard links, so the file of a removed name may still exist
     there = {path.stat().st_ino for path in root.rglob("*")}
     return [name for name, inode in found if str(root) in name and "(deleted)" in name and inode not in there]
 
 
 def refuse_and_retire(corpus: Any, service: Any) -> None:
-    """Publish generations the service cannot serve until retention has removed the one it serves."""
+    """Publish generations that the service refuses until retention has removed its current one."""
     for number in range(2, 5):
         corpus.add([{"name": f"newer {number}", "text": f"Something newer, number {number}."}])
         corpus.publish(checksum="f" * 64)
@@ -93,7 +93,7 @@ def refuse_and_retire(corpus: Any, service: Any) -> None:
 
 
 def test_a_generation_outlives_its_folder_and_is_let_go_with_the_swap(corpus: Any, start: Any) -> None:
-    """Retention removes what is served: every call still answers, and the disk is freed by the next swap."""
+    """Retention removes the current generation: all calls are answered, and the next swap frees the disk."""
     ids = fill(corpus)
     service = start(corpus.root)
     service.wait_for(lambda at: at.status().generation == 1)
@@ -106,7 +106,7 @@ def test_a_generation_outlives_its_folder_and_is_let_go_with_the_swap(corpus: An
 
 
 def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
-    """Nothing that a recall leaves behind keeps it: an idle process collects no cycles for hours."""
+    """No reference cycle of a recall keeps it open: an idle process may not collect cycles for hours."""
     fill(corpus)
     profiles = load_profiles()
     current = CurrentGeneration(
@@ -136,7 +136,7 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
 
 
 def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: Any, tmp_path: Path) -> None:
-    """The reader sees the data folder through a mount it cannot write to, as another container would."""
+    """The data folder is a read-only mount, as in another container."""
     mount = tmp_path / "mounted"
     mount.mkdir()
     mounting = f"mount --bind {corpus.root} {mount} && mount -o remount,bind,ro {mount}"
@@ -153,13 +153,13 @@ def test_a_read_only_mount_serves_what_the_writer_removed(corpus: Any, start: An
 
 
 def replaced(path: Path, body: bytes) -> None:
-    """Other content under a name; the hard links of other generations stay as they were."""
+    """Replace the content of a name; hard links of other generations keep theirs."""
     path.unlink()
     path.write_bytes(body)
 
 
 def vouch(folder: Path) -> None:
-    """Let the manifest of a generation name the files as they are now."""
+    """Write the manifest of a generation for its present files."""
     manifest = Manifest.read(folder)
     files = tuple(
         entry.model_copy(
@@ -174,19 +174,19 @@ def vouch(folder: Path) -> None:
 
 
 def fails_verification(folder: Path) -> None:
-    """All files of the vector table are cut short; their checksums tell."""
+    """Truncate all files of the vector table; their checksums are wrong then."""
     for path in (folder / "memories.lance").rglob("*.lance"):
         replaced(path, path.read_bytes()[:-7])
 
 
 def fails_to_open(folder: Path) -> None:
-    """The checksums are right, but the lexicon cannot be opened, after the vector table was."""
+    """Right checksums, but a lexicon that cannot be opened after the vector table was."""
     replaced(folder / "lexicon" / "meta.json", b"{}")
     vouch(folder)
 
 
 def fails_when_asked(folder: Path) -> None:
-    """The checksums are right and everything opens, but rows of the vector table cannot be read."""
+    """Right checksums, and everything opens, but rows of the vector table cannot be read."""
     for path in (folder / "memories.lance" / "data").glob("*.lance"):
         body = path.read_bytes()
         replaced(path, bytes(len(body) // 2) + body[len(body) // 2 :])
@@ -197,9 +197,9 @@ def fails_when_asked(folder: Path) -> None:
 def test_a_refused_generation_does_not_touch_the_one_that_is_served(
     corpus: Any, start: Any, tmp_path: Path, broken: Callable[[Path], None]
 ) -> None:
-    """Whenever it is refused, and also when its folder is removed afterwards."""
+    """At whatever step it is refused, and also after its folder is removed."""
     ids = fill(corpus)
-    # a root of its own, so that the second generation is announced once it is broken
+    # another root, so that CURRENT names the second generation only after it is damaged
     served = tmp_path / "served"
     served.mkdir()
     (served / "generations").symlink_to(corpus.root / "generations")

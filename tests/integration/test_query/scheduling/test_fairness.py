@@ -1,4 +1,4 @@
-"""A flood of one tenant beside a trickle of another, on the real server."""
+"""Fairness between a tenant with many calls and one with few, on the real server."""
 
 import statistics
 import threading
@@ -11,7 +11,7 @@ from helix_memory.recall.v1 import recall_pb2
 
 
 def flood(service: Any, stop: threading.Event, codes: list[str]) -> None:
-    """Ask as globex without a pause."""
+    """Send recalls of tenant globex without a pause."""
     stub = service.stub()
     request = recall_pb2.RecallRequest(scope={"tenant_id": "globex"}, query="vault code")
     while not stop.is_set():
@@ -24,7 +24,7 @@ def flood(service: Any, stop: threading.Event, codes: list[str]) -> None:
 
 
 def trickle(service: Any, count: int) -> float:
-    """Median seconds of a recall of acme; every one is answered."""
+    """Median seconds of a recall of tenant acme; all are answered."""
     stub, times = service.stub(), []
     for number in range(count):
         request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query=f"release marker {number}")
@@ -36,7 +36,7 @@ def trickle(service: Any, count: int) -> float:
 
 
 def test_a_flood_of_one_tenant_does_not_starve_another(corpus: Any, start: Any) -> None:
-    """All places are taken and the flood is refused; the trickle is not, and waits for a turn or two."""
+    """All places are taken and the flood is refused; the trickle is answered after one or two other calls."""
     corpus.add([{"text": f"Release marker {number}."} for number in range(40)])
     corpus.add([{"text": f"Vault code {number}.", "tenant_id": "globex"} for number in range(40)])
     corpus.publish()
@@ -56,5 +56,5 @@ def test_a_flood_of_one_tenant_does_not_starve_another(corpus: Any, start: Any) 
         for thread in flooding:
             thread.join()
     assert set(codes) == {"OK", "RESOURCE_EXHAUSTED"}
-    # in one queue it would wait for sixteen; the cores and the interpreter it shares with the flood's clients
+    # one queue would make it wait for sixteen calls; the factor allows for cores shared with the clients
     assert beside < 8 * solo + 0.02

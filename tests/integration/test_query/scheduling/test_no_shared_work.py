@@ -1,4 +1,4 @@
-"""What one caller asks makes no other caller's answer quicker: no work on a question is kept or shared."""
+"""No work on a query is cached or shared, so timing reveals nothing about the queries of others."""
 
 import functools
 import gc
@@ -31,7 +31,7 @@ CALLERS = (("acme", "ann"), ("globex", "ann"), ("acme", "bob"), ("acme", "ann"))
 
 @pytest.fixture(scope="module")
 def metrics() -> str:
-    """Address of the metrics of `measured`."""
+    """Address of the metrics of service `measured`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/metrics"
@@ -54,15 +54,15 @@ def measured(corpus: Any, start: Any, metrics: str) -> Iterator[Any]:
 
 
 def embeddings(address: str) -> dict[str, int]:
-    """How many vectors came from where, as the service counts them."""
+    """Number of vectors by source, by the metric of the service."""
     with urllib.request.urlopen(address, timeout=10) as page:  # noqa: S310 - an address of this machine
         lines = page.read().decode().splitlines()
     found = [line for line in lines if line.startswith("helix_embeddings_total{")]
     return {line.partition('"')[2].partition('"')[0]: int(float(line.split()[-1])) for line in found}
 
 
-def test_every_caller_pays_for_the_embedding_of_its_own_question(measured: Any, metrics: str) -> None:
-    """Asked by another tenant, another user or again, one by one, at once or in a batch: the model runs."""
+def test_every_query_is_embedded_again(measured: Any, metrics: str) -> None:
+    """For another tenant, another user or the same one, in sequence, in parallel and in a batch."""
     before = embeddings(metrics)
     for count, (tenant, user) in enumerate(CALLERS, start=1):
         reply = measured.recall(QUERY, tenant=tenant, user=user)
@@ -78,8 +78,8 @@ def test_every_caller_pays_for_the_embedding_of_its_own_question(measured: Any, 
     assert after.get("cache", 0) == before.get("cache", 0) == 0
 
 
-def test_why_not_embeds_its_question_once(measured: Any, metrics: str) -> None:
-    """It asks the same question up to fifty times; that is one caller's work."""
+def test_why_not_embeds_its_query_once(measured: Any, metrics: str) -> None:
+    """It runs the same query up to fifty times, for one caller."""
     [memory] = measured.recall("note 4 of the heron", top_k=1).memories
     before = embeddings(metrics)["model"]
     request = recall_pb2.RecallRequest(
@@ -91,16 +91,16 @@ def test_why_not_embeds_its_question_once(measured: Any, metrics: str) -> None:
 
 
 def contents(holder: Any) -> list[Any]:
-    """What an object refers to; the collector passes over the keys of a dict that are all text."""
+    """The objects that an object refers to; the collector leaves out keys of a dict that are all text."""
     return [*list(holder), *list(holder.values())] if type(holder) is dict else gc.get_referents(holder)
 
 
 def holders(text: str) -> list[str]:
-    """Types of the objects of this process that hold a string with `text` in it, or the key of `text`."""
+    """Types of the objects of this process that refer to a string with `text` in it, or to its key."""
     key = text_key(text)
     gc.collect()
     tracked = gc.get_objects()
-    known, waiting, found = {id(tracked)}, list[Any](), list[str]()
+    visited, waiting, found = {id(tracked)}, list[Any](), list[str]()
     for holder in tracked:
         waiting.append(holder)
         while waiting:
@@ -110,22 +110,22 @@ def holders(text: str) -> list[str]:
                     isinstance(held, bytes) and held is not key and held == key
                 ):
                     found.append(type(holding).__name__)
-                # the collector does not list a dict or tuple that holds nothing but text and numbers
-                elif isinstance(held, dict | tuple) and not gc.is_tracked(held) and id(held) not in known:
-                    known.add(id(held))
+                # the collector does not list a dict or tuple of text and numbers only
+                elif isinstance(held, dict | tuple) and not gc.is_tracked(held) and id(held) not in visited:
+                    visited.add(id(held))
                     waiting.append(held)
     return found
 
 
 def cached_call(*arguments: Any) -> Any:
-    """A cached function that was called."""
+    """A cached function after one call."""
     cached = functools.lru_cache(8)(lambda *given: len(given))
     cached(*arguments)
     return cached
 
 
-def test_caches_of_every_usual_form_would_be_found() -> None:
-    """Keyed by text, tenant and text, or digest, as a value, in an `lru_cache`: so the next test can fail."""
+def test_usual_caches_would_be_found() -> None:
+    """Keyed by text, tenant and text, or digest, as a value, in an `lru_cache`: the next test can fail."""
     words = ("a", "question", "that", "only", "this", "test", "asks")
     text = " ".join(words)
     planted = [
@@ -144,8 +144,8 @@ def test_caches_of_every_usual_form_would_be_found() -> None:
     assert holders(" ".join(words)) == []
 
 
-def test_no_question_outlives_its_answer(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
-    """No object of the process holds a text that was asked, or its key, once it is answered."""
+def test_no_object_keeps_a_query_after_its_answer(corpus: Any, models_dir: Path, tmp_path: Path) -> None:
+    """Neither its text nor its key."""
     corpus.add([{"text": f"The heron of the harbour is grey, as note {number} says."} for number in range(5)])
     corpus.publish()
     profiles = load_profiles()
