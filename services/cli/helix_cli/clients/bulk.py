@@ -1,10 +1,9 @@
-"""Sending many events: in atomic batches, as large as what is there to be sent.
+"""Publishing many events in atomic batches of the events that are ready.
 
-A batch is stored as a whole and in the order of the file, so sessions, and events that speak of
-others, keep their places. Where the stream takes no batch (one of its events is there already, or
-the server was away) its events go one by one (`sending`), which ids make safe: importing a file
-again changes nothing, and a file known by half gets its rest. An event that comes alone, as from a
-pipe, is not kept waiting for others.
+The stream stores a batch as a whole and in the order of the file. If it refuses a batch (because it has one
+of the events already) or does not answer, the events are sent one by one (`sending`). That is safe because
+of their ids: a file that was published in part gets its rest. A single event, as from a pipe, is sent
+without waiting for others.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from helix_shared.broker.batch import MOST_MESSAGES, Outgoing, split
 from helix_shared.broker.publisher import Receipt, event_message
 
 GATHER_SECONDS: Final = 0.01
-"""How long a first event waits for company."""
+"""How long the first event of a batch waits for others."""
 
-PublishTogether = Callable[[Sequence[Outgoing]], Awaitable[list[Receipt] | None]]
+PublishBatch = Callable[[Sequence[Outgoing]], Awaitable[list[Receipt] | None]]
 
 
 async def send_in_bulk(
     items: Iterable[Entry],
     publish: Publish,
-    together: PublishTogether,
+    publish_batch: PublishBatch,
     *,
     tally: Tally,
     in_flight: int = IN_FLIGHT,
     settled: Callable[[Entry], None] = lambda _: None,
 ) -> None:
-    """Publish `items` in order, counting in `tally` and calling `settled` for each that is settled.
+    """Publish `items` in order, count them in `tally`, and call `settled` for each published or refused one.
 
     Raises:
-        HelixError: the server is away or full; what was acknowledged until then is in `tally`.
+        HelixError: the server does not answer or is full; `tally` has what was acknowledged until then.
     """
     async for chunk in chunks_off_thread(items, most=MOST_MESSAGES, gather_seconds=GATHER_SECONDS):
         refusals = [item for item in chunk if isinstance(item, Refusal)]
@@ -44,18 +43,18 @@ async def send_in_bulk(
             settled(refusal)
         for batch in _batches([item for item in chunk if isinstance(item, SourceEvent)]):
             messages = [message for _, message in batch]
-            receipts = await together(messages) if len(batch) > 1 else None
+            receipts = await publish_batch(messages) if len(batch) > 1 else None
             if receipts is None:
-                alone = [item for item, _ in batch]
-                await send_in_order(alone, publish, tally=tally, in_flight=in_flight, settled=settled)
+                unsent = [item for item, _ in batch]
+                await send_in_order(unsent, publish, tally=tally, in_flight=in_flight, settled=settled)
                 continue
             for (item, _), receipt in zip(batch, receipts, strict=True):
                 tally.count(receipt)
                 settled(item)
 
 
-def _batches(located: Sequence[SourceEvent]) -> list[list[tuple[SourceEvent, Outgoing]]]:
-    """Events with their messages, cut where `split` cuts; reading has measured them, so all fit."""
-    messages = [event_message(item.event) for item in located]
-    pairs = iter(zip(located, messages, strict=True))
+def _batches(sources: Sequence[SourceEvent]) -> list[list[tuple[SourceEvent, Outgoing]]]:
+    """Events with their messages, in the batches of `split`."""
+    messages = [event_message(item.event) for item in sources]
+    pairs = iter(zip(sources, messages, strict=True))
     return [[next(pairs) for _ in batch] for batch in split(messages)]

@@ -1,4 +1,4 @@
-"""The query service from outside: its calls, and gRPC's failures as errors of our own tree."""
+"""Client of the query service; turns gRPC errors into errors of Helix's own tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from helix_shared.errors import (
 CALL_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.05
 REPLY_BYTES: Final = 64 * 1024 * 1024
-"""200 memories of the longest text in four-byte characters would be 80 MB; nothing real comes near."""
+"""Largest reply accepted; 200 memories of the longest text can in theory have 80 MB."""
 
 _UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
@@ -35,7 +35,7 @@ class RecallClient:
     """A connection to one query service; a context manager."""
 
     def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "") -> None:
-        """Connect at the first call; with `instance`, refuse a service that is of another one."""
+        """Connect at the first call; with `instance`, refuse a service of another instance."""
         self.address = address
         self._instance = instance
         self._call_seconds = call_seconds
@@ -45,7 +45,7 @@ class RecallClient:
         self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
 
     def recall(self, request: recall_pb2.RecallRequest) -> recall_pb2.RecallResponse:
-        """Memories for a question.
+        """Memories for a query.
 
         Raises:
             TemporaryError: nothing answers, or there is no generation yet.
@@ -58,11 +58,11 @@ class RecallClient:
     def recall_many(
         self, requests: Sequence[recall_pb2.RecallRequest]
     ) -> tuple[recall_pb2.RecallResponse | HelixError, ...]:
-        """What each of up to 16 requests of one scope leads to, in order and of one generation.
+        """Replies or errors of up to 16 requests of one scope, in order and from one generation.
 
         Raises:
             InvalidInputError: there are none or too many, or their scopes differ.
-            OverloadedError: there is not a place for each.
+            OverloadedError: the service cannot take all of them now.
             TemporaryError, PermanentError: as `recall`.
         """
         scopes = [one.scope for one in requests]
@@ -86,7 +86,7 @@ class RecallClient:
         return reply.memory
 
     def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
-        """Why a memory is not in an answer, and what would bring it in.
+        """Why a recall does not return a memory, and which change would return it.
 
         Raises:
             NotFoundError: it does not exist, or the caller may not see it.
@@ -96,7 +96,7 @@ class RecallClient:
         return reply
 
     def status(self) -> recall_pb2.GetStatusResponse:
-        """What the service serves.
+        """Status of the service.
 
         Raises: as `recall`.
         """
@@ -110,26 +110,26 @@ class RecallClient:
     ) -> recall_pb2.GetStatusResponse:
         """Return when every event up to `sequence` can be recalled.
 
-        A service that does not answer yet is waited for as well. `seen` is told the sequence applied so far.
+        Also waits for a service that does not answer yet. Calls `progress` with the sequence applied so far.
 
         Raises:
-            TemporaryError: it did not come to that in time.
+            TemporaryError: `wait_seconds` are over.
         """
-        waits = ""
+        reason = ""
         for _ in poll(wait_seconds, every_seconds=POLL_SECONDS):
             try:
                 reached = self.status()
             except TemporaryError as error:
-                waits = str(error)
+                reason = str(error)
             else:
                 if reached.applied_sequence >= sequence:
                     return reached
                 progress(reached.applied_sequence)
-                waits = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
-        raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {waits}")
+                reason = f"only {reached.applied_sequence} is; `helix status` shows where it waits"
+        raise TemporaryError(f"sequence {sequence} is not applied after {wait_seconds:g} s: {reason}")
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -147,7 +147,7 @@ class RecallClient:
             self._raise(error)
 
     def _status(self) -> recall_pb2.GetStatusResponse:
-        """What the service serves; the first answer tells whether it is of the right instance."""
+        """Status of the service; the first reply is checked for the right instance."""
         reply: recall_pb2.GetStatusResponse = self._stub.GetStatus(
             recall_pb2.GetStatusRequest(), timeout=self._call_seconds
         )

@@ -1,8 +1,8 @@
-"""Publishing events one by one: many in flight, each session in order, every acknowledgement counted.
+"""Publishing events one by one, many at once, in the order of each session.
 
-A session's next event is sent when the one before is acknowledged; sessions run side by side.
-Events that speak of others (correct, forget, erase, feedback) wait for everything before them and
-hold back everything after, because the order of the stream is what they mean.
+The next event of a session is sent when the one before it is acknowledged; sessions run concurrently. Events
+that refer to others (correct, forget, erase, feedback) wait for all events before them, and all events after
+them wait, because their effect depends on their position in the stream.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from helix_shared.errors import InvalidInputError
 
 IN_FLIGHT: Final = 64
 AHEAD: Final = 1_000
-"""Events read ahead, so that one long session in a file does not hold up the others."""
+"""Events read ahead, so that a long session in a file does not delay the others."""
 ALONE: Final = (events.CorrectEvent, events.ForgetEvent, events.EraseEvent, events.FeedbackEvent)
-"""Events that speak of others: nothing overtakes them, and they overtake nothing."""
+"""Events that refer to others; each is sent alone."""
 
 T = TypeVar("T")
 Publish = Callable[[events.Event], Awaitable[Receipt]]
@@ -32,7 +32,7 @@ Publish = Callable[[events.Event], Awaitable[Receipt]]
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the events."""
+    """Counts of published, duplicate and refused events."""
 
     published: int = 0
     duplicates: int = 0
@@ -41,7 +41,7 @@ class Tally:
     seconds: float = 0.0
 
     def count(self, receipt: Receipt) -> None:
-        """Count an acknowledged event; the stream knows a duplicate's first sequence."""
+        """Count an acknowledged event; a duplicate has the sequence of its first copy."""
         self.published += not receipt.duplicate
         self.duplicates += receipt.duplicate
         self.last_sequence = max(self.last_sequence, receipt.sequence)
@@ -55,10 +55,10 @@ async def send_in_order(
     in_flight: int = IN_FLIGHT,
     settled: Callable[[Entry], None] = lambda _: None,
 ) -> None:
-    """Publish `items`, counting in `tally` and calling `settled` for each that is settled.
+    """Publish `items`, count them in `tally`, and call `settled` for each that is published or refused.
 
     Raises:
-        HelixError: the server is away or full; what was acknowledged until then is in `tally`.
+        HelixError: the server does not answer or is full; `tally` has what was acknowledged until then.
     """
     sender = _Sender(publish, tally, in_flight, settled)
     try:
@@ -73,7 +73,7 @@ async def send_in_order(
 
 
 async def off_thread(items: Iterable[T], *, ahead: int = AHEAD) -> AsyncIterator[T]:
-    """`chunks_off_thread`, one by one."""
+    """As `chunks_off_thread`, one item at a time."""
     async for chunk in chunks_off_thread(items, most=1, ahead=ahead):
         yield chunk[0]
 
@@ -81,18 +81,18 @@ async def off_thread(items: Iterable[T], *, ahead: int = AHEAD) -> AsyncIterator
 async def chunks_off_thread(
     items: Iterable[T], *, most: int, gather_seconds: float = 0.0, ahead: int = AHEAD
 ) -> AsyncIterator[list[T]]:
-    """Iterate a blocking iterable (a file, a pipe) on a thread of its own, `ahead` items at most.
+    """Read a blocking iterable (a file, a pipe) in a thread, at most `ahead` items ahead.
 
-    A chunk holds what is read within `gather_seconds` of its first item and while the one before was
-    worked on, `most` items at most. The loop keeps answering NATS while a pipe is silent, and Ctrl-C
-    does not wait for its next line.
+    A chunk has at most `most` items: those read while the previous chunk was processed and within
+    `gather_seconds` of its first item. While a pipe is silent, the event loop still answers NATS, and Ctrl-C
+    does not wait for the next line.
     """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[tuple[T] | BaseException | None] = asyncio.Queue()
     room = threading.Semaphore(ahead)
 
     def put(entry: tuple[T] | BaseException | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for more
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it the reader
             loop.call_soon_threadsafe(queue.put_nowait, entry)
 
     def pump() -> None:
@@ -112,7 +112,7 @@ async def chunks_off_thread(
         while len(chunk) < most and not queue.empty():
             following = queue.get_nowait()
             if not isinstance(following, tuple):
-                queue.put_nowait(following)  # the end: nothing comes after it
+                queue.put_nowait(following)  # the end marker
                 break
             chunk.append(following[0])
         room.release(len(chunk))
@@ -122,7 +122,7 @@ async def chunks_off_thread(
 
 
 class _Sender:
-    """The open events: one task each, lined up behind the last one of its lane."""
+    """Unsettled events: one task each, which waits for the previous task of its lane."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class _Sender:
         self._publish = publish
         self._tally = tally
         self._settled = settled
-        self._flying = asyncio.Semaphore(in_flight)
+        self._in_flight = asyncio.Semaphore(in_flight)
         self._room = asyncio.Semaphore(AHEAD)
         self._tails: dict[str, asyncio.Task[None]] = {}
         self._open: set[asyncio.Task[None]] = set()
@@ -146,7 +146,7 @@ class _Sender:
         self._settled(refusal)
 
     async def take(self, item: SourceEvent) -> None:
-        """Line the event up; waits while too many are open, and where the event stands alone."""
+        """Start sending the event; waits while too many are unsettled, and if the event is sent alone."""
         alone = isinstance(item.event, ALONE)
         if alone:
             await self.finish()
@@ -161,14 +161,14 @@ class _Sender:
             await self.finish()
 
     async def finish(self) -> None:
-        """Return when nothing is open; raise at once when something failed."""
+        """Return when every event is settled; raise at once when one failed."""
         while self._open and self._failure is None:
             self._wake.clear()
             await self._wake.wait()
         self._raise_failure()
 
     async def cancel(self) -> None:
-        """Drop what is still open."""
+        """Cancel the unsettled events."""
         open_tasks = list(self._open)
         for task in open_tasks:
             task.cancel()
@@ -177,7 +177,7 @@ class _Sender:
     async def _send(self, item: SourceEvent, predecessor: asyncio.Task[None] | None) -> None:
         if predecessor is not None:
             await predecessor
-        async with self._flying:
+        async with self._in_flight:
             try:
                 self._tally.count(await self._publish(item.event))
             except InvalidInputError as error:
@@ -200,7 +200,7 @@ class _Sender:
 
 
 def _lane(event: events.Event) -> str:
-    """Events of one lane keep their order."""
+    """Key of the lane of an event; events of one lane are sent in order."""
     if event.session_id:
         return f"{event.tenant_id} session {event.session_id}"
     if isinstance(event, events.DocumentEvent):

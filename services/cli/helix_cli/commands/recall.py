@@ -14,7 +14,7 @@ from rich.table import Table
 from helix_cli.commands import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
-from helix_cli.output.explained import print_explanation, print_waterfall
+from helix_cli.output.explanation import print_explanation, print_waterfall
 from helix_cli.output.failure import EXIT_CODES, exit_code
 from helix_cli.output.terminal import complain, one_line, plain, printable, stdout
 from helix_cli.output.time_zone import zone_of
@@ -146,7 +146,7 @@ def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) 
     else:
         console.print("nothing found")
     if reply.HasField("explanation"):
-        print_explanation(console, reply.explanation, all_of_them=not characters)
+        print_explanation(console, reply.explanation, full=not characters)
         print_waterfall(console, reply)
     console.print(plain(f"route       {route_line(reply.route, zone)}"))
     if reply.HasField("relevance"):

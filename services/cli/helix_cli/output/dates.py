@@ -1,4 +1,4 @@
-"""Dates for people: the days of a reply in the time zone that its request names."""
+"""Dates of a reply for people, in the time zone of its request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 def happened_on(memory: recall_pb2.Memory, zone: tzinfo) -> str:
-    """The first day of what a memory speaks of, else the day on which it happened; empty if unknown.
+    """The first day of the event that a memory describes, else the day of `occurred_at`; empty if unknown.
 
     Whole days keep their date in every zone (`helix_shared.calendar_days`).
     """
@@ -43,7 +43,7 @@ def _moment(timestamp: Timestamp) -> datetime | None:
 
 
 def _date(moment: datetime | None, zone: tzinfo) -> str:
-    """The date of a moment; the first and the last year of the calendar are open ends of a window."""
+    """The date of a moment; in the first or last year of the calendar the window is open."""
     if moment is None:
         return ""
     return OPEN if moment.year in (MINYEAR, MAXYEAR) else moment.astimezone(zone).date().isoformat()

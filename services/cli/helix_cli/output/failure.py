@@ -1,4 +1,4 @@
-"""Exit codes of the command line, and which one an error leads to.
+"""Exit codes of the command line, and the one of each error.
 
 | code | meaning |
 |---|---|
@@ -25,7 +25,7 @@ EXIT_CODES: Final = (
 
 
 def exit_code(error: HelixError) -> int:
-    """The exit code that an error of the tree stands for."""
+    """The exit code of an error."""
     if isinstance(error, InvalidInputError):
         return USAGE_EXIT
     if isinstance(error, TemporaryError) and not isinstance(error, OverloadedError):

@@ -16,10 +16,10 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """Steps a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
-        """The rate, once there is one."""
+        """The rate, or nothing before it is known."""
         return Text(f"{task.speed:.0f}/s" if task.speed else "")
 
 

@@ -1,6 +1,6 @@
-"""Showing things: what came from outside is never let near the terminal's escape sequences.
+"""Printing: text from outside loses control characters, so that it cannot send escape sequences.
 
-Results go to standard output, everything else (progress, complaints) to standard error.
+Results go to standard output; errors, notes and progress to standard error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-_HARMLESS: Final = "\n\t"
+_ALLOWED_CONTROLS: Final = "\n\t"
 _DIRECTIONS: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -22,28 +22,28 @@ def printable(text: str) -> str:
 
 
 def plain(text: str) -> Text:
-    """Foreign text for a rich table: no markup, no control characters."""
+    """Text from outside for rich: without markup and control characters."""
     return Text(printable(text))
 
 
 def one_line(text: str, *, characters: int) -> str:
-    """`text` on one line; a cut one ends in an ellipsis."""
+    """`text` on one line of at most `characters`; a cut text ends in an ellipsis."""
     joined = " ".join(text.split())
     return joined if len(joined) <= characters else joined[: characters - 1].rstrip() + "…"
 
 
 def complain(message: str) -> None:
-    """One line on standard error."""
+    """Print an error as one line on standard error."""
     typer.echo(f"error: {printable(' '.join(message.split()))}", err=True)
 
 
 def note(message: str) -> None:
-    """A line for people on standard error; standard output stays for the result."""
+    """Print a note on standard error."""
     typer.echo(printable(message), err=True)
 
 
 def stdout() -> Console:
-    """A console on standard output; made when needed, because tests replace the stream."""
+    """A console on standard output; created per call, because tests replace the stream."""
     return Console(highlight=False)
 
 
@@ -58,6 +58,6 @@ def size(count: float) -> str:
 
 
 def _is_control(character: str) -> bool:
-    if character in _HARMLESS:
+    if character in _ALLOWED_CONTROLS:
         return False
     return character in _DIRECTIONS or unicodedata.category(character) in {"Cc", "Cs"}

@@ -1,4 +1,4 @@
-"""The time zone of this machine: by its name in the IANA database, and the moment in it."""
+"""The time zone of this machine, by its name in the IANA database."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from helix_shared.errors import InvalidInputError
 LOCAL_TIME: Final = Path("/etc/localtime")
 _DATABASE: Final = "/zoneinfo/"
 _LOCAL: Final = "localtime"
-"""Stands in the database of some systems, as a link to `LOCAL_TIME`."""
+"""Name in the database of some systems that links to `LOCAL_TIME`."""
 _VARIANTS: Final = ("posix/", "right/")
-"""Folders that hold every zone once more, without and with leap seconds; few databases have them."""
+"""Folders with all zones again, without and with leap seconds; few databases have them."""
 _NO_ZONES: Final = ("Factory", "posixrules")
-"""Files of some databases that are no zone."""
+"""Files in some databases that are no zones."""
 
 
 def machine_zone(local_time: Path = LOCAL_TIME) -> str:
-    """The zone of the variable TZ, else the one `local_time` links to; empty (UTC) if neither tells one.
+    """The zone of the variable TZ, else the one that `local_time` links to; empty (UTC) if there is none.
 
     An empty TZ is UTC (POSIX). TZ may name a zone or a file, with or without a colon before it (tzset(3)).
-    A name that the database of this machine does not hold is left out: the server would refuse it.
+    Returns an empty name for a zone that the database does not have, because the server would refuse it.
     """
     variable = os.environ.get("TZ")
-    told = str(local_time) if variable is None else variable.removeprefix(":")
-    if told == _LOCAL:
-        told = str(local_time)
-    name = _file_zone(told) if told.startswith("/") else told
+    name_or_path = str(local_time) if variable is None else variable.removeprefix(":")
+    if name_or_path == _LOCAL:
+        name_or_path = str(local_time)
+    name = _file_zone(name_or_path) if name_or_path.startswith("/") else name_or_path
     for variant in _VARIANTS:
         name = name.removeprefix(variant)
     try:
@@ -44,7 +44,7 @@ def zone_of(name: str) -> tzinfo:
     """The zone of this name; UTC for the empty name.
 
     Raises:
-        InvalidInputError: the database of this machine does not hold it.
+        InvalidInputError: the database of this machine does not have it.
     """
     try:
         return ZoneInfo(name) if name else UTC
@@ -54,12 +54,12 @@ def zone_of(name: str) -> tzinfo:
 
 
 def local_now() -> datetime:
-    """This moment with the machine's offset from UTC, by which ingest reads "today" and "yesterday"."""
+    """Now, with the machine's offset from UTC, by which ingest resolves "today" and "yesterday"."""
     return datetime.now(UTC).astimezone()
 
 
 def _file_zone(path: str) -> str:
-    """The zone that a file of the database, or a link to one, holds; empty if it is neither."""
+    """The zone of a file of the database or of a link to one; empty for any other file."""
     try:
         target = os.path.realpath(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""An explanation for people: candidates with what made their score, and where the time went."""
+"""Prints the explanation of a recall: the parts of each candidate's score, and the time of each stage."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN: Final = 30
-"""Candidates of an explanation that is not asked to be full."""
+"""Candidates that are printed without --full."""
 EXCERPT_CHARACTERS: Final = 60
 ID_DIGITS: Final = 8
-"""Of 32, where whole ids are not asked for."""
+"""Digits of an id that are printed without --full; an id has 32."""
 BAR_CELLS: Final = 48
 INDENT: Final = " " * 6
 GAP: Final = " · "
@@ -29,45 +29,46 @@ REASONS: Final = {
     recall_pb2.LOSS_NEAR_DUPLICATE: "near-duplicate",
     recall_pb2.LOSS_TOP_K: "beyond top_k",
     recall_pb2.LOSS_ALREADY_SERVED: "already served",
-    recall_pb2.LOSS_TOKEN_BUDGET: "no room",
-    recall_pb2.LOSS_ABSTAINED: "abstained",
+    recall_pb2.LOSS_TOKEN_BUDGET: "over the token budget",
+    recall_pb2.LOSS_ABSTAINED: "nothing packed, because no memory is relevant enough",
 }
 _SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "graph": "graph"}
 
 
-def print_explanation(
-    console: Console, explanation: recall_pb2.Explanation, *, all_of_them: bool = False
-) -> None:
-    """Every candidate, best first; dropped ones dim, with the reason. `all_of_them` with their whole ids."""
-    shown = explanation.candidates if all_of_them else explanation.candidates[:SHOWN]
-    console.print(_arithmetic(explanation))
+def print_explanation(console: Console, explanation: recall_pb2.Explanation, *, full: bool = False) -> None:
+    """Print the candidates, best first; dropped ones dim, with the reason.
+
+    Prints the first `SHOWN`, or with `full` all of them with their whole ids.
+    """
+    shown = explanation.candidates if full else explanation.candidates[:SHOWN]
+    console.print(_scoring_line(explanation))
     for candidate in shown:
-        _print_candidate(console, candidate, whole_ids=all_of_them)
+        _print_candidate(console, candidate, whole_ids=full)
     left = len(explanation.candidates) - len(shown)
     if left:
         console.print(f"and {left} more; --full shows them all")
     if explanation.withheld:
-        console.print(f"{explanation.withheld} withheld by the last check of the scope")
+        console.print(f"{explanation.withheld} removed by the final visibility check")
 
 
 def print_waterfall(console: Console, reply: recall_pb2.RecallResponse) -> None:
-    """Stages below each other, each bar where it began and as long as it took."""
+    """Print the stages as bars on one time axis."""
     whole = sum(stage.milliseconds for stage in reply.stages) or 1.0
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("stage", no_wrap=True)
     table.add_column("ms", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    began = 0.0
+    begin = 0.0
     for stage in reply.stages:
-        start, end = (round(BAR_CELLS * at / whole) for at in (began, began + stage.milliseconds))
+        start, end = (round(BAR_CELLS * at / whole) for at in (begin, begin + stage.milliseconds))
         bar = " " * min(start, BAR_CELLS - 1) + "█" * max(end - start, 1)
         table.add_row(plain(stage.stage), f"{stage.milliseconds:.2f}", bar[:BAR_CELLS])
-        began += stage.milliseconds
+        begin += stage.milliseconds
     console.print(table)
 
 
-def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
-    """How scores are made here, in a line."""
+def _scoring_line(explanation: recall_pb2.Explanation) -> Text:
+    """How the scores are computed, on one line."""
     first = next(iter(explanation.candidates), recall_pb2.Candidate())
     fusion = f"rrf, k = {first.fusion.k}" if first.fusion.method == "rrf" else first.fusion.method
     parts = [f"fusion {fusion}"]
@@ -82,19 +83,19 @@ def _arithmetic(explanation: recall_pb2.Explanation) -> Text:
     if explanation.graph_method:
         parts.append(f"graph by {explanation.graph_method}")
     if explanation.threshold:
-        held = "relevance" if explanation.threshold_on_relevance else "score"
-        parts.append(f"threshold {explanation.threshold:g} on {held}")
+        compared = "relevance" if explanation.threshold_on_relevance else "score"
+        parts.append(f"threshold {explanation.threshold:g} on {compared}")
     return Text(printable(f"explained   {'; '.join(parts)}"))
 
 
 def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole_ids: bool) -> None:
-    """What it is and what became of it; below, what made its score.
+    """Print a candidate and its outcome; below, the parts of its score.
 
-    Lines break between values only. A terminal that is too narrow cuts the excerpt and nothing else.
+    Lines break between values only. On a narrow terminal only the excerpt is cut.
     """
     style = "" if candidate.packed else "dim"
     shown_id = "" if whole_ids else f"  {candidate.memory_id[:ID_DIGITS]}"
-    head = plain(f"{candidate.place or '-':>4}  {candidate.score:.4f}  {fate(candidate)}{shown_id} ")
+    head = plain(f"{candidate.place or '-':>4}  {candidate.score:.4f}  {outcome(candidate)}{shown_id} ")
     excerpt = plain(one_line(candidate.excerpt, characters=EXCERPT_CHARACTERS))
     if console.is_terminal:
         excerpt.truncate(max(console.width - head.cell_len, 1), overflow="ellipsis")
@@ -116,7 +117,7 @@ def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole
 
 
 def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
-    """Values side by side, as many in a line as fit; none is broken."""
+    """Lines of at most `width` characters that hold whole values."""
     line = ""
     for value in map(printable, values):
         if line and len(line) + len(GAP) + len(value) > width:
@@ -127,8 +128,8 @@ def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
         yield line
 
 
-def fate(candidate: recall_pb2.Candidate) -> str:
-    """Its rank, or what dropped it."""
+def outcome(candidate: recall_pb2.Candidate) -> str:
+    """The rank of a candidate, or the reason why it was dropped."""
     if candidate.packed:
         return f"rank {candidate.rank}"
     reason = REASONS.get(candidate.loss, "dropped")
@@ -148,7 +149,7 @@ def _signals(candidate: recall_pb2.Candidate) -> Iterator[str]:
 
 
 def _factors(candidate: recall_pb2.Candidate) -> Iterator[str]:
-    """What is not neutral."""
+    """Boosts and steps that change the score."""
     for boost in candidate.boosts:
         if boost.value != 1.0:
             yield f"{boost.name} x{boost.value:.3g}"

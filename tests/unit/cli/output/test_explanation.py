@@ -11,25 +11,25 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.output.explained import BAR_CELLS, SHOWN, fate, print_explanation, print_waterfall
+from helix_cli.output.explanation import BAR_CELLS, SHOWN, outcome, print_explanation, print_waterfall
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 
 ID = "4f" * 16
 
 
 class Answers(recall_pb2_grpc.RecallServiceServicer):
-    """Canned answers, and the requests they were given to."""
+    """A query service with fixed replies that records its requests."""
 
     def __init__(self) -> None:
         self.recalled = recall_pb2.RecallRequest()
-        self.asked = recall_pb2.WhyNotRequest()
+        self.why_not = recall_pb2.WhyNotRequest()
         self.reply = recall_pb2.WhyNotResponse()
         self.refuse: tuple[grpc.StatusCode, str] | None = None
 
     def Recall(  # noqa: N802  gRPC's name
         self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
     ) -> recall_pb2.RecallResponse:
-        """With an explanation where one is asked for."""
+        """Reply with an explanation if the request wants one."""
         del context
         self.recalled = request
         reply = recall_pb2.RecallResponse(generation=1)
@@ -40,8 +40,8 @@ class Answers(recall_pb2_grpc.RecallServiceServicer):
     def WhyNot(  # noqa: N802  gRPC's name
         self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
     ) -> recall_pb2.WhyNotResponse:
-        """Remember, answer or refuse."""
-        self.asked = request
+        """Record the request and reply or refuse."""
+        self.why_not = request
         if self.refuse:
             context.abort(*self.refuse)
         return self.reply
@@ -66,7 +66,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def explanation_of(count: int) -> recall_pb2.Explanation:
-    """So many candidates, the first returned, the others dropped."""
+    """An explanation of `count` candidates; the first is packed, the others are dropped."""
     explanation = recall_pb2.Explanation(dense_share=0.25)
     for number in range(count):
         candidate = explanation.candidates.add(
@@ -93,15 +93,15 @@ def explanation_of(count: int) -> recall_pb2.Explanation:
     return explanation
 
 
-def printed(explanation: recall_pb2.Explanation, *, all_of_them: bool = False) -> str:
+def printed(explanation: recall_pb2.Explanation, *, full: bool = False) -> str:
     """The table as text."""
     stream = io.StringIO()
-    print_explanation(Console(file=stream, width=220), explanation, all_of_them=all_of_them)
+    print_explanation(Console(file=stream, width=220), explanation, full=full)
     return stream.getvalue()
 
 
-def test_a_row_holds_lists_signals_and_factors_that_count() -> None:
-    """What is neutral, or counts nothing, is left out; nothing of a memory is markup or an escape."""
+def test_a_candidate_shows_lists_signals_and_factors_that_change_its_score() -> None:
+    """Neutral factors and signals of weight 0 are left out; text of a memory is no markup and no escape."""
     text = printed(explanation_of(2))
     for part in ("dense #3 0.612", "other words #1 12", "fused 0.6250", "sim 0.75 · rec 0.50", "window x1.2"):
         assert part in text
@@ -117,7 +117,7 @@ def test_a_row_holds_lists_signals_and_factors_that_count() -> None:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_an_explanation_fits_the_terminal_and_breaks_between_values(columns: int) -> None:
-    """A candidate takes a head line and few more, and no word is cut."""
+    """A candidate takes a head line and few more, and no value is cut."""
     explanation = explanation_of(1)
     explanation.candidates[0].hits.add(
         channel="lexical", query="a much longer rephrasing", rank=40, score=3.25
@@ -132,17 +132,17 @@ def test_an_explanation_fits_the_terminal_and_breaks_between_values(columns: int
 
 
 def test_more_candidates_than_fit_are_counted() -> None:
-    """Unless all are asked for, then with their whole ids."""
+    """With --full all are printed, with their whole ids."""
     explanation = explanation_of(SHOWN + 4)
     assert "and 4 more; --full shows them all" in printed(explanation)
-    assert "more; --full" not in printed(explanation, all_of_them=True)
-    assert explanation.candidates[-1].memory_id in printed(explanation, all_of_them=True)
+    assert "more; --full" not in printed(explanation, full=True)
+    assert explanation.candidates[-1].memory_id in printed(explanation, full=True)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: bool) -> None:
-    """Ids are there to be copied; a pipe has no width, so nothing is cut there."""
+    """Ids are printed whole, so that they can be copied; in a pipe nothing is cut."""
     explanation = explanation_of(1)
     one = explanation.candidates[0]
     one.excerpt = "We chose Postgres for the ledger; Priya ran it."
@@ -151,7 +151,7 @@ def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: boo
     console = Console(
         file=stream, width=columns, force_terminal=terminal, color_system=None, legacy_windows=False
     )
-    print_explanation(console, explanation, all_of_them=True)
+    print_explanation(console, explanation, full=True)
     lines = stream.getvalue().splitlines()
     head = next(line for line in lines if "near-duplicate of" in line)
     assert "near-duplicate of 4f4f4f4f (0.93)" in head
@@ -160,20 +160,23 @@ def test_a_narrow_terminal_cuts_the_excerpt_alone(columns: int, *, terminal: boo
     assert (f"      id {one.memory_id}" in lines, f"      duplicate of {ID}" in lines) == (True, True)
 
 
-def test_every_loss_has_its_words() -> None:
-    """A duplicate names the other; a loss to the budget keeps its rank."""
+def test_every_loss_has_a_reason() -> None:
+    """A duplicate names the other memory; a memory over the budget keeps its rank."""
     one = recall_pb2.Candidate(loss=recall_pb2.LOSS_NEAR_DUPLICATE, duplicate_of=ID, similarity=0.9)
-    assert fate(one) == "near-duplicate of 4f4f4f4f (0.90)"
-    assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_TOKEN_BUDGET, rank=4)) == "rank 4, no room"
-    assert fate(recall_pb2.Candidate(loss=recall_pb2.LOSS_NONE, rank=2, packed=True)) == "rank 2"
+    assert outcome(one) == "near-duplicate of 4f4f4f4f (0.90)"
+    assert (
+        outcome(recall_pb2.Candidate(loss=recall_pb2.LOSS_TOKEN_BUDGET, rank=4))
+        == "rank 4, over the token budget"
+    )
+    assert outcome(recall_pb2.Candidate(loss=recall_pb2.LOSS_NONE, rank=2, packed=True)) == "rank 2"
     possible = set(recall_pb2.Loss.values()) - {
         recall_pb2.LOSS_NONE, recall_pb2.LOSS_FILTER, recall_pb2.LOSS_SKIPPED, recall_pb2.LOSS_NOT_RETRIEVED,
     }  # fmt: skip
-    assert all(fate(recall_pb2.Candidate(loss=loss)) != "dropped" for loss in possible)
+    assert all(outcome(recall_pb2.Candidate(loss=loss)) != "dropped" for loss in possible)
 
 
-def test_the_waterfall_begins_each_bar_where_the_last_ended() -> None:
-    """Half the time is half the cells; what took none still shows."""
+def test_each_bar_of_the_waterfall_begins_where_the_last_ended() -> None:
+    """Half the time is half the cells; a stage of 0 ms has one cell."""
     reply = recall_pb2.RecallResponse()
     for stage, milliseconds in (("embed", 5.0), ("route", 0.0), ("retrieve", 5.0)):
         reply.stages.add(stage=stage, milliseconds=milliseconds)
@@ -186,8 +189,8 @@ def test_the_waterfall_begins_each_bar_where_the_last_ended() -> None:
     assert starts[1] - starts[0] == starts[2] - starts[0] == BAR_CELLS // 2
 
 
-def test_explain_asks_for_it_and_shows_it(served: tuple[Answers, str]) -> None:
-    """Without the option nothing of it is asked."""
+def test_explain_requests_an_explanation_and_prints_it(served: tuple[Answers, str]) -> None:
+    """Without the option none is requested."""
     answers, address = served
     code, out, _ = run("recall", "which?", "--tenant", "acme", "--query", address, "--explain")
     assert (code, answers.recalled.explain) == (0, True)
@@ -198,30 +201,32 @@ def test_explain_asks_for_it_and_shows_it(served: tuple[Answers, str]) -> None:
     assert not answers.recalled.explain
 
 
-def test_why_not_asks_with_the_options_of_recall(served: tuple[Answers, str]) -> None:
-    """And prints the verdict and the change."""
+def test_why_not_takes_the_options_of_recall(served: tuple[Answers, str]) -> None:
+    """It prints the verdict and the proposed change."""
     answers, address = served
-    answers.reply.verdict, answers.reply.advice = "It stands at place 12.", "Ask with top_k = 12."
+    answers.reply.verdict, answers.reply.advice = "It is at position 12.", "Ask with top_k = 12."
     narrowed = ("--tenant", "acme", "--user", "ada", "--type", "code", "--top-k", "3")
     options = (*narrowed, "--profile", "cems", "--mode", "dense", "--already-served")
     code, out, _ = run("why-not", ID, "which?", "--query", address, *options, "ab" * 16)
-    assert (code, out) == (0, "It stands at place 12.\nAsk with top_k = 12.\n")
-    asked = answers.asked.recall
-    assert (answers.asked.memory_id, asked.query, asked.scope.user_id) == (ID, "which?", "ada")
-    assert (list(asked.filter.types), asked.top_k, asked.ranking_profile) == (["code"], 3, "cems")
-    assert (asked.mode, list(asked.already_served)) == (recall_pb2.MODE_DENSE, ["ab" * 16])
+    assert (code, out) == (0, "It is at position 12.\nAsk with top_k = 12.\n")
+    sent = answers.why_not.recall
+    assert (answers.why_not.memory_id, sent.query, sent.scope.user_id) == (ID, "which?", "ada")
+    assert (list(sent.filter.types), sent.top_k, sent.ranking_profile) == (["code"], 3, "cems")
+    assert (sent.mode, list(sent.already_served)) == (recall_pb2.MODE_DENSE, ["ab" * 16])
 
 
-def test_why_not_as_json_holds_the_change(served: tuple[Answers, str]) -> None:
-    """For programs: fields and values."""
+def test_why_not_as_json_has_the_change(served: tuple[Answers, str]) -> None:
+    """Programs get fields and values."""
     answers, address = served
     answers.reply.changes.add(request_field="top_k", value="12", was="3")
     reply = json.loads(run("why-not", ID, "which?", "--tenant", "acme", "--query", address, "--json")[1])
     assert reply["changes"] == [{"request_field": "top_k", "value": "12", "was": "3"}]
 
 
-def test_why_not_of_what_cannot_be_seen_fails_with_the_servers_words(served: tuple[Answers, str]) -> None:
-    """No exit as if all were well."""
+def test_why_not_of_an_invisible_memory_fails_with_the_servers_message(
+    served: tuple[Answers, str],
+) -> None:
+    """The exit code is not 0."""
     answers, address = served
     answers.refuse = (grpc.StatusCode.NOT_FOUND, "no memory is visible to this scope")
     code, _, err = run("why-not", ID, "which?", "--tenant", "acme", "--query", address)
@@ -230,7 +235,7 @@ def test_why_not_of_what_cannot_be_seen_fails_with_the_servers_words(served: tup
 
 
 def test_why_not_needs_a_tenant() -> None:
-    """As a recall does."""
+    """As `helix recall` does."""
     code, _, err = run("why-not", ID, "which?", "--query", "127.0.0.1:1")
     assert code == 2
     assert "--tenant" in err
