@@ -1,9 +1,9 @@
-"""What a BERT sentence encoder computes, written down as an ONNX graph without torch.
+"""Writes a BERT sentence encoder as an ONNX graph, without torch.
 
-`bert_graph` lays the published forward pass (Devlin et al. 2019, post-norm encoder; Vaswani et al.
-2017, section 3.2) out with plain operators: two inputs (`input_ids`, `attention_mask`, both
+`bert_graph` writes the published forward pass (Devlin et al. 2019, post-norm encoder; Vaswani et al.
+2017, section 3.2) with plain operators: two inputs (`input_ids`, `attention_mask`, both
 int64 [batch, sequence]) and one output (`last_hidden_state`, float32 [batch, sequence, hidden]).
-Batch and sequence are free. Pooling is left to the encoder that runs the graph. `quantise` comes next.
+Batch and sequence have any length. The encoder that runs the graph does the pooling.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     import onnx
 
-# LayerNormalization is one operator from 17, exact Gelu from 20; both have CPU kernels in ONNX Runtime.
+# LayerNormalization is an operator since 17, exact Gelu since 20; ONNX Runtime has CPU kernels for both.
 OPSET = 20
-# The format revision that goes with that operator set; a newer one would shut out older runtimes.
+# The format version that belongs to the operator set; older runtimes cannot read a newer one.
 IR_VERSION = 9
-# Added to the scores of padding: large enough that exp() of it is zero, small enough not to overflow.
+# Added to the scores of padding: exp() of it is zero, and it does not overflow.
 MASKED_SCORE = -1e9
 
 
 @dataclass(frozen=True, slots=True)
 class BertShape:
-    """The sizes of a BERT encoder, as its config.json names them."""
+    """The sizes of a BERT encoder from its config.json."""
 
     hidden: int
     heads: int
@@ -44,7 +44,7 @@ class BertShape:
 
     @classmethod
     def read(cls, config: Path) -> Self:
-        """Take the sizes from `config`.
+        """Read the sizes from `config`.
 
         Raises:
             InvalidInputError: it describes something this graph does not compute.
@@ -65,7 +65,7 @@ class BertShape:
 
 @dataclass(slots=True)
 class _Graph:
-    """The graph as far as it is written; every method appends one step and names its result."""
+    """A graph under construction; each method appends operators and returns the name of their result."""
 
     shape: BertShape
     weights: Mapping[str, np.ndarray]
@@ -85,7 +85,7 @@ class _Graph:
         return self.constant(name, self.weights[name])
 
     def dense(self, source: str, layer: str) -> str:
-        """Linear layer x W^T + b; the weight is stored [in, out], as MatMul and its quantiser want it."""
+        """Linear layer x W^T + b; the weight is stored as [in, out], as MatMul and its quantiser need it."""
         matrix = self.constant(f"{layer}.weight", self.weights[f"{layer}.weight"].T)
         product = self.step("MatMul", source, matrix, name=f"{layer}.product")
         return self.step("Add", product, self.weight(f"{layer}.bias"), name=f"{layer}.sum")
@@ -103,7 +103,7 @@ class _Graph:
         return self.step("Transpose", split, name=f"{source}.heads", perm=transposed)
 
     def embeddings(self) -> str:
-        """Word + position + type; one text is one segment, so the type is always row 0."""
+        """Word + position + type; the type is always row 0, because a text is one segment."""
         places = self.weights["embeddings.position_embeddings.weight"]
         places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
         words = self.step(
@@ -156,8 +156,8 @@ class _Graph:
 def bert_graph(weights: Path, shape: BertShape) -> onnx.ModelProto:
     """Write the encoder of `weights` (a safetensors file in BERT's own naming) as a float32 graph.
 
-    The pooler, which sentence encoders do not use, is left out. Raises InvalidInputError when a weight
-    is missing.
+    Leaves out the pooler, which sentence encoders do not use. Raises InvalidInputError when a weight is
+    missing.
     """
     graph = _Graph(shape, load_file(weights))
     try:

@@ -1,8 +1,8 @@
-"""What a sentence-transformers folder says of itself: pooling, length limit and prompts.
+"""The description of a model in a sentence-transformers folder: pooling, length limit and prompts.
 
 Reads modules.json, 1_Pooling/config.json, sentence_bert_config.json, tokenizer_config.json, config.json and
-config_sentence_transformers.json, and writes the same files for a model whose publisher left some out.
-`importing` puts what is found on the model's card.
+config_sentence_transformers.json, and writes the same files for a model that lacks some of them.
+`importing` puts the description on the card of the model.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ LENGTH = "sentence_bert_config.json"
 PROMPTS = "config_sentence_transformers.json"
 CONFIG = "config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
-# The files that decide a vector besides the graph and the tokenizer; a model folder keeps a copy of each.
+# Files that determine a vector besides the graph and the tokenizer; a model folder has a copy of each.
 DESCRIPTION_FILES = (CONFIG, MODULES, POOLING, LENGTH, PROMPTS)
 
 SUPPORTED_MODULES = {"Transformer", "Pooling", "Normalize"}
 PASSAGE_PROMPTS = ("passage", "document", "corpus")
-# Tokenizers without a limit of their own say 1e30; nothing an encoder reads is this long.
+# Tokenizers without a limit state 1e30; no encoder reads texts of this length.
 LONGEST_TOKENS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How the graph of a model is to be used."""
+    """How to use the graph of a model."""
 
     pooling: Literal["mean", "cls"]
     max_tokens: int
@@ -42,11 +42,11 @@ class Description:
 
 
 def describe(folder: Path, *, published: Description | None = None) -> Description:
-    """Read the description of the model in `folder`; what the files leave open is taken from `published`.
+    """Read the description of the model in `folder`; `published` fills in what the files do not state.
 
     Raises:
-        InvalidInputError: a file describes something the encoder does not compute, or pooling or length
-            is nowhere to be found.
+        InvalidInputError: a file describes something that the encoder does not compute, or pooling or
+            length is stated nowhere.
     """
     _require_supported_modules(folder)
     pooling, limit = _pooling(folder), _max_tokens(folder)
@@ -62,7 +62,7 @@ def describe(folder: Path, *, published: Description | None = None) -> Descripti
 
 
 def write_description(folder: Path, description: Description) -> None:
-    """Write `description` as the files `describe` reads."""
+    """Write `description` as the files that `describe` reads."""
     kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -115,14 +115,14 @@ def _pooling(folder: Path) -> Literal["mean", "cls"] | None:
 
 
 def _prefixes(folder: Path) -> tuple[str, str]:
-    """The prompts for a query and for a passage, empty where none is stated."""
+    """The prompts for a query and for a passage; empty where none is stated."""
     prompts = _read(folder / PROMPTS, default={}).get("prompts") or {}
     passage = next((prompts[key] for key in PASSAGE_PROMPTS if prompts.get(key)), "")
     return prompts.get("query") or "", passage
 
 
 def _max_tokens(folder: Path) -> int | None:
-    """The stated limit, and never more than there are position embeddings."""
+    """The stated limit, at most the number of position embeddings."""
     stated = _read(folder / LENGTH, default={}).get("max_seq_length")
     tokenizer = _read(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
     positions = _read(folder / CONFIG, default={}).get("max_position_embeddings")

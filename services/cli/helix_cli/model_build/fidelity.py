@@ -1,7 +1,7 @@
-"""Whether a converted encoder still is the encoder it was made from.
+"""Compares a converted encoder with its original.
 
-Both are run the way the services run them, on `sample_texts`, and compared text by text. `importing` lets
-no model appear that fails here.
+Runs both as the services do, on `sample_texts`, and compares the vectors of each text. `importing`
+publishes no model that fails here.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ class Fidelity:
 
     @property
     def sufficient(self) -> bool:
-        """Whether the converted encoder may stand in for the original."""
+        """Whether the converted encoder may replace the original."""
         return self.mean >= MEAN_COSINE and self.minimum >= MIN_COSINE
 
     def __str__(self) -> str:
-        """Say the two numbers, as a card's source and an error message do."""
+        """Both numbers, for the card and for error messages."""
         texts = len(SAMPLE_TEXTS)
         return f"mean cosine {self.mean:.4f}, minimum {self.minimum:.4f} against fp32 on {texts} texts"
 
 
 def compare(reference: Encoder, candidate: Encoder) -> Fidelity:
-    """Embed the sample texts with both encoders; `candidate` is held to be sound (`require_sound`)."""
+    """Embed the sample texts with both encoders; `candidate` must be sound (`require_sound`)."""
     cosines = np.sum(reference.embed_many(SAMPLE_TEXTS) * candidate.embed_many(SAMPLE_TEXTS), axis=1)
     return Fidelity(mean=float(cosines.mean()), minimum=float(cosines.min()))
 
 
 def require_sound(encoder: Encoder, again: Encoder) -> None:
-    """Check what must hold of any encoder, given two loads of the same folder.
+    """Check properties that every encoder must have, given two loads of the same folder.
 
     Raises:
-        PermanentError: a vector is not a unit vector, or a text has two vectors.
+        PermanentError: a vector is not a unit vector, or the two loads differ for a text.
     """
     name, vectors = encoder.card.name, encoder.embed_many(SAMPLE_TEXTS)
     lengths = np.linalg.norm(vectors, axis=1)
     if not np.allclose(lengths, 1.0, atol=UNIT_TOLERANCE):
-        raise PermanentError(f"encoder gives vectors that are not of length one: {name}: use another export")
-    # The second encoder meets the texts in another order and one by one, with nothing in its cache.
+        raise PermanentError(f"encoder gives vectors of a length other than one: {name}: use another export")
+    # the second encoder gets the texts in another order, one by one, and with an empty cache
     for index in reversed(range(len(SAMPLE_TEXTS))):
         if not np.array_equal(again.embed(SAMPLE_TEXTS[index]), vectors[index]):
             raise PermanentError(

@@ -1,7 +1,7 @@
-"""Which file of a folder is the graph, and whether it may be used.
+"""Finds and reads the graph of a model folder.
 
-A graph is one file: data kept outside it would be read past its checksum, from a path the file chooses.
-`importing` asks here first; `quantise` comes next when the graph turns out to be float32.
+A graph must be one file: external data would not be covered by its checksum, and the graph itself chooses the
+path.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# The float32 graph comes first: quantised here, per channel, it can be checked against itself, which
-# somebody else's int8 file (often per tensor: mean cosine .855) cannot.
+# The float32 graph comes first: it is quantised here, per channel, and compared with itself. A published int8
+# file, often quantised per tensor (mean cosine .855), cannot be compared.
 GRAPH_PATTERNS = (
     "model.onnx",
     "onnx/model.onnx",
@@ -34,7 +34,7 @@ HALF_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
 def find_graph(folder: Path) -> Path:
-    """Choose the graph of `folder`: model.onnx if there is one, else a quantised one.
+    """Find the graph of `folder`: model.onnx if there is one, else a quantised one.
 
     Raises:
         InvalidInputError: there is none.
@@ -47,10 +47,10 @@ def find_graph(folder: Path) -> Path:
 
 
 def read_graph(path: Path) -> onnx.ModelProto:
-    """Read a graph without following any path it names.
+    """Read a graph without following the paths in it.
 
     Raises:
-        InvalidInputError: it is no ONNX graph, or keeps data in other files.
+        InvalidInputError: it is no ONNX graph, or has data in other files.
     """
     try:
         model = onnx.load(path, load_external_data=False)
@@ -58,15 +58,13 @@ def read_graph(path: Path) -> onnx.ModelProto:
         raise InvalidInputError(path.name, f"must be an ONNX graph: {error}") from error
     outside = next((tensor.name for tensor in _tensors(model.graph) if uses_external_data(tensor)), None)
     if outside is not None:
-        reason = (
-            f"must hold all its data itself, keeps {outside!r} in another file: export it as a single file"
-        )
+        reason = f"must contain all its data, has {outside!r} in another file: export it as a single file"
         raise InvalidInputError(path.name, reason)
     return model
 
 
 def precision_of(model: onnx.ModelProto) -> Literal["int8", "fp32"]:
-    """Tell whether the graph's matrix products are quantised; InvalidInputError for half precision."""
+    """Whether the matrix products are quantised; raises InvalidInputError for half precision."""
     if any(tensor.data_type in HALF_TYPES for tensor in _tensors(model.graph)):
         raise InvalidInputError("graph", "must be float32 or int8, is half precision: export it as float32")
     operators = {node.op_type for node in _nodes(model.graph)}
@@ -82,7 +80,7 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
-    """All stored tensors: initialisers and attributes, here and in the bodies of branches and loops."""
+    """All stored tensors: initialisers and attributes, also in the bodies of branches and loops."""
     yield from graph.initializer
     for sparse in graph.sparse_initializer:
         yield from (sparse.values, sparse.indices)

@@ -1,7 +1,7 @@
-"""Fetching a published model over HTTP: the pinned revision, every byte against its sha256.
+"""Fetches a published model over HTTP at its pinned revision and checks the sha256 of every file.
 
-Where there is no network it says what was tried and what to do instead. What was fetched takes the same way
-as a given folder (`importing`). Only the standard library is used.
+Without a network, the error says which address was tried and what to do instead. The fetched folder is
+imported like any other (`importing`). Uses the standard library only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HUB = "https://huggingface.co"
 TIMEOUT_SECONDS = 30.0
 RETRY_SECONDS = 60.0
 CHUNK_BYTES = 1 << 20
-# Answers that say "later": timeout, too many requests, and the server's own trouble.
+# Status codes of temporary failures.
 LATER = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -48,20 +48,20 @@ def pull(
     replace: bool = False,
     published: Mapping[str, HubModel] = PUBLISHED,
 ) -> Path:
-    """Fetch the model `name` from `hub` and make it under `root`; returns its folder.
+    """Fetch the model `name` from `hub`, import it into `root` and return its folder.
 
-    A model that is there is kept. `timeout_seconds` is how long the hub may be silent.
+    Keeps an existing model. `timeout_seconds` is the longest silence of the hub.
 
     Raises:
-        NotFoundError: no such model is known.
-        TemporaryError: the hub could not be reached or asks to come back later.
+        NotFoundError: there is no published model of this name.
+        TemporaryError: the hub cannot be reached or fails temporarily.
         PermanentError: the hub refuses.
-        CorruptArtifactError: it sent other bytes than were pinned, or the model is there but damaged.
+        CorruptArtifactError: a file differs from its pinned sha256, or the existing model is damaged.
     """
     model = published.get(name)
     if model is None:
         hint = "run `helix models build`" if name == MINILM else "use `helix models import DIR` for others"
-        raise NotFoundError(f"no model {name!r} to pull (known: {', '.join(published)}): {hint}")
+        raise NotFoundError(f"no model {name!r} to pull (published: {', '.join(published)}): {hint}")
     if urlsplit(hub).scheme not in {"http", "https"}:
         raise InvalidInputError("hub", f"must be an http or https address, is {hub!r}")
     if not replace and (root / name).exists():
@@ -78,7 +78,7 @@ def pull(
 
 def _fetch(url: str, file: HubFile, target: Path, *, name: str, timeout_seconds: float) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The name matters: it makes the model the default, and fills in what its files leave unsaid.
+    # --name matters: the name selects the default model and the description in `published`
     instead = f"fetch the repository elsewhere and run `helix models import DIR --name {name}`"
     try:
         digest = _download(url, target, limit_bytes=file.size_bytes, timeout_seconds=timeout_seconds)
@@ -97,11 +97,11 @@ def _fetch(url: str, file: HubFile, target: Path, *, name: str, timeout_seconds:
 
 
 def _download(url: str, target: Path, *, limit_bytes: int, timeout_seconds: float) -> str:
-    """Stream `url` to `target`, one byte past `limit_bytes` at most, and return the sha256 of what came."""
+    """Stream `url` to `target`, at most one byte more than `limit_bytes`, and return the sha256."""
     digest, left = hashlib.sha256(), limit_bytes + 1
     request = Request(url, headers={"User-Agent": "helix"})  # noqa: S310 - `pull` checked the scheme
-    with urlopen(request, timeout=timeout_seconds) as answer, target.open("wb") as stream:  # noqa: S310 - likewise
-        while chunk := answer.read(min(CHUNK_BYTES, left)):
+    with urlopen(request, timeout=timeout_seconds) as reply, target.open("wb") as stream:  # noqa: S310 - likewise
+        while chunk := reply.read(min(CHUNK_BYTES, left)):
             stream.write(chunk)
             digest.update(chunk)
             left -= len(chunk)

@@ -1,7 +1,7 @@
-"""From any sentence-transformers ONNX folder to a checked model folder.
+"""Imports a sentence-transformers ONNX folder as a checked model folder.
 
-A float32 graph is quantised and compared with itself; an int8 graph is taken as it is. Every model Helix
-makes goes through `assemble`, whether it was built, fetched or given. `publish` lets the result appear.
+A float32 graph is quantised and compared with the original; an int8 graph is used as it is. Every model
+passes through `assemble`, whether it was built, fetched or given. `publish` moves the result into place.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from helix_shared.errors import InvalidInputError, PermanentError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Full range first: it is the more exact one wherever the processor does not saturate.
+# Full range first: it is more exact on processors that do not saturate.
 WEIGHT_BITS: tuple[WeightBits, ...] = tuple(reversed(get_args(WeightBits)))
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of a model apart from its folder; a prefix of None is read from the folder."""
+    """Facts about a model that are not in its folder; a prefix of None is read from the folder."""
 
     name: str
     source: str
@@ -52,11 +52,11 @@ class Origin:
 
 
 def import_folder(source: Path, root: Path, origin: Origin, *, existing: Existing) -> Path:
-    """Make the model `origin.name` under `root` from the ONNX folder `source`; returns its folder.
+    """Import the ONNX folder `source` as the model `origin.name` under `root` and return its folder.
 
     Raises:
-        InvalidInputError: the folder is not one Helix can run; the message names the file.
-        PermanentError: int8 loses too much, or the encoder is not sound.
+        InvalidInputError: Helix cannot run the model; the message names the file.
+        PermanentError: the int8 model differs too much, or the encoder is not sound.
     """
     if not source.is_dir():
         raise InvalidInputError("folder", f"must be a folder, is {source}")
@@ -64,7 +64,7 @@ def import_folder(source: Path, root: Path, origin: Origin, *, existing: Existin
 
 
 def assemble(source: Path, stage: Path, origin: Origin) -> None:
-    """Fill the empty folder `stage` with the checked model made from `source`, its card last."""
+    """Write the checked model from `source` into the empty folder `stage`, its card last."""
     description = _describe(source, origin)
     model = read_graph(find_graph(source))
     precision = precision_of(model)
@@ -81,8 +81,8 @@ def assemble(source: Path, stage: Path, origin: Origin) -> None:
 
 
 def _describe(source: Path, origin: Origin) -> Description:
-    known = PUBLISHED.get(origin.name)
-    description = describe(source, published=known.description if known else None)
+    published = PUBLISHED.get(origin.name)
+    description = describe(source, published=published.description if published else None)
     if origin.query_prefix is not None:
         description = replace(description, query_prefix=origin.query_prefix)
     if origin.passage_prefix is not None:
@@ -91,7 +91,7 @@ def _describe(source: Path, origin: Origin) -> Description:
 
 
 def _lay_out(source: Path, folder: Path, description: Description) -> None:
-    """Copy the tokenizer and write the description; the files rest in every model folder alike."""
+    """Copy the tokenizer and write the description."""
     if not (source / TOKENIZER_FILE).is_file():
         raise InvalidInputError(TOKENIZER_FILE, f"must be in {source}")
     for file in (TOKENIZER_FILE, CONFIG):
@@ -103,7 +103,11 @@ def _lay_out(source: Path, folder: Path, description: Description) -> None:
 def _quantise_checked(
     source: Path, stage: Path, model: onnx.ModelProto, origin: Origin, description: Description
 ) -> str:
-    """Write the int8 graph and card into `stage` and return how it compares; raise when too far off."""
+    """Write the int8 graph and card into `stage` and return the comparison as text.
+
+    Raises:
+        PermanentError: it differs too much from the original.
+    """
     with TemporaryDirectory(prefix="helix-fp32-") as scratch:
         original = Path(scratch)
         _lay_out(source, original, description)
@@ -117,7 +121,9 @@ def _quantise_checked(
                     note = f"int8 ({bits}-bit weights), {fidelity}"
                     _seal(stage, origin, description, precision="int8", note=note)
                     return note
-    raise PermanentError(f"int8 loses too much of {origin.name}: {fidelity}: import it with --fp32")
+    raise PermanentError(
+        f"the int8 model of {origin.name} differs too much: {fidelity}: import it with --fp32"
+    )
 
 
 def _measured(stage: Path, origin: Origin, description: Description, reference: Encoder) -> Fidelity:
@@ -129,7 +135,7 @@ def _measured(stage: Path, origin: Origin, description: Description, reference: 
 def _seal(
     folder: Path, origin: Origin, description: Description, *, precision: Literal["int8", "fp32"], note: str
 ) -> None:
-    """Write the card over everything in `folder`."""
+    """Write the card with the checksums of all files in `folder`."""
     (folder / CARD_FILE).unlink(missing_ok=True)
     files = {file.relative_to(folder).as_posix(): file_sha256(file) for file in _files(folder)}
     card = ModelCard(
@@ -151,7 +157,7 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _dimensions(folder: Path, description: Description) -> int:
-    """Measure the length of a vector: exported graphs often leave it open."""
+    """Length of a vector, measured, because exported graphs often do not state it."""
     tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=description.max_tokens)
     session = GraphSession(folder / GRAPH_FILE, pooling=description.pooling, threads=1)
     return int(session.vector(tokens.ids("one text")).shape[0])

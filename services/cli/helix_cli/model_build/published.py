@@ -1,7 +1,7 @@
-"""The models that can be fetched by name: where, at which revision, and which bytes.
+"""Models that can be fetched by name: repository, revision, and the sha256 of every file.
 
-A revision and a sha256 for every file, so that what arrives is what was reviewed, from whatever mirror.
-`hub` fetches them; `importing` fills in from here what a publisher's folder leaves unsaid.
+The checksums hold for every mirror. `hub` fetches the files; `importing` takes from here the description
+that a folder does not state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class HubModel:
-    """A repository at a fixed revision, the files taken from it, and how its card says to use them."""
+    """A repository at a fixed revision, its files, and the description from its card."""
 
     repository: str
     revision: str

@@ -1,7 +1,7 @@
-"""From a float32 graph to an int8 one: dynamic quantisation, per channel, signed weights.
+"""Quantises a float32 graph to int8: dynamic, per channel, with signed weights.
 
-Weights become int8 with one scale for each output column; activations are quantised while running, with
-one scale for the whole text. `fidelity` then measures what that cost.
+Weights become int8 with one scale per output column; activations are quantised at run time with one scale per
+text. `fidelity` compares the result with the original.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 WeightBits = Literal[7, 8]
-# The products, and the word table, which is half of a small encoder's weights.
+# Matrix products, and the word embeddings, which are half of the weights of a small encoder.
 QUANTISED_OPERATORS = ["MatMul", "Gather"]
 FULL_BITS = 8
 
@@ -27,9 +27,9 @@ def quantise(model: onnx.ModelProto, target: Path, *, weight_bits: WeightBits) -
     """
     prepared = onnx.ModelProto()
     prepared.CopyFrom(model)
-    # Says that no preparing passes are wanted; else the quantiser warns through the root logger.
+    # Without this property the quantiser warns that the graph was not preprocessed.
     onnx.helper.set_model_props(prepared, {"onnx.quant.pre_process": "onnxruntime.quant"})
-    # The quantiser leaves files beside its input, so the input gets a folder of its own.
+    # The quantiser writes files beside its input, so the input gets a folder of its own.
     with TemporaryDirectory(prefix="helix-quantise-") as scratch:
         source = Path(scratch) / "model.onnx"
         onnx.save(prepared, source)

@@ -1,7 +1,7 @@
-"""The texts an encoder is checked on after a conversion, in the mixture an agent's memory holds.
+"""Texts on which `fidelity` compares two encoders, as varied as the memory of an agent.
 
 Chat turns, facts, questions, tool output, code, dates and numbers, names, other scripts, one word and
-whole paragraphs. Written for this purpose; `fidelity` compares two encoders on them.
+whole paragraphs. Written for this purpose.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Sessions of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
+"""Reads sessions of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`.
 
-One JSON object per line with `type`, `uuid`, `sessionId`, `cwd`, `timestamp` and a `message` whose
-content is a text or blocks. Texts of user and assistant become messages; a `tool_use` block waits
-for the `tool_result` of the same id and becomes one tool call. A `summary` names the session it
-ends in. Left out, and counted: thinking, what the program itself injects (`isMeta`, reminders,
-local commands, summaries of compaction), and conversations of sub-agents (`isSidechain`) unless
-asked for, which then are sessions of their own.
+A line is a JSON object with `type`, `uuid`, `sessionId`, `cwd`, `timestamp` and a `message` whose content
+is a text or blocks. Texts of user and assistant become messages. A `tool_use` block and the `tool_result`
+of the same
+id become one tool call. A `summary` becomes a memory of the session that has its leaf. Left out and counted:
+thinking, what the program injects (`isMeta`, reminders, local commands, summaries of compaction), and
+conversations of sub-agents (`isSidechain`), which `Scope.sidechains` includes as sessions of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code (\d{1,9})\b")
 
 
 def is_claude_code(record: Record) -> bool:
-    """Whether a line looks like one of Claude Code's."""
+    """Whether a record has the form of a line of Claude Code."""
     if record.get("type") == "summary" and "leafUuid" in record:
         return True
     return isinstance(record.get("type"), str) and "sessionId" in record
@@ -47,7 +47,7 @@ def is_claude_code(record: Record) -> bool:
 def claude_code_items(
     records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
 ) -> Iterator[Item]:
-    """The events of one session file, in its order."""
+    """The events of one session file in order."""
     reader = _Reader(scope, fallback_session)
     for where, record in records:
         if isinstance(record, Refusal):
@@ -58,7 +58,7 @@ def claude_code_items(
 
 
 class _Reader:
-    """What the lines so far have left open: calls without a result, summaries without their session."""
+    """State of reading: calls without a result, summaries without their session."""
 
     def __init__(self, scope: Scope, fallback_session: str) -> None:
         self._scope = scope
@@ -81,7 +81,7 @@ class _Reader:
             yield from self._said(where, record)
 
     def rest(self) -> Iterator[Item]:
-        """What only the end of the file decides: calls without a result, summaries of sessions."""
+        """Items that are known at the end of the file: calls without a result, summaries."""
         for identity, (call, fields) in self._calls.items():
             yield tool_item(call, ToolResult(), event_id=f"claude:{identity}", scope_fields=fields)
         for leaf, (where, summary) in self._summaries.items():
@@ -123,9 +123,9 @@ class _Reader:
             if said:
                 yield Skipped("lines injected by the program")
             return
-        # what a sub-agent is told comes from the main agent, not from a person
-        told = record["type"] == "user" and record.get("isSidechain")
-        role = {"role": "assistant", "speaker": "main agent"} if told else {"role": record["type"]}
+        # the messages to a sub-agent come from the main agent, not from a person
+        from_main_agent = record["type"] == "user" and record.get("isSidechain")
+        role = {"role": "assistant", "speaker": "main agent"} if from_main_agent else {"role": record["type"]}
         for number, piece in enumerate(pieces(text)):
             if piece.strip():
                 suffix = f":{number}" if number else ""
@@ -153,7 +153,7 @@ class _Reader:
 
 
 def _without_reminders(text: str) -> str:
-    """The text without its reminders; an opening tag that nothing closes stays."""
+    """The text without its reminders; keeps an opening tag that is not closed."""
     opening, closing = _REMINDER
     kept, at = [], 0
     while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
@@ -163,7 +163,7 @@ def _without_reminders(text: str) -> str:
 
 
 def _outcome(block: Record, record: Record) -> ToolResult:
-    """Output, error and exit status of a result; `toolUseResult` tells the two streams apart."""
+    """Output, error and exit status of a result; `toolUseResult` has the two streams apart."""
     text = text_of(block.get("content"))
     streams = record.get("toolUseResult")
     if block.get("is_error"):

@@ -1,12 +1,11 @@
-"""Sessions of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
+"""Reads sessions of Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
 
-Today's lines are `{timestamp, type, payload}`; `session_meta` opens the file, `response_item` holds
-what was said and done, `event_msg` says the same again for the screen and is left out. Older files
-hold the items without the wrapper and have one time for the whole session. A call waits for the
-output of the same `call_id`. Left out, and counted: reasoning, the program's own context messages
-(environment, instructions), and everything that is neither a message nor a call.
+A line is `{timestamp, type, payload}`: `session_meta` opens the file, `response_item` is a message or a call,
+and `event_msg` repeats it for the screen. Lines of older files are items without this wrapper, with one time
+for the whole session. A call and the output of the same `call_id` become one tool call. Left out and counted:
+repetitions, reasoning, context messages of the program (environment, instructions), and other lines.
 
-Lines have no id, so an event's id is session and line; the files only ever grow.
+Lines have no id: the id of an event is its session and line. That is stable, because the files only grow.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ _FOLDER = re.compile(r"<cwd>([^<]+)</cwd>")
 _EXIT_CODE = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d{1,9})\s*$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _HEAD_CHARACTERS: Final = 300
-"""Newer versions put the exit code in front of the output; further down it would be output."""
+"""Newer versions state the exit code before the output; after this many characters it is output."""
 
 
 def is_codex(record: Record) -> bool:
-    """Whether a line looks like one of Codex's."""
+    """Whether a record has the form of a line of Codex."""
     kind = record.get("type")
     if kind in WRAPPED and isinstance(record.get("payload"), dict):
         return True
@@ -56,7 +55,7 @@ def is_codex(record: Record) -> bool:
 def codex_items(
     records: Iterable[tuple[str, Record | Refusal]], scope: Scope, *, fallback_session: str
 ) -> Iterator[Item]:
-    """The events of one session file, in its order."""
+    """The events of one session file in order."""
     reader = _Reader(scope, fallback_session)
     for number, (where, record) in enumerate(records, start=1):
         if isinstance(record, Refusal):
@@ -67,7 +66,7 @@ def codex_items(
 
 
 class _Reader:
-    """What the lines so far have said: session, folder, last time, and calls without an output."""
+    """State of reading: session, folder, last time, and calls without an output."""
 
     def __init__(self, scope: Scope, fallback_session: str) -> None:
         self._scope = scope
@@ -83,20 +82,20 @@ class _Reader:
             if kind == "response_item":
                 yield from self._item(where, payload, number)
             elif kind in {"session_meta", "turn_context"}:
-                self._learn(payload)
+                self._note_session(payload)
             else:
                 yield Skipped(f"{kind} lines")
         elif kind in BARE:
             yield from self._item(where, record, number)
         elif "record_type" not in record:
-            self._learn(record)
+            self._note_session(record)
 
     def rest(self) -> Iterator[Item]:
-        """Calls whose output never came."""
+        """Events of calls without an output."""
         for call, event_id, fields in self._calls.values():
             yield tool_item(call, ToolResult(), event_id=event_id, scope_fields=fields)
 
-    def _learn(self, payload: Record) -> None:
+    def _note_session(self, payload: Record) -> None:
         if isinstance(payload.get("id"), str):
             self._session = payload["id"]
         if isinstance(payload.get("cwd"), str):
@@ -147,7 +146,7 @@ class _Reader:
 
 
 def outcome(output: Any) -> ToolResult:
-    """Output and exit status; they come as JSON in a text, as a text with a head, or as blocks."""
+    """Output and exit status from JSON in a text, a text with a head, or blocks."""
     if isinstance(output, str):
         output = _unwrapped(output)
     if isinstance(output, dict):
@@ -163,7 +162,7 @@ def outcome(output: Any) -> ToolResult:
 
 
 def _unwrapped(output: str) -> Any:
-    """The object in a text that is one of Codex's own wrappers, else the text."""
+    """The object in a text that wraps an output as JSON, else the text."""
     if not output.startswith('{"'):
         return output
     try:
@@ -180,17 +179,17 @@ def _call(where: str, item: Record) -> ToolCall:
         action = item.get("action")
         query = action.get("query") if isinstance(action, dict) else None
         return ToolCall(where, "web_search", str(query or ""), "")
-    given = item.get("input", item.get("arguments"))
-    call = described_call(where, str(item.get("name", "")), _arguments(given))
+    arguments = item.get("input", item.get("arguments"))
+    call = described_call(where, str(item.get("name", "")), _arguments(arguments))
     patched = _PATCHED.search(call.command)
     return ToolCall(where, call.tool, call.command, patched.group(1)) if patched else call
 
 
-def _arguments(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
+def _arguments(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
     try:
-        parsed = json.loads(given)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
-        return given
-    return parsed if isinstance(parsed, dict) else given
+        return value
+    return parsed if isinstance(parsed, dict) else value

@@ -1,7 +1,7 @@
-"""Which files an import takes, and what format each has.
+"""Finds the files of an import and their formats.
 
-A folder gives its Markdown and JSONL files, sorted by path; folders whose names start with a dot
-are left alone, unless named themselves. What a JSONL file is, its first lines say.
+From a folder, takes the Markdown and JSONL files in the order of their paths; skips files and folders whose
+names start with a dot, unless they are named. The first lines of a JSONL file tell its format.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from helix_cli.sources.json_records import json_records
 from helix_cli.sources.source_event import Refusal
 from helix_shared.errors import InvalidInputError
 
-LOOK_LINES: Final = 20
+DETECTION_LINES: Final = 20
 MARKDOWN_ENDINGS: Final = (".md", ".markdown")
 TRANSCRIPT_ENDING: Final = ".jsonl"
 ENDINGS: Final = (*MARKDOWN_ENDINGS, TRANSCRIPT_ENDING)
-"""Of the files that a folder gives."""
+"""Endings of the files that are taken from a folder."""
 
 
 class Format(StrEnum):
-    """What a file is."""
+    """Format of a file."""
 
     MARKDOWN = "markdown"
     CLAUDE_CODE = "claude-code"
@@ -38,7 +38,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file; `format` is None where nobody can tell. `name` is its path from the given folder on."""
+    """One file; `format` is None if it is unknown; `name` is its path from the named folder on."""
 
     path: Path
     name: str
@@ -47,19 +47,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the named paths hold."""
+    """The files in the named paths."""
 
     sources: list[Source]
-    """The files to import, folder by folder."""
+    """Files to import, folder by folder."""
     left_out: Counter[str]
-    """How many files of the folders are no sources because of their ending, by ending in lower case."""
+    """Number of files in the folders with another ending, by ending in lower case."""
 
 
 def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> Found:
-    """The files to import, and how many of the folders are left out.
+    """Find the files to import and count those left out.
 
     Raises:
-        InvalidInputError: a path does not exist, or a named file has an ending nobody can read.
+        InvalidInputError: a path does not exist, or a named file has another ending and no format is given.
     """
     found: dict[Path, Source] = {}
     others: set[Path] = set()
@@ -67,11 +67,11 @@ def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> F
         whole = path.expanduser().absolute()
         if not whole.exists():
             raise InvalidInputError("PATHS", f"{path} does not exist")
-        if not whole.is_dir() and source_format is None and not _is_known(whole):
-            raise InvalidInputError("PATHS", f"{path} ends in none of {', '.join(ENDINGS)}; say --format")
+        if not whole.is_dir() and source_format is None and not _has_source_ending(whole):
+            raise InvalidInputError("PATHS", f"{path} ends in none of {', '.join(ENDINGS)}; give --format")
         for file in _files(whole):
             name = file.relative_to(whole.parent if whole.is_dir() else whole.parent.parent).as_posix()
-            if whole.is_dir() and not _is_known(file):
+            if whole.is_dir() and not _has_source_ending(file):
                 others.add(file)
             elif file not in found:
                 found[file] = Source(file, name, source_format or detected(file))
@@ -82,7 +82,7 @@ def detected(path: Path) -> Format | None:
     """Format of a file by its ending and first lines."""
     if path.suffix.lower() in MARKDOWN_ENDINGS:
         return Format.MARKDOWN
-    for _, record in islice(json_records(path), LOOK_LINES):
+    for _, record in islice(json_records(path), DETECTION_LINES):
         if isinstance(record, Refusal):
             continue
         if is_claude_code(record):
@@ -101,7 +101,7 @@ def _files(path: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
-def _is_known(path: Path) -> bool:
+def _has_source_ending(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS
 
 

@@ -1,4 +1,4 @@
-"""Keeping the limits in the open: long texts are cut into whole pieces, outputs are marked where cut.
+"""Fits texts into the limits of an event: splits a text into pieces, or shortens it with a mark.
 
 A limit counts characters (`limits.TEXT_CHARACTERS`) and bytes of JSON (one event), because a
 character may need four bytes, or six where JSON escapes it.
@@ -12,7 +12,7 @@ from typing import Final
 from helix_memory import limits
 
 TEXT_BYTES: Final = 200 * 1024
-"""JSON bytes of all texts of one event; the other fields have the rest of `limits.EVENT_BYTES`."""
+"""Limit of the JSON bytes of all texts of one event; other fields have the rest of `EVENT_BYTES`."""
 LEAST_CHARACTERS: Final = 200
 _BOUNDARIES: Final = ("\n\n", "\n", " ")
 
@@ -23,14 +23,14 @@ def json_bytes(text: str) -> int:
 
 
 def fits(text: str) -> bool:
-    """Whether the text keeps both limits."""
+    """Whether the text is within both limits."""
     return len(text) <= limits.TEXT_CHARACTERS and json_bytes(text) <= TEXT_BYTES
 
 
 def pieces(text: str) -> list[str]:
-    """`text` in pieces that keep the limits, cut behind a paragraph, a line or a word; nothing is lost."""
+    """Split `text` after a paragraph, a line or a word into pieces within the limits; nothing is lost."""
     found, at = [], 0
-    # the rest is only copied to be measured once it is short: a transcript's line may have 64 MiB
+    # the rest is copied only when it is short: a line of a transcript may have 64 MiB
     while len(text) - at > limits.TEXT_CHARACTERS or not fits(text[at:]):
         end = at + _cut(text[at : at + limits.TEXT_CHARACTERS])
         found.append(text[at:end])
@@ -39,7 +39,7 @@ def pieces(text: str) -> list[str]:
 
 
 def shortened(text: str, characters: int) -> str:
-    """Head and tail of a text around a line that says how many characters are left out."""
+    """Head and tail of a text, and between them the number of characters left out."""
     if len(text) <= characters:
         return text
     half = characters // 2
@@ -48,7 +48,7 @@ def shortened(text: str, characters: int) -> str:
 
 
 def fitted(texts: dict[str, str]) -> dict[str, str]:
-    """The texts of one event, the largest shortened until all keep the limits together."""
+    """The texts of one event, the largest of them shortened until all are within the limits together."""
     room = limits.TEXT_CHARACTERS - LEAST_CHARACTERS
     kept = {name: len(text) if len(text) <= limits.TEXT_CHARACTERS else room for name, text in texts.items()}
     while True:
@@ -60,9 +60,9 @@ def fitted(texts: dict[str, str]) -> dict[str, str]:
 
 
 def _cut(text: str) -> int:
-    """Where to cut a text of at most `limits.TEXT_CHARACTERS`.
+    """Position at which to cut a text of at most `limits.TEXT_CHARACTERS`.
 
-    Behind the last boundary in the second half of the longest piece that fits.
+    It is after the last boundary in the second half of the longest piece that fits.
     """
     longest = len(text)
     while not fits(text[:longest]):

@@ -1,4 +1,4 @@
-"""What a reader yields, and the words all readers share: scope, session tokens, ids, times."""
+"""What the readers of files share: the items they yield, the scope of an import, names and times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helix_memory import limits, subjects
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that is no memory, and why."""
+    """A part of a file that becomes no event, and why."""
 
     why: str
 
@@ -23,7 +23,7 @@ Item = SourceEvent | Refusal | Skipped
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory an import becomes; an empty project means: what the source says."""
+    """Tenant, user and project of the imported events; an empty project is taken from the source."""
 
     tenant_id: str
     user_id: str = ""
@@ -32,19 +32,19 @@ class Scope:
 
 
 def session_token(session: str) -> str:
-    """A session id as a subject token: itself where it is one, else a hash of it."""
+    """A session id as a subject token: the id if it is a valid token, else a hash of it."""
     return session if subjects.is_token(session) else hashlib.sha256(session.encode()).hexdigest()[:32]
 
 
 def short_name(name: str) -> str:
-    """A name of at most `limits.NAME_CHARACTERS`; a longer one keeps its end behind a hash."""
+    """A name of at most `limits.NAME_CHARACTERS`; of a longer one, a hash and its end."""
     if len(name) <= limits.NAME_CHARACTERS:
         return name
     return f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}-{name[-200:]}"
 
 
 def moment(value: object) -> datetime | None:
-    """A time stamp with time zone, or None where there is none."""
+    """A timestamp with a time zone, or None for any other value."""
     if not isinstance(value, str):
         return None
     try:
@@ -55,14 +55,14 @@ def moment(value: object) -> datetime | None:
 
 
 def project_of(folder: object) -> str:
-    """Project of a working directory: its last part; both kinds of slash are understood."""
+    """Project of a working directory: its last part, after a slash or a backslash."""
     if not isinstance(folder, str):
         return ""
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2][: limits.NAME_CHARACTERS]
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's or a result's content: a string, or blocks of which some hold text."""
+    """The text of a message or a result, whose content is a string or a list of blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

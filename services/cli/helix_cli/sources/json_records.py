@@ -1,4 +1,4 @@
-"""Lines of a transcript as JSON objects; what is none is a refusal with its place."""
+"""Reads the lines of a transcript as JSON objects, or as refusals with their place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_cli.sources.jsonl import numbered_lines
 from helix_cli.sources.source_event import Refusal
 
 LINE_BYTES: Final = 64 * 1024 * 1024
-"""Transcripts hold pictures in their lines; they are left out later."""
+"""Limit of a line; lines of transcripts contain images, which are left out later."""
 
 Record = dict[str, Any]
 

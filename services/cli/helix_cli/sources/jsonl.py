@@ -1,9 +1,8 @@
-"""Reading JSONL: a line of any length, any bytes, any JSON ends in an event or in a refusal.
+"""Reads JSONL: every line becomes an event or a refusal, whatever its bytes.
 
-A line without `event_id` gets one that follows from its content, so publishing a file twice
-doubles nothing; a line that forgets, erases or deletes gets a new one, because it must act again.
-One without `occurred_at` gets this moment in the machine's zone: its days are those of the machine.
-`sending` comes next.
+A line without `event_id` gets one that follows from its content, so that publishing a file twice stores
+nothing twice. A line that forgets, erases or deletes gets a new id, because it must take effect again. A
+line without `occurred_at` gets the current time in the zone of the machine.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from helix_cli.output.time_zone import local_now
 from helix_cli.sources.source_event import Refusal, SourceEvent, from_json
 
 LINE_BYTES: Final = 4 * 1024 * 1024
-"""An event may have 256 KiB; a line far beyond is refused without being held in memory."""
+"""Limit of a line. An event may have 256 KiB; a longer line is refused without reading it into memory."""
 
 SAID_KINDS: Final = ("message", "tool", "memory", "document")
-"""Repeating one of these adds nothing. Every other kind acts, or marks a moment."""
+"""Kinds whose repetition adds nothing. Every other kind takes effect again, or marks a moment."""
 HIDING_KINDS: Final = ("forget", "erase")
-"""Acting again reaches what was published since."""
+"""Kinds that also apply to what was published since their first time."""
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
@@ -33,7 +32,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 def numbered_lines(
     stream: BinaryIO, name: str, *, line_bytes: int = LINE_BYTES
 ) -> Iterator[tuple[str, bytes | Refusal]]:
-    """`name:number` and content of every line that is not blank."""
+    """`name:number` and content of every line that is not blank, or a refusal of a line that is too long."""
     number = 0
     while line := stream.readline(line_bytes + 1):
         number += 1
@@ -49,30 +48,30 @@ def numbered_lines(
 
 
 def read_events(stream: BinaryIO, name: str, *, tenant_id: str = "") -> Iterator[SourceEvent | Refusal]:
-    """Every event of a JSONL stream; `tenant_id` fills in for lines that name no tenant."""
+    """Every event of a JSONL stream; `tenant_id` is used for lines without a tenant."""
     for where, line in numbered_lines(stream, name):
         yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id)
 
 
 def derived_event_id(fields: dict[str, Any]) -> str:
-    """Id that follows from the content: sha256 of the canonical JSON (keys sorted, ASCII, no spaces)."""
+    """Id from the content: sha256 of the canonical JSON (keys sorted, ASCII, no spaces)."""
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def event_id_of_options(fields: dict[str, Any]) -> str:
-    """The id of a single event that names none: of its content for what is said, else a new one.
+    """Id of an event from options: from its content for `SAID_KINDS`, else a new one.
 
-    Whoever types an act a second time wants it carried out: consolidation does nothing for an id it knows.
+    A command that is typed again must take effect again, and consolidation ignores an id it has applied.
     """
     is_said = fields.get("kind") in SAID_KINDS and not fields.get("deleted")
     return derived_event_id(fields) if is_said else uuid.uuid4().hex
 
 
 def event_id_of_line(fields: dict[str, Any]) -> str:
-    """The id of a line that names none: of its content, except for what hides (`HIDING_KINDS`, `deleted`).
+    """Id of a line of a file: from its content, or a new one for `HIDING_KINDS` and `deleted`.
 
-    A file is published again after a failure: feedback and corrections must not add up by that.
+    A file may be published again after a failure; its feedback and corrections must not count twice.
     """
     hides = fields.get("kind") in HIDING_KINDS or fields.get("deleted")
     return uuid.uuid4().hex if hides else derived_event_id(fields)

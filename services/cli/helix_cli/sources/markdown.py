@@ -1,9 +1,9 @@
-"""Markdown files: one document each, several where a file is larger than an event may be.
+"""Reads a Markdown file as one document, or as several if it is larger than an event may be.
 
-`document_id` is the path from the imported folder's own name on (`docs/guide/start.md`), so the
-same file imported again replaces itself. A file up to one text stays whole; a larger one is cut at
-its headings of the first two levels into parts, and into further documents (`...#2`) where the
-parts are more than one event holds.
+`document_id` is the path from the name of the imported folder on (`docs/guide/start.md`), so that a file
+that is imported again replaces itself. A file within the limit of a text stays whole. A larger one is split
+at its headings of the first two levels into parts, and into more documents (`...#2`) if the parts exceed
+one event.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from helix_cli.sources.source_event import Refusal, from_fields
 from helix_memory import limits
 
 PART_BYTES: Final = 64
-"""JSON around one part."""
+"""Bytes of the JSON around one part."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
@@ -60,7 +60,7 @@ def markdown_items(path: Path, document_id: str, scope: Scope) -> Iterator[Item]
         "title": title_of(text, path.stem),
         "media_type": "text/markdown",
         "source_uri": _uri(path),
-        # a file tells no zone: its days are those of the machine that holds it
+        # a file has no time zone, so its dates are those of this machine
         "occurred_at": datetime.fromtimestamp(modified_ns // 10**9, UTC).astimezone(),
     }
     for number, content in enumerate(contents(text), start=1):
@@ -83,7 +83,7 @@ def title_of(text: str, fallback: str) -> str:
 
 
 def contents(text: str) -> list[dict[str, Any]]:
-    """Content of each document a text becomes: its `body`, or its `parts`."""
+    """Fields `body` or `parts` of each document that a text becomes."""
     if fits(text):
         return [{"body": text}]
     documents: list[list[dict[str, str]]] = [[]]
@@ -100,7 +100,7 @@ def contents(text: str) -> list[dict[str, Any]]:
 
 
 def sections(text: str, *, levels: int) -> list[Section]:
-    """The text cut at its headings of the first `levels` levels; a `#` in a code block is no heading."""
+    """Split a text at its headings of the first `levels` levels; a `#` in a code block is no heading."""
     found = [Section(0, "", "")]
     lines: list[str] = []
     fence = ""
@@ -125,7 +125,7 @@ def sections(text: str, *, levels: int) -> list[Section]:
 
 
 def _without_closing(heading: str) -> str:
-    """The text of a heading line without the `#` that may close it: "Setup ##" gives "Setup"."""
+    """Text of a heading without closing `#`: "Setup ##" gives "Setup"."""
     text = heading.rstrip(" \t")
     open_end = text.rstrip("#")
     return (open_end if open_end.endswith((" ", "\t")) else text).strip()
@@ -141,7 +141,7 @@ def _parts(found: Sequence[Section]) -> Iterator[dict[str, str]]:
 
 
 def _event_id(document_id: str, text: str, modified_ns: int) -> str:
-    """Follows from name, content and time: a file changed and changed back is a new event each time."""
+    """Id from name, content and time: a file that is changed and changed back is a new event each time."""
     content = f"{document_id}\x1f{modified_ns}\x1f".encode("utf-8", "replace") + text.encode()
     return f"markdown:{hashlib.sha256(content).hexdigest()}"
 

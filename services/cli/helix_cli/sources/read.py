@@ -1,4 +1,4 @@
-"""One file to its items: the reader by format. `importing` counts them and sends them."""
+"""Reads a file with the reader for its format."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from helix_cli.sources.source_event import Refusal
 
 UNKNOWN: Final = (
     "is neither a transcript of Claude Code nor of Codex; "
-    "say --format, or publish events with `helix publish`"
+    "name its --format, or publish events with `helix publish`"
 )
 
 
 def read_source(source: Source, scope: Scope) -> Iterator[Item]:
-    """Everything in a file; a file that cannot be read is one refusal."""
+    """The items of a file; a file that cannot be read is one refusal."""
     try:
         yield from _items(source, scope)
     except OSError as error:

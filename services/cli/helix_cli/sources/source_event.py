@@ -1,6 +1,6 @@
-"""What reading yields: an event with the place it came from, or why a place holds none.
+"""What every reader yields: an event with the place it was read from, or a refusal of that place.
 
-`reading` makes them from JSONL, `sources` from other people's files; `sending` publishes them.
+`clients.sending` and `clients.bulk` publish the events.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from helix_memory import events, limits
 from helix_shared.broker.publisher import HEADER_ALLOWANCE_BYTES
 
 BODY_BYTES: Final = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
-"""Largest JSON body that still fits the stream together with its headers."""
+"""Largest JSON body that fits into a message of the stream with its headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """An event and where it stands, as `file:line`."""
+    """An event and the place it was read from, as `file:line`."""
 
     where: str
     event: events.Event
@@ -28,42 +28,42 @@ class SourceEvent:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no event at a place."""
+    """Why a place holds no event."""
 
     where: str
     field: str
     reason: str
 
     def __str__(self) -> str:
-        """The line a person reads."""
+        """One line for people."""
         return f"{self.where}: {self.field}: {self.reason}"
 
 
 Entry = SourceEvent | Refusal
-"""What reading one place yields."""
+"""Result of reading one place."""
 
 
-def refused(where: str, error: ValidationError) -> Refusal:
-    """The first broken rule of a validation error."""
+def refusal_of(where: str, error: ValidationError) -> Refusal:
+    """A refusal with the first broken rule of a validation error."""
     field, _, reason = events.explain(error).partition(": ")
     return Refusal(where, field, reason)
 
 
 def from_json(where: str, body: bytes) -> SourceEvent | Refusal:
-    """The event in a JSON body, if it keeps every limit."""
+    """The event in a JSON body, or a refusal if it breaks a limit."""
     try:
         return _measured(where, events.parse_event(body))
     except ValidationError as error:
-        return refused(where, error)
+        return refusal_of(where, error)
 
 
 def from_fields(where: str, fields: Mapping[str, Any]) -> SourceEvent | Refusal:
-    """The event with these fields, if it keeps every limit; halves of surrogate pairs become `?`."""
-    mended = {key: _mend(value) for key, value in fields.items()}
+    """The event with these fields, or a refusal if it breaks a limit; lone surrogates become `?`."""
+    repaired = {key: _repair(value) for key, value in fields.items()}
     try:
-        return _measured(where, events.EVENT_ADAPTER.validate_python(mended))
+        return _measured(where, events.EVENT_ADAPTER.validate_python(repaired))
     except ValidationError as error:
-        return refused(where, error)
+        return refusal_of(where, error)
 
 
 def _measured(where: str, event: events.Event) -> SourceEvent | Refusal:
@@ -73,5 +73,5 @@ def _measured(where: str, event: events.Event) -> SourceEvent | Refusal:
     return SourceEvent(where, event)
 
 
-def _mend(value: object) -> object:
+def _repair(value: object) -> object:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

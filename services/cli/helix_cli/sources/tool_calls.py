@@ -1,4 +1,4 @@
-"""A tool call and its result as one `tool` event; shared by the transcript readers."""
+"""Makes one `tool` event of a tool call and its result, for the readers of transcripts."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came back."""
+    """Result of a call."""
 
     output: str = ""
     error: str = ""
     exit_status: int | None = None
 
 
-def described_call(where: str, tool: str, given: Any) -> ToolCall:
-    """A call from its arguments: command line and file path where they are told apart, else JSON."""
-    if not isinstance(given, Mapping):
-        return ToolCall(where, tool, given if isinstance(given, str) else "", "")
-    path = next((str(given[key]) for key in PATH_KEYS if isinstance(given.get(key), str)), "")
-    command = next((given[key] for key in COMMAND_KEYS if given.get(key)), None)
+def described_call(where: str, tool: str, arguments: Any) -> ToolCall:
+    """A call from its arguments: command line and file path if they are named, else the arguments as JSON."""
+    if not isinstance(arguments, Mapping):
+        return ToolCall(where, tool, arguments if isinstance(arguments, str) else "", "")
+    path = next((str(arguments[key]) for key in PATH_KEYS if isinstance(arguments.get(key), str)), "")
+    command = next((arguments[key] for key in COMMAND_KEYS if arguments.get(key)), None)
     if command is None:
-        rest = {key: value for key, value in given.items() if key not in PATH_KEYS}
+        rest = {key: value for key, value in arguments.items() if key not in PATH_KEYS}
         command = json.dumps(rest, ensure_ascii=False) if rest else ""
     return ToolCall(where, tool, command_line(command), path)
 
@@ -61,7 +61,7 @@ def command_line(command: Any) -> str:
 
 
 def tool_item(call: ToolCall, result: ToolResult, *, event_id: str, scope_fields: Mapping[str, Any]) -> Item:
-    """The event; texts over the limit keep head and tail around a line that says so."""
+    """The event; texts over the limit are shortened in their middle."""
     path, command = call.file_path, call.command
     if len(path) > limits.URI_CHARACTERS:
         path, command = "", f"{path} {command}"

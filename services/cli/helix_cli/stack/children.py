@@ -1,9 +1,9 @@
-"""One child process each: a service (`python -m helix_...`) or the NATS server.
+"""Child processes of a stack: a service (`python -m helix_...`) or the NATS server.
 
-A child runs in a process group of its own, so that Ctrl-C in the terminal reaches `helix up` alone and
-the order of draining stays ours; in a session of its own it would have as much of the cores as all of
-the others together, whatever its niceness (sched(7), autogroups). `supervisor` keeps
-children running, `stack` decides which.
+A child has a process group of its own, so that Ctrl-C reaches `helix up` only, which then drains in its
+order. It has no session of its own: the scheduler shares the processor among sessions first, and niceness
+would have no effect between them (sched(7), autogroups). `supervisor` keeps children running, `stack`
+decides which.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Final, Protocol
 from helix_shared.broker.server import NatsServer
 
 LOG_BYTES: Final = 16 * 1024 * 1024
-"""A log beyond this is moved aside when its process starts; one old file is kept."""
+"""A larger log is renamed when its process starts; one old file is kept."""
 TAIL_BYTES: Final = 2_000
 
 
 class Child(Protocol):
-    """What a supervisor needs of a process."""
+    """A process that a supervisor can watch."""
 
     @property
     def name(self) -> str:
@@ -31,27 +31,27 @@ class Child(Protocol):
 
     @property
     def log(self) -> Path:
-        """Where its output goes."""
+        """The file with its output."""
 
     @property
     def pid(self) -> int:
         """Process id; 0 before the first start."""
 
     def start(self) -> None:
-        """Start it; raises HelixError or OSError when it cannot be."""
+        """Start it; raises HelixError or OSError when it does not start."""
 
     def ended(self) -> int | None:
         """Exit code, or None while it runs."""
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Send SIGKILL."""
 
 
 class ServiceChild:
-    """A service of Helix in its own process."""
+    """A service of Helix."""
 
     def __init__(self, name: str, module: str, *, environment: Mapping[str, str], log: Path) -> None:
         self.name = name
@@ -66,12 +66,12 @@ class ServiceChild:
         return self._process.pid if self._process else 0
 
     def start(self) -> None:
-        """Start the process; it logs to its file."""
+        """Start the process with its output appended to the log."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LOG_BYTES:
             self.log.replace(self.log.with_suffix(".log.old"))
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603  our own module and our own environment
+            self._process = subprocess.Popen(  # noqa: S603  one of our own modules
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -85,19 +85,19 @@ class ServiceChild:
         return self._process.poll() if self._process else 0
 
     def terminate(self) -> None:
-        """Ask it to drain and end."""
+        """Send SIGTERM, so that it drains and ends."""
         if self._process:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Send SIGKILL."""
         if self._process:
             self._process.kill()
             self._process.wait()
 
 
 class NatsChild:
-    """The NATS server as a child like the others."""
+    """The NATS server."""
 
     name = "nats"
 
@@ -106,7 +106,7 @@ class NatsChild:
 
     @property
     def log(self) -> Path:
-        """The server's own log."""
+        """The log of the server."""
         return self._server.folder / "nats.log"
 
     @property
@@ -123,22 +123,22 @@ class NatsChild:
         return self._server.process.poll() if self._server.process else 0
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         if self._server.process:
             self._server.process.terminate()
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Send SIGKILL."""
         self._server.kill()
 
 
 def child_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Our environment for a child, with `own` added."""
+    """The environment of this process with `own` added."""
     return dict(os.environ) | dict(own)
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log, for telling why a process ended."""
+    """The last line of a log, which often says why the process ended."""
     try:
         tail = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Choosing where to listen on 127.0.0.1: the usual port if it is free, a given one, or any."""
+"""Choice of ports on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HIGHEST_PORT: Final = 65535
 
 
 def choose_port(wanted: int | None, *, usual: int, option: str) -> int:
-    """`wanted`; any free port for 0; for None `usual`, or any free port where that is taken.
+    """Return `wanted`; for 0 any free port; for None `usual`, or any free port if that is taken.
 
     Raises:
         InvalidInputError: `wanted` is taken.
@@ -28,12 +28,12 @@ def choose_port(wanted: int | None, *, usual: int, option: str) -> int:
 
 
 def metrics_ports(copies: Mapping[str, int], environment: Mapping[str, str]) -> dict[str, int]:
-    """Metrics port by process, like `ingest-2`: the port set for a service, counted up for each further copy.
+    """Metrics port by process, like `ingest-2`: the port set for the service plus the index of the process.
 
-    A service without a port is left out. A value that is no port is left to the service, which refuses it.
+    Leaves out a service without a port. Ignores a value that is no port: the service refuses it.
 
     Raises:
-        InvalidInputError: a port is too high, taken, or wanted twice; names the variable and the process.
+        InvalidInputError: a port is too high, taken, or used twice; names the variable and the process.
     """
     ports: dict[str, int] = {}
     for service, count in copies.items():
@@ -54,7 +54,7 @@ def metrics_ports(copies: Mapping[str, int], environment: Mapping[str, str]) -> 
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on `port` now; a port in TIME_WAIT is free."""
+    """Whether a server can listen on `port` now; a port in TIME_WAIT is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Which services a stack runs, how many of each, and the settings each of them is given."""
+"""The services of a stack, how many processes each may have, and their settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COPIES_AT_MOST: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service of the stack and how many of it may run: enrichment may be left out, workers multiply."""
+    """A service of the stack, with the least and the most processes it may have."""
 
     name: str
     module: str
@@ -33,15 +33,15 @@ SERVICES: Final = (
 
 
 def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
-    """How many of each service to run: 1 unless said otherwise.
+    """Processes by service: those of `copies`, else 1.
 
     Raises:
-        InvalidInputError: an unknown service, a number out of bounds, or more than one writer.
+        InvalidInputError: an unknown service, or a number out of bounds.
     """
     services = {service.name: service for service in SERVICES}
     for name, count in copies.items():
         if name not in services:
-            raise InvalidInputError("--copies", f"unknown service {name!r}; known: {', '.join(services)}")
+            raise InvalidInputError("--copies", f"unknown service {name!r}; services: {', '.join(services)}")
         least, most = services[name].least, services[name].most
         if not least <= count <= most:
             allowed = "exactly 1" if most == 1 else f"{least} to {most}"
@@ -59,8 +59,8 @@ def service_settings(
     copies: int,
     instance: str = "",
 ) -> dict[str, str]:
-    """Variables that place a service in the stack; what the user set beside them is kept."""
-    known = {
+    """Environment variables that connect a service to the stack."""
+    values = {
         "NATS_URL": nats_url,
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
@@ -68,11 +68,11 @@ def service_settings(
         "INSTANCE": instance,
         "COPIES": str(copies),
     }
-    wanted = {
+    used = {
         "ingest": ("NATS_URL", "MODELS_DIR", "COPIES"),
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
         "consolidation": ("NATS_URL", "DATA_DIR"),
         QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE"),
     }
-    return {f"HELIX_{service.upper()}_{key}": known[key] for key in wanted[service]}
+    return {f"HELIX_{service.upper()}_{key}": values[key] for key in used[service]}

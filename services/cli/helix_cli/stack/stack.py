@@ -1,4 +1,4 @@
-"""All of Helix on one machine: NATS, every service as its own process, watched and drained in order.
+"""All of Helix on one machine: NATS and every service, each as a process.
 
 `helix up`, the demo, the lab and the tests use the same class:
 
@@ -6,8 +6,9 @@
         stack.wait_ready()
         ...  # stack.nats_url, stack.query_address, stack.processes, stack.kill("ingest", 0)
 
-Start: home locked, leftovers of a killed run ended, model there, NATS, streams, services. Stop:
-workers drain first, then query, then NATS; `hurry` cuts every waiting short.
+`start` locks the home, ends the processes of a killed run, builds the model if there is none, and starts
+NATS, the streams and the services. `stop` drains the workers, then query, then NATS; `hurry` ends every
+wait.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ READY_SECONDS: Final = 120.0
 
 
 class Stack:
-    """Everything running; a context manager."""
+    """NATS and the services; a context manager."""
 
     def __init__(
         self,
@@ -63,10 +64,10 @@ class Stack:
         environment: Mapping[str, str] | None = None,
         say: Say = lambda _: None,
     ) -> None:
-        """Describe a stack; nothing happens before `start`.
+        """Describe a stack; `start` starts it.
 
-        A port of None is the usual one or, where that is taken, any; 0 is any. `models` is the
-        folder of the encoders, by default the home's own. `environment` is added to the services'.
+        A port of None is the usual one, or any if that is taken; 0 is any. `models` is the folder of the
+        encoders, by default that of the home. `environment` is added to the environment of the services.
         """
         self.home = HomeFolder.at(home)
         self.models = models or self.home.models
@@ -77,7 +78,7 @@ class Stack:
         self._say = say
         self._children: list[Child] = []
         self._hurry = threading.Event()
-        self._held = contextlib.ExitStack()
+        self._resources = contextlib.ExitStack()
         self._supervisor = Supervisor(say=say, changed=self._write_record)
         self._nats_port = self._query_port = 0
         self._instance = ""
@@ -95,24 +96,24 @@ class Stack:
 
     @property
     def processes(self) -> Sequence[Child]:
-        """NATS and every service, in the order they were started."""
+        """NATS and the processes of the services in the order of their start."""
         return tuple(self._children)
 
     @property
     def refusal(self) -> str:
-        """Which process refused its settings, and why; empty while none did."""
+        """The process that refused its settings, and why; empty if none did."""
         return self._supervisor.refusal
 
     def start(self) -> Self:
-        """Start everything; does not wait until it answers (`wait_ready`).
+        """Start everything; `wait_ready` waits until it answers.
 
         Raises:
-            PermanentError: the home is taken, or there is no model and none can be made.
+            PermanentError: the home is taken, or there is no model and none can be built.
             InvalidInputError: a port is taken.
             TemporaryError: NATS does not answer.
         """
         try:
-            self._held.enter_context(locked(self.home))
+            self._resources.enter_context(locked(self.home))
             self._end_leftovers()
             self._ready_model()
             self._instance = f"helix-{uuid.uuid4().hex}"
@@ -132,7 +133,7 @@ class Stack:
         return self
 
     def stop(self) -> None:
-        """Drain workers, then query, then NATS; harmless when repeated."""
+        """Drain workers, then query, then NATS; may be called twice."""
         self._supervisor.release()
         workers = [child for child in self._children if _role(child) not in {NATS, QUERY}]
         for group in (workers, self._of(QUERY), self._of(NATS)):
@@ -140,14 +141,14 @@ class Stack:
         if self._children:
             self._children = []
             remove_record(self.home)
-        self._held.close()
+        self._resources.close()
 
     def hurry(self) -> None:
-        """Stop waiting for anything to drain: kill."""
+        """Kill instead of waiting for processes to drain."""
         self._hurry.set()
 
     def kill(self, service: str, index: int = 0) -> int:
-        """End one process as a crash would; it is started again. Returns the id it had."""
+        """Kill one process, which is then restarted, and return its process id."""
         child = self._of(service)[index]
         pid = child.pid
         child.kill()
@@ -156,11 +157,11 @@ class Stack:
     def wait_ready(self, *, timeout_seconds: float = READY_SECONDS) -> None:
         """Return when the query service answers and every worker fetches messages.
 
-        A home that has a generation is ready when that, or a later one, is served.
+        If the home has a generation, that one or a later one must be served.
 
         Raises:
             InvalidInputError: a service refuses its settings.
-            TemporaryError: it takes longer than `timeout_seconds`; the message names who is missing.
+            TemporaryError: it takes longer than `timeout_seconds`; the message names the missing part.
         """
         waiting_for = ""
         for _ in poll(timeout_seconds):
@@ -207,7 +208,7 @@ class Stack:
         try:
             folder = default_model(self.models)
         except NotFoundError:
-            self._say("no model yet: building one, once")
+            self._say("there is no model yet: building one")
             folder = ensure_default_model(self.models)
         card = read_card(folder)
         self.model = f"{card.name} ({card.dimensions} dimensions, {card.checksum[:12]})"
@@ -215,7 +216,7 @@ class Stack:
     def _end_leftovers(self) -> None:
         record = read_record(self.home)
         for name, pid in (leftovers(record) if record else {}).items():
-            self._say(f"{name} (process {pid}) is left over from a run that was killed: ending it")
+            self._say(f"{name} (process {pid}) is left over from a run that was killed; ending it")
             end_process(pid, wait_seconds=DRAIN_SECONDS)
 
     def _missing(self) -> str:

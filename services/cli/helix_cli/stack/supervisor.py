@@ -1,7 +1,7 @@
-"""Keeping children running: what ends is started anew, sooner at first, later when it keeps ending.
+"""Restarts children that end, after a delay that grows while they keep ending.
 
-One thread watches all of them. A child that refuses its settings (exit code 78) is not started
-again: it would refuse them again.
+One thread watches all of them. A child that refuses its settings (exit code 78) is not restarted, because it
+would refuse them again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from helix_shared.settings import CONFIG_ERROR_EXIT
 FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 30.0
 STABLE_SECONDS: Final = 60.0
-"""A child that ran this long starts over with the shortest delay."""
-LOOK_SECONDS: Final = 0.1
+"""A child that ran this long is restarted after the shortest delay."""
+CHECK_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 15.0
 
 Say = Callable[[str], None]
@@ -40,7 +40,7 @@ class _Watched:
 
 
 class Supervisor:
-    """Watches children from `watch` until `release`; `refusal` says which one refused its settings."""
+    """Watches children between `watch` and `release`; `refusal` says which one refused its settings."""
 
     def __init__(self, *, say: Say, changed: Callable[[], None]) -> None:
         self.refusal = ""
@@ -51,23 +51,23 @@ class Supervisor:
         self._thread = threading.Thread(target=self._run, daemon=True, name="supervisor")
 
     def watch(self, children: Sequence[Child]) -> None:
-        """Begin; the children run already."""
+        """Start watching; the children run already."""
         now = time.monotonic()
         self._watched = [_Watched(child, started_at=now) for child in children]
         self._thread.start()
 
     def release(self) -> None:
-        """Stop watching; nothing is started any more once this returns."""
+        """Stop watching; after this returns, no child is restarted."""
         self._released.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._released.wait(LOOK_SECONDS):
+        while not self._released.wait(CHECK_SECONDS):
             for watched in self._watched:
-                self._look(watched)
+                self._check(watched)
 
-    def _look(self, watched: _Watched) -> None:
+    def _check(self, watched: _Watched) -> None:
         now = time.monotonic()
         if watched.restart_at is not None:
             if now >= watched.restart_at:
@@ -80,10 +80,10 @@ class Supervisor:
         if code == CONFIG_ERROR_EXIT:
             self.refusal = self.refusal or reason
             return
-        self._schedule(watched, reason, lived_seconds=now - watched.started_at)
+        self._schedule(watched, reason, run_seconds=now - watched.started_at)
 
-    def _schedule(self, watched: _Watched, reason: str, *, lived_seconds: float) -> None:
-        watched.failures = 1 if lived_seconds >= STABLE_SECONDS else watched.failures + 1
+    def _schedule(self, watched: _Watched, reason: str, *, run_seconds: float) -> None:
+        watched.failures = 1 if run_seconds >= STABLE_SECONDS else watched.failures + 1
         delay = restart_delay(watched.failures)
         watched.restart_at = time.monotonic() + delay
         self._say(f"{reason}; starts again in {delay:g} s, log: {watched.child.log}")
@@ -94,14 +94,14 @@ class Supervisor:
         try:
             watched.child.start()
         except (HelixError, OSError) as error:
-            self._schedule(watched, f"{watched.child.name} cannot start: {error}", lived_seconds=0)
+            self._schedule(watched, f"{watched.child.name} cannot start: {error}", run_seconds=0)
             return
         self._changed()
         self._say(f"{watched.child.name} started again")
 
 
 def drain(children: Sequence[Child], *, hurry: threading.Event, say: Say) -> None:
-    """End children: ask, wait `DRAIN_SECONDS` or until `hurry`, kill what is left."""
+    """End children: SIGTERM, wait up to `DRAIN_SECONDS` or until `hurry`, then SIGKILL."""
     for child in children:
         if child.ended() is None:
             child.terminate()
@@ -109,7 +109,7 @@ def drain(children: Sequence[Child], *, hurry: threading.Event, say: Say) -> Non
     while time.monotonic() < deadline and not hurry.is_set():
         if all(child.ended() is not None for child in children):
             return
-        time.sleep(LOOK_SECONDS / 2)
+        time.sleep(CHECK_SECONDS / 2)
     for child in children:
         if child.ended() is None:
             say(f"{child.name} did not drain in time: killed")

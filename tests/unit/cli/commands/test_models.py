@@ -130,7 +130,7 @@ def test_an_empty_home_says_what_to_run(tmp_path: Path) -> None:
     ("arguments", "words", "code"),
     [
         (["import", "/nowhere"], "folder: must be a folder", 2),
-        (["pull", "unheard-of"], "known: bge-small-en-v1.5", 1),
+        (["pull", "unheard-of"], "published: bge-small-en-v1.5", 1),
         (["pull", "bge-small-en-v1.5", "--hub", "http://127.0.0.1:9"], "helix models import DIR", 3),
     ],
 )
