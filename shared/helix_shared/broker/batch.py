@@ -1,9 +1,8 @@
-"""Atomic batches: many messages stored by one write of the stream, all of them or none.
+"""Atomic batches: the stream stores all messages of a batch in one write, or none.
 
-A single message costs the server a flush to disk each (about 3 ms of its time, measured), one of a
-batch of 64 a thirtieth of that. The stream refuses a batch as a whole when it knows one of its ids
-already, so every refusal, and every silence, means: publish them one by one, ids make that safe.
-`publisher` does so; nothing of a batch is visible before its commit.
+A single message costs the server a flush to disk (about 3 ms, measured), a message in a batch of 64 a
+thirtieth of that. The stream refuses a whole batch when one of its message ids is already stored. After a
+refusal or without a reply `publisher` publishes the messages one by one; their ids make that safe.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
 MOST_MESSAGES: Final = 500
-"""Half of what the server takes in one batch."""
+"""Half of the server's limit for one batch."""
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Of bodies in one batch; the server holds an open batch in memory."""
+"""Bodies in one batch; the server keeps an open batch in memory."""
 
 _BATCH_ID: Final = "Nats-Batch-Id"
 _BATCH_SEQUENCE: Final = "Nats-Batch-Sequence"
@@ -36,7 +35,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One message to be stored; a repeat under the same `message_id` changes nothing."""
+    """One message to publish; repeating it with the same `message_id` changes nothing."""
 
     subject: str
     body: bytes
@@ -45,12 +44,12 @@ class Outgoing:
 
     @property
     def stamped(self) -> dict[str, str]:
-        """The headers with the id."""
+        """The headers including the message id."""
         return {**self.headers, subjects.MSG_ID_HEADER: self.message_id}
 
 
 def split(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
-    """Batches in order, each of at most `MOST_MESSAGES` messages and, beyond one, `MOST_BYTES`."""
+    """Batches in order, each of at most `MOST_MESSAGES` messages and `MOST_BYTES`, or one larger message."""
     batch: list[Outgoing] = []
     size = 0
     for message in messages:
@@ -66,9 +65,9 @@ def split(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
 async def publish_batch(
     client: Client, messages: Sequence[Outgoing], *, timeout_seconds: float
 ) -> list[int] | None:
-    """Store `messages` as one batch; their sequences, or None when that is not known to have happened.
+    """Store `messages` as one batch and return their sequences; None if the stream did not confirm it.
 
-    After None each message must be published alone: some or all may be stored all the same.
+    After None publish each message alone; some of them may already be stored.
     """
     if len({message.message_id for message in messages}) < len(messages):
         return None

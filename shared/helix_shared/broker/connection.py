@@ -1,8 +1,7 @@
-"""One way to connect: reconnect for ever, notice a dead link in seconds, never hang silently.
+"""Connecting to NATS: reconnects without limit and notices a dead connection within seconds.
 
-nats-py's own defaults give up after two minutes and then spin; a link that swallows packets goes
-unnoticed for four. A worker whose connection is closed for good ends its process
-(`helix_shared.broker.worker.worker` watches), so that its supervisor starts it anew.
+By default nats-py gives up after two minutes and notices lost packets after four. When a connection is closed
+for good, `helix_shared.broker.worker.worker` ends the process, and its supervisor starts it again.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ PING_SECONDS: Final = 2
 CONNECT_SECONDS: Final = 5
 
 UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
-"""What a call to NATS raises while the server is away."""
+"""What a call to NATS raises while the server is unreachable."""
 
 _log = logger(__name__)
 
 
 def connection_options(*, name: str) -> dict[str, Any]:
-    """Keyword arguments for `nats.connect` and for FastStream's `NatsBroker` alike."""
+    """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`."""
 
     async def report(error: Exception) -> None:
         _log.warning("nats error", error=str(error) or type(error).__name__)
@@ -49,11 +48,11 @@ async def connect(url: str, *, name: str, timeout_seconds: float = CONNECT_SECON
     """A connected client.
 
     Raises:
-        TemporaryError: nothing answers at `url` within `timeout_seconds`.
+        TemporaryError: no server answers at `url` within `timeout_seconds`.
     """
     options = connection_options(name=name)
     try:
-        # the first connect must fail fast; reconnecting afterwards is endless
+        # the first connection must fail fast; later reconnections are unlimited
         once = options | {"allow_reconnect": False, "max_reconnect_attempts": 1}
         probe = await asyncio.wait_for(nats.connect(url, **once), timeout_seconds)
         await probe.close()

@@ -1,7 +1,7 @@
 """The deadline of a handler: how long it may work on one message.
 
-The time it waits for a lane, or for the stream to acknowledge, does not count: there it waits for others, and
-those waits have limits of their own. `worker` sets the deadline, `lanes` and `outbox` suspend it.
+Waiting for a lane or for an acknowledgement of the stream does not count; those waits have their own limits.
+`worker` sets the deadline, `lanes` and `outbox` suspend it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _RUNNING: Final[ContextVar[tuple[asyncio.Timeout, float] | None]] = ContextVar("
 
 
 async def within(seconds: float, work: Awaitable[T]) -> T:
-    """What `work` returns; it is cancelled after `seconds`. A thread it waits for cannot be: see `lanes`.
+    """Await `work` and return its result; it is cancelled after `seconds`.
+
+    Its threads cannot be cancelled, see `lanes`.
 
     Raises:
-        OverdueError: it did not end in time.
+        OverdueError: `work` did not end in time.
     """
     timer = asyncio.timeout(seconds)
     token = _RUNNING.set((timer, seconds))
@@ -40,7 +42,7 @@ async def within(seconds: float, work: Awaitable[T]) -> T:
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
-    """Inside, the deadline of the running handler, if it has one, stands still; afterwards it starts anew."""
+    """Suspend the deadline of the running handler, if any; on exit it starts again with its full time."""
     running = _RUNNING.get()
     if running is None or running[0].expired():
         yield

@@ -1,8 +1,7 @@
-"""Reading back from the log: the messages of a session that came before an event.
+"""Reads messages back from a stream: by sequence, or the last one on a subject before a sequence.
 
-Workers hold no state; what was said before stands in the stream itself. JetStream's direct get
-answers "the last message on this subject up to sequence n" in well under a millisecond, and
-always the same way, so a rebuild from the log sees the same context.
+Workers have no state: they read earlier turns of a session from the stream. A direct get of JetStream takes
+less than a millisecond. It always gives the same message, so a rebuild from the log sees the same context.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class LoggedMessage:
 
 
 async def message_at(client: Client, stream: str, sequence: int) -> LoggedMessage | None:
-    """The message of one sequence, or None when it is gone.
+    """The message with a sequence, or None if the stream no longer has it.
 
     Raises:
         TemporaryError: the server does not answer.
@@ -51,12 +50,12 @@ async def last_before(client: Client, stream: str, subject: str, sequence: int) 
     """
     if sequence <= 1:
         return None
-    # the stream ends its answer with a second message, which the client drops
+    # the stream sends a second message that ends the batch; the client drops it
     return await _direct(client, stream, {"multi_last": [subject], "up_to_seq": sequence - 1})
 
 
-async def _direct(client: Client, stream: str, question: Mapping[str, Any]) -> LoggedMessage | None:
-    request = json.dumps(question).encode()
+async def _direct(client: Client, stream: str, selector: Mapping[str, Any]) -> LoggedMessage | None:
+    request = json.dumps(selector).encode()
     try:
         reply = await client.request(f"$JS.API.DIRECT.GET.{stream}", request, timeout=READ_SECONDS)
     except (NatsError, TimeoutError) as error:
@@ -77,10 +76,10 @@ async def _direct(client: Client, stream: str, question: Mapping[str, Any]) -> L
 
 
 def stored_at(stamp: str) -> datetime:
-    """When the server stored a message, from a direct get's RFC 3339 stamp (UTC, up to nine digits).
+    """When the server stored a message, from the RFC 3339 timestamp of a direct get (UTC, up to nine digits).
 
-    The nanoseconds become a `datetime` as nats-py makes one of a delivery's, rounding included: cut off
-    instead, one message in two thousand had another millisecond when it was read than when it was given.
+    Nanoseconds are rounded as nats-py rounds those of a delivered message. With truncation, one message in
+    two thousand had another millisecond when read than when delivered.
     """
     seconds, _, fraction = stamp.removesuffix("Z").partition(".")
     whole = int(datetime.fromisoformat(seconds).replace(tzinfo=UTC).timestamp())

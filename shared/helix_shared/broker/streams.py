@@ -1,12 +1,11 @@
-"""Streams and durable consumers: the one place that creates them (`provision`).
+"""Streams and durable consumers; only `provision` creates them.
 
-Subscribers bind to what stands here and declare nothing; a stream is never rewritten as a side
-effect. Settings follow from measured data loss in the defaults: `discard=new` so that a full
-stream refuses instead of dropping its oldest message, endless delivery with the back-off decided
-by the worker, and limits retention, so that a message outlives the absence of its consumer
-(consolidation prunes HELIX_DERIVED of what all its consumers acknowledged). Streams that must not
-lose anything reserve no space of their own: the server's `max_file_store` bounds them together,
-and a full store refuses the publisher.
+Subscribers bind to existing consumers and declare nothing, so no stream changes as a side effect. The
+settings avoid measured data loss: `discard=new` makes a full stream refuse messages instead of dropping the
+oldest; deliveries are unlimited and the worker decides the back-off; limits retention keeps messages while a
+consumer is absent. Consolidation purges from HELIX_DERIVED what all consumers acknowledged. Streams that must
+not lose messages have no size limit: `max_file_store` of the server limits them together, and a full store
+refuses publishers.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ DERIVED_BYTES: Final = 8 * MIB - 64 * 1024
 DUPLICATE_WINDOW_SECONDS: Final = 3_600.0
 LEASES: Final = "HELIX_LEASES"
 LEASE_STREAM: Final = f"KV_{LEASES}"
-"""The stream behind the bucket."""
+"""Stream of the key-value bucket."""
 LEASE_TTL_SECONDS: Final = 10.0
 WRITER_KEY: Final = "consolidation.0"
 """Key of the writer's lease."""
 WRITER_PROBLEM: Final = "problem"
-"""Field of the lease's JSON: why the writer takes no derived messages; empty while it does."""
+"""Field of the lease's JSON: why the writer applies no derived messages; empty while it applies them."""
 
 INGEST: Final = "ingest"
 DOC2QUERY: Final = "doc2query"
@@ -52,14 +51,14 @@ class DurableConsumer:
 STREAMS: Final = (
     api.StreamConfig(
         name=subjects.EVENTS_STREAM,
-        description="the truth: every published event",
+        description="every published event; the source of truth",
         subjects=[f"{subjects.ROOT}.events.>"],
         max_msg_size=limits.EVENT_BYTES,
         allow_atomic=True,
     ),
     api.StreamConfig(
         name=subjects.DERIVED_STREAM,
-        description="what the workers derived, until every consumer acknowledged it",
+        description="derived messages, until every consumer acknowledged them",
         subjects=[f"{subjects.ROOT}.derived.>"],
         max_msg_size=DERIVED_BYTES,
         allow_atomic=True,
@@ -73,12 +72,12 @@ STREAMS: Final = (
     ),
     api.StreamConfig(
         name=subjects.DLQ_STREAM,
-        description="refused messages with their reason, until redriven",
+        description="refused messages with their reason, until they are processed again",
         subjects=[f"{subjects.ROOT}.dlq.>"],
     ),
     api.StreamConfig(
         name=subjects.ADVISORY_STREAM,
-        description="what JetStream itself gave up on",
+        description="advisories about messages that JetStream stopped delivering",
         subjects=[
             "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>",
             "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>",
@@ -116,9 +115,9 @@ async def provision(
     ack_wait_seconds: float = 60.0,
     lease_seconds: float = LEASE_TTL_SECONDS,
 ) -> list[str]:
-    """Create or update every stream, consumer and bucket; returns a line per thing done.
+    """Create or update every stream, consumer and bucket; returns one line about each.
 
-    Repeats harmlessly. Consumers keep their position when they exist.
+    It may be repeated. An existing consumer keeps its position.
     """
     done = [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in STREAMS]
     for consumer in CONSUMERS:
