@@ -20,7 +20,7 @@ WORK_SECONDS = Histogram(
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 STUCK_LANES = Gauge(
-    "helix_stuck_lanes", "Threads that did not come back from a handler past its deadline", ["service"]
+    "helix_stuck_lanes", "Threads that still run after the deadline of their handler", ["service"]
 )
 EMBEDDINGS = Counter(
     "helix_embeddings_total", "Vectors handed out, made by the model or kept from an equal text", ["source"]

@@ -342,14 +342,14 @@ async def test_quiet_log_holds_no_text(nats_client: Client, workers: Workers) ->
     assert len(log.splitlines()) <= 4
 
 
-async def test_a_vanished_consumer_ends_the_process(nats_client: Client, workers: Workers) -> None:
+async def test_a_deleted_consumer_ends_the_process(nats_client: Client, workers: Workers) -> None:
     """Without its durable a worker can never receive again; its supervisor must see it end."""
     process = workers.start("kg")
     await publish(nats_client, 1, [memory(1)])
     await collect(nats_client, "links", wanted=1)
     await nats_client.jetstream().delete_consumer(subjects.DERIVED_STREAM, streams.KG)
     assert await asyncio.to_thread(process.wait, 20) == 1
-    assert "vanished" in workers.log(process, "kg")
+    assert "was deleted" in workers.log(process, "kg")
 
 
 async def test_a_restarted_server_is_found_again(

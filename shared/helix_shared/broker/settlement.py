@@ -1,10 +1,9 @@
-"""What becomes of a delivered message: acknowledged, asked for again later, or dead-lettered.
+"""Settles a delivered message: acknowledge it, ask for redelivery, or make it a dead letter.
 
-`settle` runs one handler for one message and always ends in exactly one of the three; an error
-of our own tree says which. What is wrong with this process and not with the message
-(`IncompatibleError`) is asked for again without end, and counts for no attempt. A dead letter is
-published (and acknowledged) before the message is terminated, so a refused message is never only
-gone.
+`settle` runs a handler and does exactly one of the three; the error that the handler raises decides which.
+After an `IncompatibleError` the fault is in this process and not in the message: it is redelivered without
+limit, and the delivery does not count as an attempt. A dead letter is stored before the message is
+terminated, so a refused message is never lost.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from helix_shared.telemetry import MESSAGES, logger
 
 ATTEMPTS: Final = 8
 OVERDUE_ATTEMPTS: Final = 3
-"""Each costs the worker a thread, and whoever waits for the message its deadline."""
+"""Each costs the worker a thread, and delays other messages by a deadline."""
 LONGEST_DELAY_SECONDS: Final = 60.0
 MOST_DOUBLINGS: Final = 16
-"""Of a delay; a message that was held for long has thousands of deliveries."""
+"""Limit for the doubling of the delay; a message that is held for long has thousands of deliveries."""
 REASON_CHARACTERS: Final = 1_000
 FAILING_MESSAGES: Final = 10_000
-"""Messages whose failures are counted; beyond it the count of the oldest begins anew."""
+"""Messages whose failures are counted; beyond that the count of the oldest message is dropped."""
 HOLD_SECONDS: Final = 15.0
 """Delay of a message that this process cannot read."""
 
@@ -47,7 +46,7 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 @dataclass(slots=True)
 class FailureCount:
-    """How often this process failed at one message, of these past the deadline, and how often it held it."""
+    """Deliveries of one message to this process: failed, of these overdue, and held."""
 
     times: int = 0
     overdue: int = 0
@@ -55,14 +54,14 @@ class FailureCount:
 
     @property
     def not_overdue(self) -> int:
-        """Deliveries to this process that are known not to have passed the deadline."""
+        """Deliveries to this process that did not pass the deadline."""
         return self.times - self.overdue + self.held
 
 
 class Failures:
-    """What this process failed at; a delivery that was held is no failure.
+    """Counts the failures of this process by message; a held delivery is not a failure.
 
-    `is_ending` tells whether runs past their deadline have cost the process so much that it ends.
+    `is_ending` returns whether the process is about to end because of overdue handlers.
     """
 
     def __init__(self, *, is_ending: Callable[[], bool] = lambda: False) -> None:
@@ -70,14 +69,14 @@ class Failures:
         self._of: dict[int, FailureCount] = {}
 
     def add(self, message: Msg, *, overdue: bool = False) -> FailureCount:
-        """Count one more failure; returns all of the message."""
+        """Count a failure; returns all counts of the message."""
         found = self._latest(message)
         found.times += 1
         found.overdue += overdue
         return found
 
     def add_held(self, message: Msg) -> None:
-        """Count one more delivery that was held."""
+        """Count a held delivery."""
         self._latest(message).held += 1
 
     def _latest(self, message: Msg) -> FailureCount:
@@ -88,7 +87,7 @@ class Failures:
         return found
 
     def forget(self, message: Msg) -> None:
-        """It is answered for good."""
+        """Drop the counts of a message that is settled for good."""
         self._of.pop(message.metadata.sequence.stream, None)
 
 
@@ -101,19 +100,19 @@ async def settle(
     failures: Failures,
     on_dead_letter: Handler | None = None,
 ) -> None:
-    """Run `handle` and answer the message by what it raised.
+    """Run `handle` and settle the message by the error that it raises.
 
-    A `PermanentError`, the third run past its deadline in this process, or the eighth failure of any
-    kind in it dead-letters: first `on_dead_letter` (what the worker owes others even then), then
-    the dead letter, then term. An `IncompatibleError` naks with a constant delay, everything else with
-    an exponential one.
+    A `PermanentError`, the third overdue run in this process or the eighth failure in it makes the message a
+    dead letter: `on_dead_letter` runs (to publish what other services still wait for), the dead letter is
+    stored, and the message is terminated. An `IncompatibleError` asks for redelivery after a constant delay,
+    any other error after an exponential one.
     """
     try:
         await handle(message)
         await acknowledge(message)
         failures.forget(message)
         MESSAGES.labels(service, "done").inc()
-    except Exception as error:  # noqa: BLE001  whatever failed, the message must be answered
+    except Exception as error:  # noqa: BLE001  the message must be settled after any error
         try:
             if isinstance(error, IncompatibleError):
                 failures.add_held(message)
@@ -126,19 +125,17 @@ async def settle(
             else:
                 await postpone(message, error, service=service)
         except (HelixError, NatsError, TimeoutError, OSError) as second:
-            # the message stays unanswered and comes again after its ack wait
-            _log.warning(
-                "message left unanswered", sequence=message.metadata.sequence.stream, error=str(second)
-            )
+            # the message is delivered again after its ack wait
+            _log.warning("message not settled", sequence=message.metadata.sequence.stream, error=str(second))
             MESSAGES.labels(service, "unanswered").inc()
 
 
 def _is_final(message: Msg, error: Exception, failures: Failures) -> bool:
-    """Whether a failed message is not tried again.
+    """Whether a failed message becomes a dead letter.
 
-    A process that ends because of its overdue runs forgets them, and so would the next. So the run that ends
-    it is final, unless its message was overdue at most twice: every such end takes one with it. Deliveries to
-    other processes count as overdue, because nobody knows how they ended.
+    A process that ends because of overdue handlers loses its counts, and so does the next one. Therefore the
+    run that ends the process is final if the message may have been overdue three times. Deliveries to other
+    processes count as overdue, because their outcome is unknown.
     """
     if isinstance(error, PermanentError):
         return True
@@ -151,16 +148,16 @@ def _is_final(message: Msg, error: Exception, failures: Failures) -> bool:
 
 
 async def acknowledge(message: Msg) -> None:
-    """Acknowledge, without waiting for the server to confirm it.
+    """Acknowledge without waiting for the server to confirm it.
 
-    A lost acknowledgement means redelivery, which changes nothing, as after a lost confirmation. The
-    confirmation costs client and server as much as the acknowledgement.
+    After a lost acknowledgement the message is delivered again, which changes nothing. A confirmation would
+    cost as much as the acknowledgement and could be lost as well.
     """
     await message.ack()
 
 
 async def hold(message: Msg, error: IncompatibleError, *, service: str) -> None:
-    """Ask for the message again after a while, in which one release or model may have been changed."""
+    """Ask for redelivery after a constant delay; release or model may be changed meanwhile."""
     _log.warning("held", sequence=message.metadata.sequence.stream, reason=str(error))
     await message.nak(delay=HOLD_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311  jitter, not a secret
     MESSAGES.labels(service, "held").inc()
@@ -169,9 +166,9 @@ async def hold(message: Msg, error: IncompatibleError, *, service: str) -> None:
 async def postpone(
     message: Msg, error: Exception, *, service: str, longest_seconds: float | None = None
 ) -> None:
-    """Ask for the message again after a delay that doubles with every delivery.
+    """Ask for redelivery after a delay that doubles with every delivery.
 
-    It ends at `longest_seconds` (`LONGEST_DELAY_SECONDS`), and is never shorter than a `TemporaryError` says.
+    It is at most `longest_seconds` (default `LONGEST_DELAY_SECONDS`) and at least that of a `TemporaryError`.
     """
     attempt = message.metadata.num_delivered
     longest = LONGEST_DELAY_SECONDS if longest_seconds is None else longest_seconds
@@ -186,19 +183,19 @@ async def postpone(
 
 
 async def dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
-    """File the message with its reason, then terminate it."""
+    """Store the dead letter, then terminate the message."""
     await store_dead_letter(message, error, service=service, publisher=publisher)
     await terminate(message, service=service)
 
 
 async def terminate(message: Msg, *, service: str) -> None:
-    """End the deliveries of a message whose dead letter is filed."""
+    """End the deliveries of a message whose dead letter is stored."""
     await message.term()
     MESSAGES.labels(service, "dead").inc()
 
 
 async def store_dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
-    """Store the message under the dead-letter subject with its reason; a repeat is stored once.
+    """Store the message under the dead-letter subject with its reason; repeating it changes nothing.
 
     Raises:
         TemporaryError: the stream of dead letters does not answer.
@@ -222,6 +219,6 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
 
 
 def _header_text(text: str) -> str:
-    """One printable ASCII line: header values may hold no line break."""
+    """One line of printable ASCII: a header value has no line break."""
     line = text.encode("ascii", "backslashreplace").decode()
     return "".join(c if c.isprintable() else " " for c in line)[:REASON_CHARACTERS].strip() or "unknown"

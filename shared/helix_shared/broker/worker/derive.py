@@ -1,10 +1,9 @@
-"""One memories message in, one message on the own edge out: what doc2query and kg have in common.
+"""Derives one message on an edge from each memories message; used by doc2query and kg.
 
-Exactly one derived message follows from every memories message, also when nothing is derived
-from it or when deriving failed for good: consolidation counts on it. Rows that only complete the
-context of an earlier turn (`revision_sequence` above `stream_sequence`) are passed over, their
-text has not changed. A message of an older release is not read: `ingest` derives it again from its event, and
-the answer is to that. `worker` delivers, consolidation reads what is published here.
+Consolidation counts on exactly one derived message per memories message. It is therefore published without
+rows when nothing is derived, and when deriving failed for good. Rows that only complete the context of an
+earlier turn (`revision_sequence` above `stream_sequence`) are skipped, because their text has not changed. A
+memories message of an older release cannot be read: ingest derives it again from its event.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ DeriveRows = Callable[[Row], Sequence[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """What is derived: `derive` turns one memory row into rows of `schema` on `edge`.
+    """How rows are derived: `derive` turns one memory row into rows of `schema` on `edge`.
 
-    `columns` are the only ones decoded (a vector costs more than all the rest). A new `version`
-    lets a changed worker publish again what an older one has published.
+    Only `columns` are decoded, because a vector costs more than all other columns. `version` is part of the
+    message id: with a new one, a changed worker can publish again for the same event.
     """
 
     edge: str
@@ -65,27 +64,27 @@ class Derivation:
         """Derive from every new row and publish the result.
 
         Raises:
-            PermanentError: the body is no memories message of the subject's tenant.
+            PermanentError: the body is not a memories message of the subject's tenant.
             IncompatibleError: a worker of another release made it, and ingest does not derive it again.
             TemporaryError: the stream does not acknowledge.
         """
 
-        async def answer(body: bytes) -> DerivedMessage:
+        async def derive(body: bytes) -> DerivedMessage:
             return await connected.lanes.run(self.derived_message, message.subject, body)
 
-        await (await _of_current(message, connected, answer)).publish(connected.publisher)
+        await (await _read_current(message, connected, derive)).publish(connected.publisher)
 
     def derived_message(self, subject: str, body: bytes) -> DerivedMessage:
-        """What follows from one memories message. Runs in a lane.
+        """The message derived from a memories message. Runs in a lane.
 
         Raises:
-            PermanentError: the body is no memories message of the subject's tenant.
+            PermanentError: the body is not a memories message of the subject's tenant.
         """
         origin, rows = read_memories(subject, body, self.columns)
         return self._message(origin, [derived for row in rows for derived in self.derive(row)])
 
     async def rederive(self, request: Msg, connected: Connected) -> bytes:
-        """Derive again from the memories message that a request holds; no rows where that fails for good."""
+        """Derive again from the memories message in a request; without rows if that fails for good."""
         origin, _ = edges.decode(request.data)
         try:
             subject = subjects.derived_subject(MEMORIES, origin.tenant_id)
@@ -95,15 +94,15 @@ class Derivation:
             return self._message(origin, []).body
 
     async def on_dead_letter(self, message: Msg, connected: Connected) -> None:
-        """Publish the empty answer consolidation still waits for, if the origin can be read at all."""
+        """Publish the empty message that consolidation waits for, if the origin can be read."""
 
         async def origin_in(body: bytes) -> edges.Origin:
             return read_memories(message.subject, body, ())[0]
 
         try:
-            origin = await _of_current(message, connected, origin_in)
+            origin = await _read_current(message, connected, origin_in)
         except PermanentError as error:
-            _log.warning("no origin, so no empty answer", edge=self.edge, reason=str(error))
+            _log.warning("no empty message without an origin", edge=self.edge, reason=str(error))
         else:
             await self._message(origin, []).publish(connected.publisher)
 
@@ -111,13 +110,13 @@ class Derivation:
         return DerivedMessage.of(replace(origin, edge=self.edge), rows, self.schema, version=self.version)
 
 
-async def _of_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:
-    """What `read` makes of a memories message; of one that ingest derives now where its release is older."""
+async def _read_current(message: Msg, connected: Connected, read: Callable[[bytes], Awaitable[T]]) -> T:
+    """Apply `read` to a memories message; if its release is older, to the one that ingest derives again."""
     try:
         return await read(message.data)
     except OutdatedError as outdated:
         try:
-            # ingest derives for all who ask, one after another
+            # ingest processes requests one at a time
             with deadline.suspended():
                 body = await request_derivation(
                     connected.client, MEMORIES, sequence=requested_sequence(message)
@@ -147,7 +146,7 @@ def wire(broker: NatsBroker, derivation: Derivation, settings: BrokerSettings, *
 
 
 def create_deriving_worker(derivation: Derivation, settings: BrokerSettings, *, service: str) -> Worker:
-    """The application of a worker that does nothing but derive, wired but not connected."""
+    """The application of a worker that only derives, wired but not connected."""
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=service)
     broker = create_broker(settings, service=service)
     durable = wire(broker, derivation, settings, service=service)
@@ -159,11 +158,11 @@ def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[ed
 
     Raises:
         IncompatibleError: a worker of another release made it.
-        PermanentError: no memories message, or of another tenant than its subject.
+        PermanentError: not a memories message, or of another tenant than its subject.
     """
     origin, batch = edges.decode(body)
     if origin.edge != MEMORIES or subject != subjects.derived_subject(MEMORIES, origin.tenant_id):
-        raise PermanentError(f"message of {origin.tenant_id}/{origin.edge} came on {subject}; refuse it")
+        raise PermanentError(f"message of {origin.tenant_id}/{origin.edge} has the subject {subject}")
     expected = edges.memories_schema(1)
     try:
         wanted = batch.select([*dict.fromkeys((*columns, *_SEQUENCES))])
@@ -175,5 +174,5 @@ def read_memories(subject: str, body: bytes, columns: Sequence[str]) -> tuple[ed
     try:
         rows: list[Row] = wanted.to_pylist()
     except ValueError as error:
-        raise PermanentError("memories message holds broken text") from error
+        raise PermanentError("memories message holds invalid text") from error
     return origin, [row for row in rows if row["revision_sequence"] == row["stream_sequence"]]

@@ -1,6 +1,6 @@
-"""One message on HELIX_DERIVED: its body, and what follows from its origin.
+"""One message on HELIX_DERIVED: body, subject, id and headers.
 
-Every worker publishes through it; `edges` writes the body, consolidation reads the message.
+Every worker publishes with it; `helix_shared.edges` writes the body, consolidation reads it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DerivedMessage:
-    """What a worker answers one message with; `version` lets a changed worker answer once more."""
+    """The result of a worker for one event; with a new `version` it can be published again."""
 
     origin: edges.Origin
     version: str
@@ -35,12 +35,12 @@ class DerivedMessage:
 
     @property
     def subject(self) -> str:
-        """Where it is published."""
+        """Subject it is published on."""
         return subjects.derived_subject(self.origin.edge, self.origin.tenant_id)
 
     @property
     def message_id(self) -> str:
-        """The same for a repeat, so that the stream drops it."""
+        """De-duplication id: the stream drops a repetition."""
         return subjects.derived_message_id(self.origin.edge, self.origin.event_sequence, self.version)
 
     @property
@@ -49,7 +49,7 @@ class DerivedMessage:
         return {subjects.EVENT_SEQUENCE_HEADER: str(self.origin.event_sequence)}
 
     async def publish(self, publisher: Publishes) -> None:
-        """Publish it.
+        """Publish the message.
 
         Raises:
             TemporaryError: the stream does not acknowledge.

@@ -1,8 +1,8 @@
-"""Lanes: the threads in which handlers work, so that the event loop stays free for heartbeats.
+"""Lanes: threads in which handlers work, so that the event loop stays free for heartbeats.
 
-Python cannot cancel a thread. When the caller of `run` is cancelled, as by its deadline, the thread is
-abandoned: it counts as stuck until its work ends after all, its result is dropped, and another thread takes
-its place, so that other messages go on. `worker` ends the process when too many are stuck.
+Python cannot cancel a thread. When the caller of `run` is cancelled, for example at its deadline, the thread
+is abandoned: another thread replaces it, it counts as stuck until its work ends, and its result is dropped.
+`worker` ends the process when too many threads are stuck.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Lanes:
         return self._stuck
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of `work` in the next free lane; jobs begin in the order of the calls.
+        """Run `work` in the next free lane and return its result; jobs start in the order of the calls.
 
-        The deadline of the calling handler starts when the job does.
+        The deadline of the calling handler starts with the job.
 
         Raises: what `work` raises.
         """
         with deadline.suspended():
             await self._free.acquire()
         lane = self._idle.pop() if self._idle else _Lane()
-        done = lane.begin(functools.partial(work, *args, **kwargs))
+        done = lane.start(functools.partial(work, *args, **kwargs))
         try:
             result: T = await asyncio.shield(done)
         finally:
@@ -71,37 +71,37 @@ class Lanes:
 
 
 class _Lane:
-    """One thread; a daemon, because a process that ends must not wait for what never does."""
+    """One daemon thread: a process that ends does not wait for it."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True, name="lane").start()
 
-    def begin(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Start `work`; the future is set in the calling loop."""
+    def start(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Start `work`; the future belongs to the calling loop."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         self._jobs.put((work, loop, done))
         return done
 
     def end(self) -> None:
-        """End the thread after the job it may still have."""
+        """End the thread after its current job."""
         self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             work, loop, done = job
-            settle = _outcome(work, done)
-            # the loop may be over by now
+            resolve = _outcome(work, done)
+            # the loop may be closed
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle)
-            del job, work, done, settle
+                loop.call_soon_threadsafe(resolve)
+            del job, work, done, resolve
 
 
 def _outcome(work: Callable[[], Any], done: asyncio.Future[Any]) -> Callable[[], None]:
-    """Do the work; what tells the future how it ended."""
+    """Do the work; returns a function that sets its result or exception on the future."""
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001  raised again where the job came from
+    except BaseException as error:  # noqa: BLE001  raised again in the caller of `run`
         return functools.partial(done.set_exception, error)
     return functools.partial(done.set_result, result)

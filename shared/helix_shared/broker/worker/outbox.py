@@ -1,9 +1,8 @@
-"""The outbox of a worker: what its handlers publish at about the same time goes in one atomic batch.
+"""The outbox of a worker: messages that handlers publish at about the same time form one atomic batch.
 
-A message handled alone is published at once. While others are being worked on it waits for them,
-`LINGER_SECONDS` at most, because a batch costs the server hardly more than one message. Each
-`publish` still returns only when its own message is stored; what the stream does not take together
-goes one by one under the same ids. `worker` makes one for every consumer it reads.
+A message is published at once if no other handler runs. Otherwise it waits for their messages, at most
+`LINGER_SECONDS`, because a batch costs the server little more than one message. `publish` returns when its
+own message is stored. If the stream refuses a batch, its messages are published one by one with the same ids.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 LINGER_SECONDS: Final = 1.0
 ENOUGH_TOGETHER: Final = 32
-"""Sent without waiting longer. Half of what a worker has in work, so that its lanes never run dry."""
+"""Messages that are sent without waiting longer: half of those in progress, so that the lanes stay busy."""
 MOST_TOGETHER: Final = 64
 
 Entry = tuple[Outgoing, "asyncio.Future[Receipt]"]
 
 
 class Outbox:
-    """Publishes like `Publisher`, together with whatever else is about to be published."""
+    """Publishes like `Publisher`, but batches messages of concurrent handlers."""
 
     def __init__(self, client: Client, publisher: Publisher) -> None:
         self._client = client
@@ -42,7 +41,7 @@ class Outbox:
 
     @contextlib.contextmanager
     def expecting(self) -> Iterator[None]:
-        """Inside, one more message is about to be published, and worth waiting for."""
+        """Inside, one more message is expected, and others wait for it."""
         self._expected += 1
         try:
             yield
@@ -53,7 +52,7 @@ class Outbox:
     async def publish(
         self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
     ) -> Receipt:
-        """Publish and return when the stream has it.
+        """Publish a message and return when the stream has stored it.
 
         Raises: as `Publisher.publish`.
         """
@@ -62,7 +61,7 @@ class Outbox:
         self._changed.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send_waiting())
-        # the publisher has limits of its own, and a stream that is away is not the message's fault
+        # the publisher has its own time limits, and an unreachable stream is not a fault of the message
         with deadline.suspended():
             return await stored
 
@@ -76,7 +75,7 @@ class Outbox:
             self._sending = None
 
     async def _collect(self) -> None:
-        """Wait until everything expected waits here, there is enough of it, or it has waited long enough."""
+        """Wait for all expected messages, for `ENOUGH_TOGETHER` of them, or for `LINGER_SECONDS`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
                 while len(self._waiting) < min(ENOUGH_TOGETHER, self._expected):
@@ -91,21 +90,21 @@ class Outbox:
                 await asyncio.gather(*(self._send_alone(m, entry_of[id(m)]) for m in batch))
                 continue
             for message, receipt in zip(batch, receipts, strict=True):
-                _settle(entry_of[id(message)], receipt)
+                _resolve(entry_of[id(message)], receipt)
 
     async def _send_alone(self, message: Outgoing, stored: asyncio.Future[Receipt]) -> None:
         try:
             receipt = await self._publisher.publish(
                 message.subject, message.body, message_id=message.message_id, headers=message.headers
             )
-        except Exception as error:  # noqa: BLE001  raised again where the message came from
-            _settle(stored, error)
+        except Exception as error:  # noqa: BLE001  raised again in the caller of `publish`
+            _resolve(stored, error)
         else:
-            _settle(stored, receipt)
+            _resolve(stored, receipt)
 
 
-def _settle(stored: asyncio.Future[Receipt], outcome: Receipt | Exception) -> None:
-    """Tell the handler, unless it was cancelled meanwhile."""
+def _resolve(stored: asyncio.Future[Receipt], outcome: Receipt | Exception) -> None:
+    """Set the outcome, unless the handler was cancelled meanwhile."""
     if stored.done():
         return
     if isinstance(outcome, Exception):

@@ -1,9 +1,8 @@
-"""Asking a worker to derive a message once more, and answering such a request.
+"""Requests to derive a message again: sending one, and responding to it.
 
-A request travels outside of the streams and its answer comes back to whoever asked: nothing is
-published, so no de-duplication window swallows it and no consumer waits behind it. One copy of the
-worker answers. `ingest` is asked by the sequence of an event, the workers that derive from
-memories by the memories message itself.
+Request and reply do not go through a stream, so de-duplication does not drop them and no consumer waits for
+them. One copy of the worker replies. A request to ingest names the sequence of an event; a request to
+doc2query or kg holds the memories message.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
 
 SEQUENCE_DIGITS: Final = 19
-"""A longer number is no sequence of a stream."""
+"""A number with more digits is not a stream sequence."""
 REQUEST_SECONDS: Final = 20.0
-"""Longest wait for an answer: a long document is embedded anew."""
+"""Longest wait for a reply: a long document is embedded again."""
 
-Answer = Callable[[Msg], Awaitable[bytes]]
+Respond = Callable[[Msg], Awaitable[bytes]]
 
 _log = logger(__name__)
 
@@ -35,10 +34,10 @@ _log = logger(__name__)
 async def request_derivation(
     client: Client, edge: str, *, sequence: int, model: str = "", body: bytes = b""
 ) -> bytes:
-    """The derived message of an event on `edge`, derived now; `model` is the one it has to be made with.
+    """The message of an event on `edge`, derived now; `model` is the encoder it must be made with.
 
     Raises:
-        TemporaryError: nobody answers, or the worker cannot; the message says why.
+        TemporaryError: no worker replies, or it cannot derive the message; the reason is given.
     """
     headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence), subjects.MODEL_HEADER: model}
     try:
@@ -46,7 +45,7 @@ async def request_derivation(
             subjects.derivation_request_subject(edge), body, timeout=REQUEST_SECONDS, headers=headers
         )
     except (NatsError, TimeoutError, OSError) as error:
-        reason = f"nobody derives {edge} of event {sequence} again ({type(error).__name__})"
+        reason = f"no worker derives {edge} of event {sequence} again ({type(error).__name__})"
         raise TemporaryError(reason) from error
     reason = (reply.headers or {}).get(subjects.REASON_HEADER, "")
     if reason:
@@ -55,18 +54,18 @@ async def request_derivation(
 
 
 @contextlib.asynccontextmanager
-async def derivation_responder(client: Client, edge: str, answer: Answer) -> AsyncIterator[None]:
-    """Answer requests for `edge`, one at a time, inside; what fails is told to whoever asked."""
+async def derivation_responder(client: Client, edge: str, respond: Respond) -> AsyncIterator[None]:
+    """Inside, reply to requests for `edge`, one at a time; after an error the reply holds the reason."""
 
     async def reply(request: Msg) -> None:
         try:
-            body, headers = await answer(request), None
+            body, headers = await respond(request), None
         except HelixError as error:
             body, headers = b"", {subjects.REASON_HEADER: str(error).replace("\n", " ")}
-        except Exception as error:  # noqa: BLE001  told to whoever asked
-            _log.exception("request not answered", edge=edge)
+        except Exception as error:  # noqa: BLE001  the requester gets the reason
+            _log.exception("request failed", edge=edge)
             body, headers = b"", {subjects.REASON_HEADER: type(error).__name__}
-        # who asked asks again
+        # the requester repeats a lost request
         with contextlib.suppress(NatsError, OSError):
             await client.publish(request.reply, body, headers=headers)
 
@@ -79,7 +78,7 @@ async def derivation_responder(client: Client, edge: str, answer: Answer) -> Asy
 
 
 def requested_sequence(request: Msg) -> int:
-    """The event a request is for.
+    """The event sequence that a request names.
 
     Raises:
         TemporaryError: it names none.
@@ -91,6 +90,6 @@ def requested_sequence(request: Msg) -> int:
 
 
 def header_sequence(message: Msg) -> int:
-    """The event a message says it follows from, in its header; 0 where it says nothing."""
+    """The event sequence in the header of a message; 0 if there is none."""
     stated = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
     return int(stated) if stated.isdecimal() and len(stated) < SEQUENCE_DIGITS else 0

@@ -1,6 +1,6 @@
-"""Waiting at the start of a worker until NATS answers and the durable consumers stand.
+"""Waits at the start of a worker until NATS answers and the durable consumers exist.
 
-`streams` provisions them; `worker` asks before it reads.
+`streams` provisions them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nats.js.api import ConsumerInfo
 
 START_SECONDS: Final = 30.0
-"""How long a starting worker waits for NATS and for its consumer."""
+"""How long a starting worker waits."""
 RETRY_SECONDS: Final = 0.5
 
 _log = logger(__name__)
@@ -29,20 +29,20 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RequiredConsumer:
-    """A durable consumer that must stand."""
+    """A durable consumer that must exist."""
 
     stream: str
     name: str
     subject: str = ""
-    """What it must filter for; empty: whatever it does."""
+    """Subject that it must filter for; empty: any."""
 
 
 async def wait_for_consumers(url: str, consumers: Sequence[RequiredConsumer], *, service: str) -> None:
-    """Wait until NATS answers and every consumer stands; says once what it waits for.
+    """Wait until NATS answers and every consumer exists; logs each reason for waiting once.
 
     Raises:
-        TemporaryError: still not after `START_SECONDS`.
-        PermanentError: a consumer of the right name would deliver something else.
+        TemporaryError: not ready after `START_SECONDS`.
+        PermanentError: a consumer has the right name but another filter.
     """
     deadline = asyncio.get_running_loop().time() + START_SECONDS
     reported = ""
@@ -65,7 +65,7 @@ async def _missing(url: str, consumers: Sequence[RequiredConsumer], *, service: 
             _check(consumer, await client.jetstream().consumer_info(consumer.stream, consumer.name))
     except NotFoundError:
         names = ", ".join(f"{consumer.stream}/{consumer.name}" for consumer in consumers)
-        return TemporaryError(f"not every consumer stands ({names}); provision the streams")
+        return TemporaryError(f"a consumer is missing ({names}); provision the streams")
     except (NatsError, TimeoutError, OSError) as error:
         return TemporaryError(f"JetStream at {url} does not answer: {type(error).__name__}")
     finally:
@@ -74,7 +74,7 @@ async def _missing(url: str, consumers: Sequence[RequiredConsumer], *, service: 
 
 
 def _check(consumer: RequiredConsumer, info: ConsumerInfo) -> None:
-    """Refuse a consumer of the right name that would deliver something else."""
+    """Raise if the consumer filters for another subject."""
     filters = info.config.filter_subjects or [info.config.filter_subject or ""]
     if consumer.subject and consumer.subject not in filters:
         raise PermanentError(

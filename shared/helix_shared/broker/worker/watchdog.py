@@ -1,8 +1,8 @@
-"""The watchdog of a process: it ends the process when its event loop has not run for a while.
+"""The watchdog of a process: ends the process when its event loop has not run for a while.
 
-A thread that holds the GIL for ever stops all of Python, heartbeats and timers included. The watchdog is a
-thread of `faulthandler`, which needs no GIL: it writes where every thread stands to standard error and exits
-with code 1. The supervisor then starts the process anew.
+A thread that never releases the GIL stops all of Python, including heartbeats and timers. The watchdog is a
+thread of `faulthandler`, which does not need the GIL: it writes the stack of every thread to standard error
+and exits with code 1. The supervisor then starts the process again.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from helix_shared.telemetry import logger
 
 FAILURE_EXIT: Final = 1
 BEATS: Final = 4
-"""The watchdog is put off so many times in its time."""
+"""How often the watchdog is reset within `hang_seconds`."""
 
 _log = logger(__name__)
 
 
 async def watched(work: Awaitable[None], *, hang_seconds: float) -> None:
-    """Run `work` under the watchdog, which stays behind: what follows must end within `hang_seconds` too."""
-    beating = asyncio.create_task(_beat(hang_seconds))
+    """Run `work` under the watchdog. The process must end within `hang_seconds` afterwards."""
+    heartbeat = asyncio.create_task(_beat(hang_seconds))
     try:
         await work
     finally:
-        beating.cancel()
+        heartbeat.cancel()
         faulthandler.dump_traceback_later(hang_seconds, exit=True)
 
 
@@ -40,7 +40,7 @@ async def _beat(hang_seconds: float) -> None:
 
 
 def end_at_once(reason: str) -> NoReturn:
-    """End the process without waiting for its threads; everything stored survives it."""
-    _log.error("gives up", reason=reason)
+    """End the process without waiting for its threads; stored data is not affected."""
+    _log.error("process ends", reason=reason)
     sys.stderr.flush()
     os._exit(FAILURE_EXIT)

@@ -1,11 +1,10 @@
-"""The shell around a worker: FastStream's life cycle and connection, with settings that lose nothing.
+"""The life cycle of a worker process: FastStream application, connection, reading, watching, ending.
 
-ingest, doc2query and kg are this shell with their own handler. It starts only when the durable
-consumer stands (`streams` provisions it), reconnects for ever, and ends the process with exit code
-1 when its connection is closed for good or its consumer vanished, so that a supervisor starts it
-anew. SIGTERM lets what is in work finish. How messages are fetched stands in `pull`, what becomes
-of them in `verdict`, how answers are sent in `outbox`. A handler has a deadline (`deadline`), its threads are
-`lanes`; when too many of them never come back, or the event loop stands still (`watchdog`), the process ends.
+ingest, doc2query and kg add only a handler. A worker starts when its durable consumer exists (`startup`) and
+reconnects without limit. It ends with exit code 1, and its supervisor starts it again, when its connection is
+closed for good, its consumer was deleted, too many of its threads are stuck (`lanes`), or its event loop hangs
+(`watchdog`). After SIGTERM the messages in progress are finished. `pull` fetches messages, `settlement` settles
+them, `outbox` publishes results, `deadline` limits handlers.
 """
 
 from __future__ import annotations
@@ -47,31 +46,28 @@ DRAIN_SECONDS: Final = 15.0
 WATCH_SECONDS: Final = 2.0
 LEAST_PRIORITY: Final = 19
 MOST_STUCK: Final = 4
-"""Lanes that do not come back from a handler; then the process ends, and its supervisor starts another."""
+"""Stuck threads at which the process ends."""
 
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Durable:
-    """The durable consumer a worker reads."""
+    """The durable consumer that a worker reads."""
 
     stream: str
     name: str
     subject: str = ""
-    """What it must filter for; empty: whatever it does."""
+    """Subject that it must filter for; empty: any."""
     read: Callable[[asyncio.Event], Awaitable[None]] | None = None
-    """Answers its messages until the event is set; None: the application reads it itself."""
+    """Processes its messages until the event is set; None: the application reads it itself."""
     lanes: Lanes | None = None
     """The threads its handlers work in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """What a handler may reach.
-
-    The client (reading the log), the acknowledged publisher, and the lanes for all that needs a processor.
-    """
+    """What a handler uses: the client to read the log, the publisher, and the lanes for CPU-bound work."""
 
     client: Client
     publisher: Publishes
@@ -79,33 +75,33 @@ class Connected:
 
 
 class Handle(Protocol):
-    """Handles one message; its errors decide the answer, see `verdict.answer`."""
+    """Handles one message; its errors decide how it is settled, see `settlement`."""
 
     async def __call__(self, message: Msg, connected: Connected) -> None:
-        """Return when the message is done with."""
+        """Return when the message is processed."""
 
 
 Rederive = Callable[[Msg, Connected], Awaitable[bytes]]
-"""Derives one message again; the request names the event, or holds what to derive from."""
+"""Derives one message again; the request names the event or holds the memories message."""
 
 
 class Worker(FastStream):
-    """A FastStream application that knows why it ended."""
+    """A FastStream application that records why it ended."""
 
     failure: str = ""
     niceness: int = 0
     hang_seconds: float = 60.0
 
     def fail(self, reason: str) -> None:
-        """End the process with `FAILURE_EXIT` after the running batch."""
+        """End the process with `FAILURE_EXIT` after the messages in progress."""
         if not self.failure:
-            _log.error("gives up", reason=reason)
+            _log.error("process ends", reason=reason)
         self.failure = self.failure or reason
         self.exit()
 
 
 def create_broker(settings: BrokerSettings, *, service: str) -> NatsBroker:
-    """A broker that reconnects for ever."""
+    """A broker that reconnects without limit."""
     options = connection.connection_options(name=f"helix-{service}")
     return NatsBroker(settings.nats_url, **options, graceful_timeout=DRAIN_SECONDS, logger=None)
 
@@ -128,12 +124,12 @@ def subscribe(
     batch_messages: int = BATCH_MESSAGES,
     collect_seconds: float = COLLECT_SECONDS,
 ) -> Durable:
-    """Have `handle` run for every message of a durable pull consumer; up to `batch_messages` at once.
+    """Run `handle` for every message of a durable pull consumer, at most `batch_messages` at once.
 
-    Handlers start in the order of delivery. Every message is answered by `verdict`: acknowledged,
-    postponed or dead-lettered (after `on_dead_letter`, what the worker owes others even then). A handler that
-    works for longer than `deadline_seconds` has failed. Meanwhile `rederive` answers requests to derive a
-    message of `edge` again. Nothing is read before the application made of the returned consumer runs.
+    Handlers start in the order of delivery; one that works for longer than `deadline_seconds` has failed.
+    `settlement` settles every message; `on_dead_letter` publishes what other services still wait for. Meanwhile
+    `rederive` responds to requests to derive a message of `edge` again. Nothing is read before the application
+    of the returned consumer runs (`create_worker`).
     """
 
     async def read(stop: asyncio.Event) -> None:
@@ -143,15 +139,15 @@ def subscribe(
         connected = Connected(client, outbox, lanes)
         failures = settlement.Failures(is_ending=lambda: lanes.stuck >= MOST_STUCK)
 
-        async def work(message: Msg) -> None:
+        async def handle_in_time(message: Msg) -> None:
             with outbox.expecting():
                 await deadline.within(deadline_seconds, handle(message, connected))
 
-        async def answer(message: Msg) -> None:
+        async def process(message: Msg) -> None:
             with WORK_SECONDS.labels(service).time():
                 await settlement.settle(
                     message,
-                    work,
+                    handle_in_time,
                     service=service,
                     publisher=publisher,
                     failures=failures,
@@ -160,13 +156,13 @@ def subscribe(
                     else functools.partial(on_dead_letter, connected=connected),
                 )
 
-        async with contextlib.AsyncExitStack() as beside:
+        async with contextlib.AsyncExitStack() as responder:
             if rederive is not None:
-                again = functools.partial(_within, deadline_seconds, rederive, connected)
-                await beside.enter_async_context(derivation_responder(client, edge, again))
+                respond = functools.partial(_within, deadline_seconds, rederive, connected)
+                await responder.enter_async_context(derivation_responder(client, edge, respond))
             await pull(
                 client,
-                answer,
+                process,
                 stop,
                 stream=stream,
                 durable=durable,
@@ -189,17 +185,17 @@ def create_worker(
     *,
     service: str,
 ) -> Worker:
-    """The application: waits for `durables`, reads them, serves metrics, watches itself.
+    """The application: waits for `durables`, reads them, serves metrics and watches its own state.
 
-    The settings' niceness is taken on when the application runs as a process of its own (`run`).
+    `run` applies the niceness of the settings.
     """
     stop = asyncio.Event()
-    wanted = [RequiredConsumer(durable.stream, durable.name, durable.subject) for durable in durables]
+    required = [RequiredConsumer(durable.stream, durable.name, durable.subject) for durable in durables]
     readers: list[asyncio.Task[None]] = []
     watchers: list[asyncio.Task[None]] = []
 
     async def wait_ready() -> None:
-        await wait_for_consumers(settings.nats_url, wanted, service=service)
+        await wait_for_consumers(settings.nats_url, required, service=service)
         serve_metrics(settings.metrics_port)
 
     async def start() -> None:
@@ -221,7 +217,7 @@ def create_worker(
 
 
 def run(create_app: Callable[[], FastStream]) -> NoReturn:
-    """Run the application to its end and exit: 0 on SIGTERM, 78 on bad settings, else 1."""
+    """Run the application and exit: 0 after SIGTERM, 78 after invalid settings, else 1."""
     try:
         app = create_app()
     except InvalidInputError as error:
@@ -241,14 +237,15 @@ def run(create_app: Callable[[], FastStream]) -> NoReturn:
         sys.exit(FAILURE_EXIT)
     failure = app.failure if isinstance(app, Worker) else ""
     if failure:
-        _log.error("gave up", reason=failure)
+        _log.error("process ended", reason=failure)
     sys.exit(FAILURE_EXIT if failure else 0)
 
 
 def _lower_priority(niceness: int) -> None:
-    """Leave the cores to whoever has less niceness, with every thread there is.
+    """Raise the niceness of every thread of the process.
 
-    On Linux niceness is a thread's own and goes on to those it begins; engines began theirs when imported.
+    On Linux each thread has its own niceness and inherits it to threads it starts; engines start some on
+    import.
     """
     threads = Path("/proc/self/task")
     if not niceness:
@@ -256,34 +253,34 @@ def _lower_priority(niceness: int) -> None:
     if not threads.is_dir():
         os.nice(niceness)
         return
-    wanted = min(os.getpriority(os.PRIO_PROCESS, 0) + niceness, LEAST_PRIORITY)
+    raised = min(os.getpriority(os.PRIO_PROCESS, 0) + niceness, LEAST_PRIORITY)
     for thread in threads.iterdir():
         with contextlib.suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, int(thread.name), wanted)
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), raised)
 
 
 async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
-    """Read a durable until `stop`; a reader that fails ends the process, its messages come again."""
+    """Read a durable until `stop`; if the reader fails, end the process: its messages are delivered again."""
     if durable.read is None:
         return
     try:
         await durable.read(stop)
-    except Exception as error:  # noqa: BLE001  whatever it is, a worker that no longer reads must end
+    except Exception as error:  # noqa: BLE001  a worker that no longer reads must end
         _log.exception("reader failed", consumer=durable.name)
         worker.fail(f"reader of {durable.name} failed: {type(error).__name__}")
 
 
 async def _watch(worker: Worker, client: Client, durables: Sequence[Durable], service: str) -> None:
-    """Fail the worker when it can never receive again, or when its handlers do not come back.
+    """End the worker when it cannot receive messages any more or too many of its threads are stuck.
 
-    A server that is only away is waited for.
+    An unreachable server is no reason to end.
     """
     while not worker.failure:
         await asyncio.sleep(WATCH_SECONDS)
         stuck = sum(durable.lanes.stuck for durable in durables if durable.lanes is not None)
         STUCK_LANES.labels(service).set(stuck)
         if stuck >= MOST_STUCK:
-            worker.fail(f"{stuck} threads did not come back from handlers that passed their deadline")
+            worker.fail(f"{stuck} threads are stuck in handlers that passed their deadline")
             return
         if client.is_closed:
             worker.fail("connection is closed for good")
@@ -292,6 +289,6 @@ async def _watch(worker: Worker, client: Client, durables: Sequence[Durable], se
             try:
                 await client.jetstream().consumer_info(durable.stream, durable.name)
             except NotFoundError:
-                worker.fail(f"consumer {durable.stream}/{durable.name} vanished")
+                worker.fail(f"consumer {durable.stream}/{durable.name} was deleted")
             except (NatsError, TimeoutError, OSError) as error:
                 _log.warning("consumer does not answer", consumer=durable.name, reason=type(error).__name__)
