@@ -2,9 +2,9 @@
 
 ingest, doc2query and kg add only a handler. A worker starts when its durable consumer exists (`startup`) and
 reconnects without limit. It ends with exit code 1, and its supervisor starts it again, when its connection is
-closed for good, its consumer was deleted, too many of its threads are stuck (`lanes`), or its event loop hangs
-(`watchdog`). After SIGTERM the messages in progress are finished. `pull` fetches messages, `settlement` settles
-them, `outbox` publishes results, `deadline` limits handlers.
+closed for good, its consumer was deleted, too many of its threads are stuck (`lanes`), or its event loop
+hangs (`watchdog`). After SIGTERM the messages in progress are finished. `pull` fetches messages, `settlement`
+settles them, `outbox` publishes results, `deadline` limits handlers.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ def subscribe(
     """Run `handle` for every message of a durable pull consumer, at most `batch_messages` at once.
 
     Handlers start in the order of delivery; one that works for longer than `deadline_seconds` has failed.
-    `settlement` settles every message; `on_dead_letter` publishes what other services still wait for. Meanwhile
-    `rederive` responds to requests to derive a message of `edge` again. Nothing is read before the application
-    of the returned consumer runs (`create_worker`).
+    `settlement` settles every message; `on_dead_letter` publishes what other services still wait for.
+    Meanwhile `rederive` responds to requests to derive a message of `edge` again. Nothing is read before the
+    application of the returned consumer runs (`create_worker`).
     """
 
     async def read(stop: asyncio.Event) -> None:
