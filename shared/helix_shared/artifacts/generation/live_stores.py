@@ -102,7 +102,7 @@ class Live:
         return self.folder / f"{_FOLD}{self.folds}"
 
     def _move_graph(self, move: Callable[[], None]) -> None:
-        old = self.graph.home
+        old = self.graph.base_folder
         move()
         if old is not None:
             shutil.rmtree(old)

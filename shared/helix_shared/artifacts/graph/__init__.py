@@ -1,1 +1,5 @@
-"""The rooms below say what they hold."""
+"""The graph: memories, the entities that they mention, and typed edges between them.
+
+Start with `snapshot` (the graph of one generation, as walks read it) and `builder` (its writer). A snapshot
+is a `base`, written at the last `fold`, and a `delta`, what was stated since. Imports files.
+"""

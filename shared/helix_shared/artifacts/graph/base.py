@@ -1,7 +1,6 @@
-"""The base of the graph: all edges up to the last fold, in compressed sparse rows on the disk.
+"""The base of the graph: all edges at the last fold, as compressed sparse rows on the disk.
 
-Written once by `graph_fold`, hard-linked from generation to generation, mapped by writer and readers
-alike. `graph_delta` holds what was stated since; `graph_snapshot` reads the two as one graph.
+Written once by `fold`, hard-linked from generation to generation, mapped by the writer and all readers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ENTITIES_FROM: Final = 1 << 30
-"""Nodes below are ordinals, the entities follow from here: neither numbering moves when the other grows."""
+"""Nodes below this are ordinals, the others are this plus the number of an entity."""
 
 BASE_ARRAYS: Final[Mapping[str, type[np.generic]]] = {
     # rows of the memories, then of the entities
@@ -32,9 +31,9 @@ BASE_ARRAYS: Final[Mapping[str, type[np.generic]]] = {
     "indices": np.int32,
     "weights": np.float32,
     "edge_kinds": np.uint8,
-    # the direction the edge was stated in; its mirror image carries False
+    # whether the edge was stated in this direction; the reverse edge has False
     "forward": np.bool_,
-    # sorted; the position is the number of the entity
+    # ascending; the index is the number of the entity
     "entity_keys": np.uint64,
     "memory_tenants": np.int32,
 }
@@ -42,7 +41,7 @@ ENTITIES_FILE: Final = "entities.arrow"
 
 
 def entities_schema() -> pa.Schema:
-    """Schema of an entity table, one row per entity in the order of their numbers."""
+    """Schema of an entity table: one row for each entity, in the order of their numbers."""
     return pa.schema(
         [
             pa.field("name", pa.string(), nullable=False),
@@ -66,17 +65,17 @@ class GraphBase:
     memory_tenants: NDArray[np.int32]
     entities: pa.Table
     identity: tuple[int, ...] = ()
-    """Tells whether two folders hold the very same files; empty for a base that was never written."""
+    """Equal for folders that hold the same files; empty for a base that was never written."""
 
     @classmethod
     def empty(cls) -> GraphBase:
-        """No memory, no entity, no edge."""
+        """A base without memories, entities and edges."""
         arrays: dict[str, Any] = {name: np.empty(0, dtype) for name, dtype in BASE_ARRAYS.items()}
         return cls(**(arrays | {"indptr": np.zeros(1, np.int64)}), entities=entities_schema().empty_table())
 
     @classmethod
     def open(cls, folder: Path, *, previous: GraphBase | None = None) -> GraphBase:
-        """Map the base in `folder`; `previous` itself if it is of the same files.
+        """Map the base in `folder`; returns `previous` if its files are the same.
 
         Raises:
             CorruptArtifactError: a file is missing or they do not fit together.
@@ -98,28 +97,37 @@ class GraphBase:
 
     @property
     def memories(self) -> int:
-        """Ordinals that were given at the fold."""
+        """Number of ordinals at the fold."""
         return len(self.memory_tenants)
 
     @property
     def edges(self) -> int:
-        """Stored edges: twice the edges stated."""
+        """Number of stored edges: two for each edge that was stated."""
         return len(self.indices)
 
     def spans(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First edge and number of edges of each node; none for a node that is younger than the base."""
+        """First edge and number of edges [n] of each of `nodes` [n]; 0 edges for a node not in the base."""
         is_entity = nodes >= ENTITIES_FROM
         numbers = nodes - ENTITIES_FROM * is_entity
-        known = numbers < np.where(is_entity, len(self.entity_keys), self.memories)
-        rows = np.where(known, numbers + self.memories * is_entity, 0)
+        exists = numbers < np.where(is_entity, len(self.entity_keys), self.memories)
+        rows = np.where(exists, numbers + self.memories * is_entity, 0)
         starts = self.indptr[rows]
-        counts = (self.indptr[np.minimum(rows + 1, len(self.indptr) - 1)] - starts) * known
+        counts = (self.indptr[np.minimum(rows + 1, len(self.indptr) - 1)] - starts) * exists
         return starts, counts
 
-    def link_into(self, folder: Path, home: Path | None) -> None:
-        """Put the files into the new folder `folder`, by hard links where they stand in `home` already."""
-        if home is not None:
-            shutil.copytree(home, folder, copy_function=os.link)
+    def void_edges(self, void: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Nodes, ascending, and the number of their edges that end at a memory of `void`, which ascends."""
+        starts, counts = self.spans(void)
+        targets = self.indices[flat(starts, counts)].astype(np.int64)
+        others, times = np.unique(targets[~np.isin(targets, void)], return_counts=True)
+        nodes = np.concatenate([void, others])
+        order = np.argsort(nodes)
+        return nodes[order], np.concatenate([counts, times])[order]
+
+    def link_into(self, folder: Path, source: Path | None) -> None:
+        """Write the files into the new folder `folder`; hard links if they exist in `source`."""
+        if source is not None:
+            shutil.copytree(source, folder, copy_function=os.link)
             return
         folder.mkdir(parents=True)
         for name, dtype in BASE_ARRAYS.items():
@@ -142,14 +150,14 @@ class GraphBase:
 
 
 def flat(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places `start`, `start + 1`, ... of spans of `counts`, one span after the other."""
+    """The places `start`, `start + 1`, ... of spans with lengths `counts`, concatenated."""
     before = np.cumsum(counts) - counts
     places: NDArray[np.int64] = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
     return places
 
 
 def save_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow file that can be mapped: compression would forbid it."""
+    """Write an Arrow file without compression, so that it can be mapped."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 

@@ -1,8 +1,7 @@
-"""The delta of the graph: what was stated since the last fold, in one small file per generation.
+"""The delta of the graph: what was stated since the last fold, in one file per generation.
 
-It adds edges to the base, in both directions, and names the memories that are void: none of their
-edges in the base count any more, and those that still hold stand here again. `graph` makes it,
-`graph_snapshot` reads it with its base.
+It adds edges to the base, in both directions, and lists void memories. All edges of a void memory in the base
+are invalid; those that still exist are repeated in the delta.
 """
 
 from __future__ import annotations
@@ -46,32 +45,32 @@ class GraphDelta:
     """The edges of `nodes[r]` are at `indptr[r]:indptr[r + 1]`, ascending by target; targets are nodes."""
 
     memories: int
-    """Ordinals given so far."""
+    """One more than the highest ordinal."""
     base_edges: int
-    """Edges of the base this belongs to."""
+    """Number of edges of the base that the delta belongs to."""
     unlinked: int
-    """Entities of the base that nothing is linked to any more."""
+    """Entities of the base without links."""
     nodes: NDArray[np.int64]
-    """Ascending: all nodes whose edges are not those of the base alone."""
+    """Ascending: all nodes whose edges differ from the base."""
     indptr: NDArray[np.int64]
     lost: NDArray[np.int64]
-    """By node: how many of its edges in the base count no more."""
+    """By node: number of its edges in the base that are void."""
     indices: NDArray[np.int32]
     weights: NDArray[np.float32]
     edge_kinds: NDArray[np.uint8]
     forward: NDArray[np.uint8]
     void: NDArray[np.int64]
-    """Ascending: memories whose edges in the base count no more."""
+    """Ascending: memories whose edges in the base are void."""
     stated: NDArray[np.int64]
-    """Ascending: memories linked or removed since the fold."""
+    """Ascending: memories whose links were set or removed since the fold."""
     stated_tenants: NDArray[np.int32]
     entity_keys: NDArray[np.uint64]
-    """Ascending; numbers go on where those of the base end."""
+    """Ascending; their numbers follow those of the base."""
     entities: pa.Table
     tenants: tuple[str, ...]
 
     def write(self, path: Path) -> None:
-        """Write the file: one row, whose lists are the arrays, because every file costs a sync."""
+        """Write one file, since every file costs a sync: one row, whose lists are the arrays."""
         lists: dict[str, Any] = {name: pa.array(getattr(self, name)) for name in _LISTS}
         lists |= {
             _of_entity(name): self.entities[name].combine_chunks() for name in self.entities.column_names
@@ -88,20 +87,20 @@ class GraphDelta:
         """Map the file.
 
         Raises:
-            CorruptArtifactError: it is missing or does not fit together.
+            CorruptArtifactError: it is missing, or its parts do not fit together.
         """
         try:
             row = read_table(path).combine_chunks()
-            given: dict[str, Any] = {name: row[name][0].as_py() for name in _COUNTS}
+            values: dict[str, Any] = {name: row[name][0].as_py() for name in _COUNTS}
             for name, dtype in _LISTS.items():
-                given[name] = row[name][0].values.to_numpy().astype(dtype, casting="no", copy=False)
+                values[name] = row[name][0].values.to_numpy().astype(dtype, casting="no", copy=False)
             schema = entities_schema()
             of_entities = [row[_of_entity(name)][0].values for name in schema.names]
-            given["entities"] = pa.Table.from_arrays(of_entities, schema=schema)
-            given["tenants"] = tuple(row["tenants"][0].as_py())
+            values["entities"] = pa.Table.from_arrays(of_entities, schema=schema)
+            values["tenants"] = tuple(row["tenants"][0].as_py())
         except (OSError, ValueError, TypeError, KeyError, IndexError, pa.ArrowException) as error:
             raise CorruptArtifactError(f"graph cannot be read: {path}") from error
-        delta = cls(**given)
+        delta = cls(**values)
         if not delta._fits():
             raise CorruptArtifactError(f"graph file does not fit together: {path}")
         return delta
@@ -120,7 +119,10 @@ class GraphDelta:
 def compressed(
     links: Edges, relations: Edges, losing: NDArray[np.int64], lost: NDArray[np.int64]
 ) -> dict[str, NDArray[Any]]:
-    """Rows of both directions of all edges, ascending by target and kind, and of the nodes that lose some."""
+    """Arrays of a delta: both directions of all edges, and the nodes `losing` edges of the base.
+
+    `lost` [n] is parallel to `losing` [n]. The edges of a node ascend by target and kind.
+    """
     source = np.concatenate([links.source, relations.source])
     target = np.concatenate([links.target, relations.target])
     nodes, places = np.unique(np.concatenate([source, target, losing]), return_inverse=True)
@@ -131,7 +133,7 @@ def compressed(
     kinds = np.tile(np.concatenate([links.kind, relations.kind]), 2)
     weights = np.tile(np.concatenate([links.weight, relations.weight]), 2)
     forward = np.repeat(np.array([1, 0], np.uint8), len(source))
-    # One integer key sorts faster than four columns, and makes the order independent of history.
+    # one integer key sorts faster than four columns
     order = np.argsort(((rows * len(nodes) + columns) * _KINDS + kinds) * 2 + forward)
     return {
         "nodes": nodes,

@@ -1,8 +1,7 @@
-"""The graph builder's working memory: edges in append-only columns, and what makes one obsolete.
+"""Edges in memory, in growing columns, for `builder`.
 
-Every ordinal has a stamp; an edge remembers the stamps it was written under and counts while they
-are unchanged. So replacing or removing a memory's edges is one increment, whatever their number.
-`graph` turns the living edges into a delta.
+Every ordinal has a stamp. An edge stores the stamps at the time it was stated and is valid while they are
+unchanged. So one increment invalidates all edges of a memory, whatever their number.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ class Edges:
         return len(self.source)
 
     def chosen(self, kept: NDArray[Any]) -> Edges:
-        """The edges for which `kept` holds."""
+        """The edges selected by a mask or by indices."""
         return Edges(self.source[kept], self.target[kept], self.kind[kept], self.weight[kept])
 
 
 class Column:
-    """An array that grows; what was never set is `fill`."""
+    """An array that grows; values that were never set are `fill`."""
 
     def __init__(self, dtype: DTypeLike, fill: int) -> None:
         self._fill = fill
         self._values: NDArray[Any] = np.full(_FIRST_CAPACITY, fill, dtype)
 
     def upto(self, size: int) -> NDArray[Any]:
-        """The first `size` values, to read or to write."""
+        """A writable view of the first `size` values."""
         if size > len(self._values):
             grown = np.full(max(size, 2 * len(self._values)), self._fill, self._values.dtype)
             grown[: len(self._values)] = self._values
@@ -65,7 +64,7 @@ class Column:
 
 
 class EdgeLog:
-    """Edges with the stamps they were written under."""
+    """Edges with the stamps at the time they were stated."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -91,26 +90,26 @@ class EdgeLog:
         source_stamp: int = 0,
         target_stamp: int = 0,
     ) -> None:
-        """Add edges from one source, or from as many as there are targets."""
+        """Add edges; `source` is one node or one node for each target."""
         start, self._size = self._size, self._size + len(target)
-        given = (source, target, kind, weight, source_stamp, target_stamp)
-        for column, values in zip(self._columns.values(), given, strict=True):
+        values_of = (source, target, kind, weight, source_stamp, target_stamp)
+        for column, values in zip(self._columns.values(), values_of, strict=True):
             column.upto(self._size)[start:] = values
 
-    def has_living(self, source: int, stamp: int) -> bool:
-        """Whether an edge of `source` was written under its present stamp."""
+    def has_valid(self, source: int, stamp: int) -> bool:
+        """Whether an edge of `source` was stated with this stamp."""
         sources = self._columns["source"].upto(self._size)
         stamps = self._columns["source_stamp"].upto(self._size)
         return bool(((sources == source) & (stamps == stamp)).any())
 
-    def living(self, sources: Column, targets: Column | None) -> Edges:
-        """Edges whose stamps are those of today; the others are forgotten when they are the most."""
+    def valid(self, sources: Column, targets: Column | None) -> Edges:
+        """Edges whose stamps are unchanged; the others are dropped when they are the majority."""
         read = {name: column.upto(self._size) for name, column in self._columns.items()}
-        alive = read["source_stamp"] == _stamps(sources, read["source"])
+        is_valid = read["source_stamp"] == _stamps(sources, read["source"])
         if targets is not None:
-            alive &= read["target_stamp"] == _stamps(targets, read["target"])
-        kept = {name: values[alive] for name, values in read.items()}
-        if 2 * int(alive.sum()) < self._size:
+            is_valid &= read["target_stamp"] == _stamps(targets, read["target"])
+        kept = {name: values[is_valid] for name, values in read.items()}
+        if 2 * int(is_valid.sum()) < self._size:
             self._keep(kept)
         return Edges(kept["source"], kept["target"], kept["kind"], kept["weight"])
 
@@ -121,7 +120,7 @@ class EdgeLog:
 
 
 def last_stated(edges: Edges) -> Edges:
-    """Of an edge stated twice the last statement."""
+    """The last statement of every edge."""
     if not len(edges):
         return edges
     nodes = int(max(edges.source.max(), edges.target.max())) + 1

@@ -1,7 +1,7 @@
-"""Folding: a base and its delta written as one new base, as if everything had been stated at once.
+"""Folding: writes a base and its delta as one new base.
 
-It reads a snapshot and writes files, nothing else, so it can run beside the writer while that goes on.
-Entities nothing is linked to any more are left behind, which is why an erasure folds at once.
+It only reads a snapshot and writes files, so it can run in the background while the builder takes changes.
+Entities without links are left out, so an erasure folds at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CHUNK_NODES: Final = 1 << 15
 _EDGE_ARRAYS: Final = ("indices", "weights", "edge_kinds", "forward")
 _CODES: Final = 16
-"""Kind and direction of an edge, as one number, are below."""
+"""Exclusive upper bound of 2 x kind + direction."""
 
 
 def fold(snapshot: GraphSnapshot, folder: Path) -> GraphBase:
@@ -74,12 +74,12 @@ def _write_edges(
 
 
 def _ordered(rows: EdgeRows, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Targets in the numbering to come, ascending for each node, and the order they have now."""
+    """New numbers of the targets, ascending for each node, and the order of the edges that sorts them."""
     is_entity = rows.targets >= ENTITIES_FROM
     targets = rows.targets.copy()
     targets[is_entity] = ENTITIES_FROM + numbers[targets[is_entity] - ENTITIES_FROM]
     owners = np.repeat(np.arange(len(rows.counts)), rows.counts)
-    # One integer key sorts faster than four columns, and makes the order independent of history.
+    # one integer key sorts faster than four columns
     key = (owners * (2 * ENTITIES_FROM) + targets) * _CODES + rows.kinds * 2 + rows.forward
     order = np.argsort(key)
     return targets[order], order

@@ -1,8 +1,7 @@
-"""The graph of one generation: memories, the entities they mention, and typed edges, read as one.
+"""The graph of one generation: a base and a delta, read as one graph.
 
-A base (`graph_base`) and what was stated since (`graph_delta`), put together edge by edge as they
-are asked for: opening costs what the delta holds, asking what is asked for. `graph` writes snapshots;
-the walks of the query service read them through `degrees` and `edges_of`.
+The two are merged for the nodes that a caller asks for, so opening costs as much as the delta. The walks of
+the query service read `degrees` and `edges_of`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EDGE_KINDS: Final = ("MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY")
-"""Edge types; the index is the edge kind code. Add at the end only."""
+"""Edge types; the index is stored. Add at the end only."""
 
 BASE: Final = "base"
 DELTA_FILE: Final = "delta.arrow"
@@ -35,7 +34,7 @@ NO_TENANT: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A memory's edge to an entity; `name` is canonical (lower case), `surface` as written."""
+    """A memory's edge to an entity; `name` is in lower case, `surface` as written."""
 
     edge: str
     kind: str
@@ -45,38 +44,38 @@ class Link:
 
 
 def entity_key(tenant_id: str, name: str) -> int:
-    """64-bit key of an entity; equal names of two tenants are two entities."""
+    """64-bit key of an entity; two tenants with the same name have two entities."""
     joined = f"{tenant_id}\x1f{name}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(joined, digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeRows:
-    """Edges of some nodes, node after node; `counts` says how many each has."""
+    """Edges of some nodes, node after node; `counts` has the number of edges of each node."""
 
     counts: NDArray[np.int64]
     targets: NDArray[np.int64]
     weights: NDArray[np.float32]
     kinds: NDArray[np.uint8]
     forward: NDArray[np.bool_]
-    """Whether the edge was stated in this direction; its mirror image was not."""
+    """Whether the edge was stated in this direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSnapshot:
-    """The graph of one generation; immutable, and read by any number of threads.
+    """The graph of one generation; immutable and safe to read from several threads.
 
-    Nodes below `ENTITIES_FROM` are ordinals, from there on entities. Every edge stands at both ends.
+    Nodes below `ENTITIES_FROM` are ordinals, the others entities. Every edge is stored at both ends.
     """
 
     base: GraphBase
     delta: GraphDelta
     places: NDArray[np.int32]
-    """By slot: 1 + the row of the delta, 0 without one. Slots are ordinals, then entities."""
+    """By slot: 1 + the row of the delta, or 0. Slots are ordinals, then entities."""
     changes: NDArray[np.int64]
-    """By that number: by how many edges the node has more than in the base."""
+    """By that number: how many more edges the node has than in the base."""
     void: NDArray[np.bool_]
-    """By slot: whether the edges in the base count no more."""
+    """By slot: whether the edges in the base are void."""
 
     @classmethod
     def open(cls, folder: Path, *, previous: GraphBase | None = None) -> GraphSnapshot:
@@ -96,9 +95,9 @@ class GraphSnapshot:
 
     @classmethod
     def of(cls, base: GraphBase, delta: GraphDelta) -> GraphSnapshot:
-        """A base with what was stated since."""
+        """A base with its delta."""
         slots = delta.memories + len(base.entity_keys) + len(delta.entity_keys)
-        # Zeros cost nothing until they are touched, so this follows the delta and not the graph.
+        # pages of zeros are not allocated until they are written, so this costs as much as the delta
         places, void = np.zeros(slots, np.int32), np.zeros(slots, bool)
         places[_slots(delta.nodes, delta.memories)] = np.arange(1, len(delta.nodes) + 1)
         void[delta.void] = True
@@ -107,33 +106,33 @@ class GraphSnapshot:
 
     @property
     def memories(self) -> int:
-        """Ordinals given so far."""
+        """One more than the highest ordinal."""
         return self.delta.memories
 
     @property
     def entities(self) -> int:
-        """Entities that something is linked to."""
+        """Number of entities with links."""
         return len(self.base.entity_keys) + len(self.delta.entity_keys) - self.delta.unlinked
 
     @property
     def edge_count(self) -> int:
-        """Stored edges: twice the edges stated."""
+        """Number of stored edges: two for each edge that was stated."""
         return self.base.edges + int(self.changes.sum())
 
     def every_node(self) -> NDArray[np.int64]:
-        """All ordinals, then all entities that something is linked to."""
+        """All ordinals, then all entities with links."""
         numbers = len(self.base.entity_keys) + len(self.delta.entity_keys)
         entities = ENTITIES_FROM + np.arange(numbers)
         return np.concatenate([np.arange(self.memories), entities[self.degrees(entities) > 0]])
 
     def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Edges of each node, both directions: what tells a hub."""
+        """Number of edges [n] of each of `nodes` [n], in both directions."""
         _, counts = self.base.spans(nodes)
         found: NDArray[np.int64] = counts + self.changes[self.places[_slots(nodes, self.memories)]]
         return found
 
     def edges_of(self, nodes: NDArray[np.int64]) -> EdgeRows:
-        """All edges of each node: those of the base that still hold, then those stated since."""
+        """All edges of `nodes`: for each node those of the base, then those of the delta."""
         slots = _slots(nodes, self.memories)
         starts, counts = self.base.spans(nodes)
         rows = self.places[slots].astype(np.int64) - 1
@@ -160,7 +159,11 @@ class GraphSnapshot:
         places: NDArray[np.int64],
         merged: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None,
     ) -> EdgeRows:
-        """Read the edges; `merged`: where those of the base go, where the others go and come from."""
+        """Read edges of the base at `places`.
+
+        `merged` interleaves edges of the delta: targets of the base's edges, targets and sources of the
+        others.
+        """
         columns: list[Any] = []
         for name in ("indices", "weights", "edge_kinds", "forward"):
             values = getattr(self.base, name)[places]
@@ -173,11 +176,11 @@ class GraphSnapshot:
         return EdgeRows(counts, columns[0].astype(np.int64), *columns[1:])
 
     def entity_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
-        """Nodes of the tenant's entities among the canonical `names`, in their order, none twice."""
+        """Distinct nodes of the tenant's entities with these canonical `names`, in their order."""
         keys = np.fromiter((entity_key(tenant_id, name) for name in dict.fromkeys(names)), np.uint64)
-        old, young = _found(self.base.entity_keys, keys), _found(self.delta.entity_keys, keys)
-        young = np.where(young < 0, -1, young + len(self.base.entity_keys))
-        numbers = np.maximum(old, young)
+        old, new = _found(self.base.entity_keys, keys), _found(self.delta.entity_keys, keys)
+        new = np.where(new < 0, -1, new + len(self.base.entity_keys))
+        numbers = np.maximum(old, new)
         nodes = ENTITIES_FROM + numbers[numbers >= 0]
         linked: NDArray[np.int64] = nodes[self.degrees(nodes) > 0]
         return linked
@@ -187,7 +190,7 @@ class GraphSnapshot:
         return self.entity_column(np.asarray(nodes, np.int64), "name")
 
     def entities_of(self, ordinals: NDArray[np.int64]) -> list[tuple[str, ...]]:
-        """Canonical names of the entities that each memory is linked to, none twice."""
+        """Distinct canonical names of the entities that each of `ordinals` is linked to."""
         edges = self.edges_of(ordinals)
         linked = edges.targets >= ENTITIES_FROM
         owners, nodes = np.repeat(np.arange(len(ordinals)), edges.counts)[linked], edges.targets[linked]
@@ -200,7 +203,7 @@ class GraphSnapshot:
         return [tuple(itertools.islice(names, count)) for count in counts.tolist()]
 
     def memory_tenants(self) -> NDArray[np.int32]:
-        """Tenant code of every ordinal, `NO_TENANT` where the graph knows nothing of the memory."""
+        """Tenant code of every ordinal; `NO_TENANT` for a memory that is not in the graph."""
         tenants = np.full(self.memories, NO_TENANT, np.int32)
         tenants[: self.base.memories] = self.base.memory_tenants
         tenants[self.delta.stated] = self.delta.stated_tenants
@@ -225,7 +228,7 @@ def _slots(nodes: NDArray[np.int64], memories: int) -> NDArray[np.int64]:
 
 
 def _found(sorted_keys: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Places of `keys`, -1 for one that is not there."""
+    """Places of `keys` in `sorted_keys`; -1 where missing."""
     if not len(sorted_keys):
         return np.full(len(keys), -1)
     places = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)

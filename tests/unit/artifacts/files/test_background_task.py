@@ -65,5 +65,5 @@ def test_a_dropped_fold_of_the_graph_leaves_no_folder(
     live.fold_graph_now()
     for thread in threads:
         thread.join(10)
-    assert live.graph.home is not None
-    assert list(live.folder.glob("graph-base-*")) == [live.graph.home]
+    assert live.graph.base_folder is not None
+    assert list(live.folder.glob("graph-base-*")) == [live.graph.base_folder]
