@@ -1,6 +1,8 @@
-"""The artifacts of one generation: one file per format, its writer and its reader together.
+"""The artifacts of a generation, one room for each format, with its writer and its reader.
 
-Ordinals (dense int64, given by consolidation in order of first arrival, stable for ever) are the
-row index of every array here. Consolidation alone holds the writers; the query service maps the
-readers of a published generation.
+`vectors` (LanceDB), `lexicon` (tantivy), `graph`, `signals`, and `generation`, which publishes and opens
+them together. `filter` says which memories a recall may return, `files` holds what all rooms need of the
+file system. An ordinal (dense int64, assigned by consolidation in order of arrival, never reused) is the row
+index of every array. Only consolidation opens the writers. Start with `generation`; may import
+`helix_memory` and the top level of `helix_shared`.
 """

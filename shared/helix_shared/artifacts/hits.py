@@ -1,4 +1,4 @@
-"""What a channel answers: ordinals with scores, best first; the fuser comes next."""
+"""Hits: ordinals with scores, best first, as searches return them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-FEW: Final = 4
-"""Up to so many times the limit all are sorted."""
+_SORTED_MULTIPLE: Final = 4
+"""Up to this multiple of the limit, all scores are sorted; beyond, the best are selected first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Best first, of equal length, no ordinal twice. Scores compare within one channel only."""
+    """Distinct ordinals [n] and their scores [n], best first. Scores of two channels are not comparable."""
 
     ordinals: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -27,11 +27,11 @@ class Hits:
 
     @classmethod
     def none(cls) -> Hits:
-        """No hit at all."""
+        """No hits."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float32))
 
     def scores_of(self, ordinals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Score of each of `ordinals`; 0 for who is not among the hits."""
+        """Scores [n] of `ordinals` [n]; 0 for an ordinal that is not among the hits."""
         if not len(self):
             return np.zeros(len(ordinals))
         order = np.argsort(self.ordinals)
@@ -40,9 +40,8 @@ class Hits:
 
     @classmethod
     def ranked(cls, ordinals: NDArray[np.int64], scores: NDArray[np.float32], *, limit: int) -> Hits:
-        """The `limit` best; equal scores by ordinal, so that an answer never depends on file order."""
-        if len(scores) > FEW * limit:
-            # sorting thousands for the best hundred costs more than finding them
+        """The `limit` best; ties go to the lowest ordinals, so that the order of files does not matter."""
+        if len(scores) > _SORTED_MULTIPLE * limit:
             best = np.flatnonzero(~(scores < np.partition(scores, -limit)[-limit]))
             ordinals, scores = ordinals[best], scores[best]
         order = np.lexsort((ordinals, -scores))[:limit]

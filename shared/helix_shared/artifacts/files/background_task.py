@@ -1,6 +1,6 @@
-"""One piece of work at a time beside the writer: started, left alone, asked for when it is done.
+"""One task at a time in a background thread, whose result the writer collects later.
 
-Its thread has a lower priority than those that apply and answer.
+The thread has a lower priority than the threads that apply events and answer recalls.
 """
 
 from __future__ import annotations
@@ -16,53 +16,54 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NICER: Final = 10
+THREAD_NAME: Final = "background-task"
+_NICENESS: Final = 10
 
 
 class BackgroundTask(Generic[T]):
-    """Work under way, or none; used by one thread."""
+    """A running task, or none; used by one thread."""
 
     def __init__(self) -> None:
-        self._under_way: Future[T] | None = None
+        self._future: Future[T] | None = None
 
     def start(self, work: Callable[[], T]) -> None:
-        """Begin; what was under way is nobody's any more."""
-        future = self._under_way = Future()
-        # a daemon: the process may end without waiting for it, nothing refers to its result yet
-        threading.Thread(target=_run, args=(work, future), name="errand", daemon=True).start()
+        """Start `work`; the result of a task started before is dropped."""
+        future = self._future = Future()
+        # a daemon thread: the process may exit without it, since nothing refers to the result yet
+        threading.Thread(target=_run, args=(work, future), name=THREAD_NAME, daemon=True).start()
 
     @property
-    def is_under_way(self) -> bool:
-        """Whether there is a result that nobody asked for yet, or will be."""
-        return self._under_way is not None
+    def is_running(self) -> bool:
+        """Whether a task was started whose result was not collected yet."""
+        return self._future is not None
 
-    def drop(self, *, tidy_up: Callable[[], None]) -> None:
-        """Never mind what is under way; its thread calls `tidy_up` when it is done, to remove its traces."""
-        future, self._under_way = self._under_way, None
+    def drop(self, *, clean_up: Callable[[], None]) -> None:
+        """Drop the result; the thread of the task calls `clean_up` when the task ends."""
+        future, self._future = self._future, None
         if future is not None:
-            future.add_done_callback(lambda _: tidy_up())
+            future.add_done_callback(lambda _: clean_up())
 
-    def finished(self, *, wait: bool = False) -> T | None:
-        """The result, once; None while there is none. With `wait` it is waited for.
+    def collect(self, *, wait: bool = False) -> T | None:
+        """The result, once; None while there is none. With `wait`, waits for it.
 
-        Raises: what the work raised.
+        Raises: what the task raised.
         """
-        if self._under_way is None or not (wait or self._under_way.done()):
+        if self._future is None or not (wait or self._future.done()):
             return None
-        future, self._under_way = self._under_way, None
+        future, self._future = self._future, None
         return future.result()
 
 
 def lower_priority() -> None:
-    """Let other threads go first from now on; where the system does not let us, nothing happens."""
+    """Lower the priority of this thread, where the system allows it."""
     with contextlib.suppress(OSError):
-        # on Linux a thread's own id names the thread alone
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICER)
+        # on Linux the native id of a thread selects the thread alone
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _run(work: Callable[[], T], future: Future[T]) -> None:
     lower_priority()
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+    except BaseException as error:  # noqa: BLE001 - raised by `collect`
         future.set_exception(error)

@@ -1,4 +1,4 @@
-"""What lies below a folder of a generation: plain files and folders, and nothing else."""
+"""The files and folders below a folder of a generation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def plain_tree(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
-    """Files below `folder` by path relative to it, and the folders, itself ("") first.
+    """Status of the files below `folder` by relative path, and the relative paths of folders, "" first.
 
-    A swap walks a hundred files while recalls run, so it walks without making paths of them.
+    Builds no `Path` objects, since a swap walks a hundred files while recalls run.
 
     Raises:
-        CorruptArtifactError: there is something else below it.
+        CorruptArtifactError: there is something other than plain files and folders.
     """
     files: dict[str, os.stat_result] = {}
     folders, walked = [""], 0
@@ -31,6 +31,6 @@ def plain_tree(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
                     files[f"{prefix}{entry.name}"] = entry.stat(follow_symlinks=False)
                 else:
                     raise CorruptArtifactError(
-                        f"generation holds something that is no plain file: {entry.path}"
+                        f"generation holds something other than plain files: {entry.path}"
                     )
     return files, folders

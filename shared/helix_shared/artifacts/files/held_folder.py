@@ -1,10 +1,9 @@
-"""A folder whose files stay readable until this process lets go of them, whatever becomes of the folder.
+"""Held folders: files that stay readable until they are closed, even when their folder is removed.
 
-The writer's retention removes the folder of an old generation while a reader may still serve it. LanceDB
-and tantivy open files by their paths, some of them only when a search needs them. So a reader opens every
-file at once and gives the engines a folder of links to its own descriptors (`/proc/self/fd`): the kernel
-keeps an open file until it is closed. Nothing is written to the generation's folder, so this works on a
-read-only mount too, and the files of a reader that crashed are freed by the kernel.
+The writer removes the folder of an old generation while a reader may still serve it. LanceDB and tantivy
+open files by path, some of them only during a search. So the reader opens every file at once and gives the
+engines a folder of links to its own descriptors (`/proc/self/fd`). The kernel keeps an open file until it is
+closed. Nothing is written to the folder of the generation, so it may be mounted read-only.
 
 On a network file system the server may delete an open file; see ops/decisions/0030.
 """
@@ -29,17 +28,17 @@ LOCK_SUFFIX: Final = ".lock"
 
 
 class HeldFolder:
-    """The files of `source`, open, and links to them at `path`, which is `root / source.name`.
+    """The open files of `source`, and links to them at `path`, which is `root / source.name`.
 
-    Lock files of an engine are left out: they belong to the process that writes.
+    Lock files are left out, since they belong to the writer.
     """
 
     def __init__(self, source: Path, scratch: Path | None) -> None:
-        """Open every file; `scratch` is a local writable folder for the links, else a temporary one.
+        """Open every file; `scratch` is a local writable folder for the links, by default a temporary one.
 
         Raises:
-            CorruptArtifactError: `source` holds something that is no plain file.
-            OSError: a file cannot be opened, or a link not be made.
+            CorruptArtifactError: `source` holds something other than plain files and folders.
+            OSError: a file cannot be opened or a link cannot be created.
         """
         files, folders = plain_tree(source)
         if not DESCRIPTORS.is_dir():
@@ -49,7 +48,7 @@ class HeldFolder:
         self.root = Path(tempfile.mkdtemp(prefix=f"{source.name}-", dir=scratch))
         self.path = self.root / source.name
         descriptors: list[int] = []
-        # also when nothing refers to the object any more, and at the end of the process
+        # runs as well when the object is garbage collected and when the process exits
         self._release = weakref.finalize(self, _release, self.root, descriptors)
         try:
             for folder in folders:
@@ -64,13 +63,13 @@ class HeldFolder:
             raise
 
     def close(self) -> None:
-        """Remove the links and close the files; what an engine has open or mapped stays so."""
+        """Remove the links and close the files; files that an engine has open stay open there."""
         self._release()
 
 
 def _release(root: Path, descriptors: Sequence[int]) -> None:
-    # The links go out of reach first: the number of a closed descriptor may stand for another file at once.
-    # They are removed last, because that needs a descriptor itself.
+    # Renamed first, because the number of a closed descriptor may be reused for another file. Removed last,
+    # because that needs a descriptor.
     gone = root.with_name(f"gone-{root.name}")
     with contextlib.suppress(OSError):
         root.rename(gone)

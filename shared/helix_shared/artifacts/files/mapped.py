@@ -1,4 +1,4 @@
-"""A stored array, mapped into memory: how every `.npy` file of a generation is opened."""
+"""Mapped arrays: how every `.npy` file of a generation is opened."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WARMED_SHARE: Final = 0.25
-"""Of the machine's memory: what is larger is not read in advance, as it would push out other pages."""
+"""Share of the machine's memory above which an array is not warmed, since it would evict other pages."""
 
-# numpy reads a header with ast.literal_eval, and Python 3.11 counts the depth of all threads' syntax trees
-# together: two headers at once may end in "SystemError: AST constructor recursion depth mismatch".
+# numpy parses a header with ast.literal_eval, and Python 3.11 counts the recursion depth of all threads
+# together, so two threads may fail with "SystemError: AST constructor recursion depth mismatch".
 _one_header_at_a_time = threading.Lock()
 
 
 def mapped(path: Path) -> NDArray[Any]:
-    """The array in `path`, read where it is looked at.
+    """The array in `path`; its pages are read when they are used.
 
     Raises:
         OSError: the file cannot be opened.
-        ValueError: it holds no array.
+        ValueError: the file holds no array.
     """
     with _one_header_at_a_time:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -35,7 +35,7 @@ def mapped(path: Path) -> NDArray[Any]:
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Give back the pages of a whole mapped array that was copied: whoever looks again reads them again."""
+    """Release the pages of the mapped file behind an array; they are read again when they are used."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -44,10 +44,10 @@ def release_pages(array: NDArray[Any]) -> None:
 
 
 def warm(array: NDArray[Any]) -> None:
-    """Look at every page of a mapped array, so that whoever reads rows of it waits for no page fault.
+    """Read every page of a mapped array, so that later reads cause no page fault.
 
-    A gigabyte takes about .15 s when it is in memory already, and 6 ms the next time; other threads go on.
-    Nothing is done for an array larger than `WARMED_SHARE` of the machine's memory.
+    A gigabyte in the page cache takes about .15 s, and 6 ms the next time. Other threads can run meanwhile.
+    An array larger than `WARMED_SHARE` of the machine's memory is skipped.
     """
     memory = os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
     if 0 < array.nbytes <= WARMED_SHARE * memory:

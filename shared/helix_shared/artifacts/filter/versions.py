@@ -1,10 +1,9 @@
-"""Since when a hidden memory is superseded: what a recall of a past moment needs to know.
+"""When hidden memories were superseded, for a recall of a past moment.
 
-`vectors` reads it from its table. A correction supersedes the memory it names and every earlier
-correction of it; a version of a document supersedes the pieces of the one before. A memory that was
-superseded by something that is no longer there (a document deleted, a correction in the middle erased or
-forgotten) was so for an unknown time and counts as superseded always. What was forgotten is not in here, and
-a correction that was forgotten supersedes nothing, at no time.
+A correction supersedes the memory that it names and every earlier correction of that memory. A version of a
+document supersedes the pieces of the version before. If the superseding memory no longer exists (its
+document was deleted, or the correction was erased or forgotten), the time is unknown and the memory counts
+as superseded at any time. Forgotten memories are left out, and a forgotten correction supersedes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Read = Callable[[str, Sequence[str]], pa.Table]
-"""Columns of the rows for which a condition holds."""
+"""Reads columns of the rows that satisfy an SQL condition."""
 
 NEVER: Final = int(np.iinfo(np.int64).max)
 ALWAYS: Final = int(np.iinfo(np.int64).min)
@@ -31,14 +30,17 @@ _STATED: Final = ("tenant_id", "stream_sequence", "created_at")
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Hidden, not forgotten memories: `ordinals` ascending, `superseded_at` in microseconds since 1970."""
+    """Hidden memories that are not forgotten: `ordinals` [n], ascending, and `superseded_at` [n].
+
+    Times are microseconds since 1970 (UTC), `NEVER` or `ALWAYS`.
+    """
 
     ordinals: NDArray[np.int64]
     superseded_at: NDArray[np.int64]
 
     @classmethod
     def read(cls, read: Read) -> Self:
-        """From the table of a generation; the documents are read only if one was replaced."""
+        """From the vector table of a generation; documents are read only if one was replaced."""
         columns = ("ordinal", "memory_id", "corrects", "document_id", "is_latest", *_STATED)
         hidden = read("hidden = true AND deleted_at IS NULL", columns)
         corrections = read("corrects != '' AND deleted_at IS NULL", ("corrects", *_STATED))
@@ -48,7 +50,7 @@ class Versions:
 
     @classmethod
     def of(cls, hidden: pa.Table, corrections: pa.Table, documents: pa.Table | None) -> Self:
-        """From the hidden rows, the corrections that are not forgotten, and all pieces of documents."""
+        """From hidden rows, corrections that are not forgotten, and all pieces of documents."""
         superseded_at = np.minimum(
             _first_after(corrections, "corrects", hidden, "memory_id"),
             _first_after(corrections, "corrects", hidden, "corrects"),
@@ -64,7 +66,7 @@ class Versions:
         return cls(ordinals[order], superseded_at[order])
 
     def is_current_at(self, ordinals: NDArray[np.int64], moment: int) -> NDArray[np.bool_]:
-        """Which of these hidden memories were not superseded yet at `moment` (microseconds since 1970)."""
+        """Which of `ordinals` [n] are here and were not superseded at `moment` (microseconds since 1970)."""
         if not len(self.ordinals):
             return np.zeros(len(ordinals), np.bool_)
         places = np.minimum(np.searchsorted(self.ordinals, ordinals), len(self.ordinals) - 1)
@@ -74,9 +76,9 @@ class Versions:
 
 
 def _first_after(later: pa.Table, later_key: str, rows: pa.Table, key: str) -> NDArray[np.int64]:
-    """By row: when the first of `later` with its key and a higher sequence was created, else `NEVER`.
+    """For each of `rows` [n], when the next row of `later` with the same key was created, or `NEVER`.
 
-    Sequences are given in the order of creation, so the next one is the earliest.
+    Sequences ascend with the time of creation.
     """
     if not later.num_rows or not rows.num_rows:
         return np.full(rows.num_rows, NEVER, np.int64)

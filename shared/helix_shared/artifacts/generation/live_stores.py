@@ -1,7 +1,6 @@
-"""The live stores: the four writers together, and what publishing remembers between generations.
+"""The live stores: the four writers, and what publishing keeps from one generation to the next.
 
-Recreated from the last generation at every start (`generation.clone`); consolidation holds the only
-instance. `generation.publish` reads it.
+Opened at every start from a clone of the last generation; consolidation holds the only instance.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
-_FOLD: Final = "graph-base-"
+_BASE_PREFIX: Final = "graph-base-"
 
 
 @dataclass(slots=True)
@@ -44,12 +43,12 @@ class Live:
     written_graph: tuple[int, int, int] = (0, 0, 0)
     """Generation, memories and builder revision of the graph published last."""
     folding: BackgroundTask[tuple[GraphBase, dict[str, str]]] = field(default_factory=BackgroundTask)
-    """The graph's next base, on its way."""
+    """The fold that writes the next base of the graph."""
     folds: int = 0
 
     @classmethod
     def create(cls, folder: Path, *, dimensions: int, form: VectorForm = DEFAULT_FORM) -> Live:
-        """Empty stores in a new folder."""
+        """Create empty stores in a new folder."""
         folder.mkdir(parents=True)
         return cls(
             folder=folder,
@@ -61,11 +60,11 @@ class Live:
 
     @classmethod
     def open(cls, folder: Path, *, form: VectorForm = DEFAULT_FORM) -> Live:
-        """The stores of a cloned generation.
+        """Open the stores of a cloned generation.
 
         Raises:
             CorruptArtifactError: one of them cannot be read.
-            InvalidInputError: the vectors are in a form that cannot become `form`.
+            InvalidInputError: the stored vectors cannot be converted to `form`.
         """
         return cls(
             folder=folder,
@@ -76,37 +75,37 @@ class Live:
         )
 
     def fold_graph(self, *, written: GraphSnapshot) -> None:
-        """Begin to write the graph anew if that pays; `written` is what it would write now."""
+        """Start a fold of the graph if it is due; `written` is the present snapshot."""
         if self.graph.is_fold_due:
-            home = self._next_home()
+            folder = self._next_base_folder()
             self.graph.begin_fold()
-            self.folding.start(lambda: (fold(written, home), sync_and_hash_folder(home)))
+            self.folding.start(lambda: (fold(written, folder), sync_and_hash_folder(folder)))
 
     def finish_fold(self, *, wait: bool = False) -> None:
-        """Go on from the graph's new base if it is done; with `wait` when it is done."""
-        done = self.folding.finished(wait=wait)
+        """Continue from the new base if the fold has finished; `wait` waits for it."""
+        done = self.folding.collect(wait=wait)
         if done is not None:
             base, sums = done
             self.checksums.add(sums)
-            self._move_graph(lambda: self.graph.end_fold(base, self.folder / f"{_FOLD}{self.folds}"))
+            self._replace_base(lambda: self.graph.end_fold(base, self.folder / f"{_BASE_PREFIX}{self.folds}"))
 
     def fold_graph_now(self) -> None:
-        """Write the graph anew at once, so that no byte of what was removed is left."""
-        dropped = self.folder / f"{_FOLD}{self.folds}"
-        self.folding.drop(tidy_up=lambda: shutil.rmtree(dropped, ignore_errors=True))
-        home = self._next_home()
-        self._move_graph(lambda: self.graph.fold(home, memories=self.signals.count))
+        """Fold the graph now, so that no byte of removed edges and entities remains."""
+        dropped = self.folder / f"{_BASE_PREFIX}{self.folds}"
+        self.folding.drop(clean_up=lambda: shutil.rmtree(dropped, ignore_errors=True))
+        folder = self._next_base_folder()
+        self._replace_base(lambda: self.graph.fold(folder, memories=self.signals.count))
 
-    def _next_home(self) -> Path:
+    def _next_base_folder(self) -> Path:
         self.folds += 1
-        return self.folder / f"{_FOLD}{self.folds}"
+        return self.folder / f"{_BASE_PREFIX}{self.folds}"
 
-    def _move_graph(self, move: Callable[[], None]) -> None:
+    def _replace_base(self, replace: Callable[[], None]) -> None:
         old = self.graph.base_folder
-        move()
+        replace()
         if old is not None:
             shutil.rmtree(old)
 
     def close(self) -> None:
-        """Release the lexicon's lock; what is not committed or still at work beside is dropped."""
+        """Release the lock of the lexicon; uncommitted changes and running tasks are dropped."""
         self.lexicon.close()

@@ -1,6 +1,6 @@
-"""The manifest: everything that is true of one generation, and the checksum of its every file.
+"""The manifest: the facts of one generation and the checksum of each of its files.
 
-Written last and once, so a folder with a manifest is whole. `generation` writes and verifies it.
+It is written last, so a folder with a manifest is complete.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DIGEST: Final = r"^[0-9a-f]{16}$"
 
 def _inside(path: str) -> str:
     parts = path.split("/")
-    # an absolute path and one with a slash too many have an empty part
+    # an absolute path and a path with a double slash have an empty part
     if "\\" in path or "\0" in path or "" in parts or "." in parts:
         raise ValueError("path must be plain and relative")
     if ".." in parts or path == MANIFEST_NAME:
@@ -43,7 +43,7 @@ class _Frozen(BaseModel):
 
 
 class StreamState(_Frozen):
-    """The event stream as it was when the generation was built; a stream that went back is noticed."""
+    """The event stream when the generation was built; the writer compares it to detect a reset stream."""
 
     name: str
     created_at: datetime | None = None
@@ -52,26 +52,26 @@ class StreamState(_Frozen):
 
 
 class Counts(_Frozen):
-    """Sizes of the four artifacts; `generation.publish` refuses sizes that do not fit together."""
+    """Sizes of the four artifacts; `publish` refuses sizes that contradict each other."""
 
     memories: int = Field(default=0, ge=0, description="rows of the vector table, hidden ones included")
-    hidden: int = Field(default=0, ge=0, description="of these deleted or superseded; not in the lexicon")
-    lexicon: int = Field(default=0, ge=0, description="documents: memories less hidden")
+    hidden: int = Field(default=0, ge=0, description="rows that are not in the lexicon")
+    lexicon: int = Field(default=0, ge=0, description="memories in the lexicon: memories - hidden")
     signals: int = Field(
-        default=0, ge=0, description="ordinals given so far, those of erased memories included"
+        default=0, ge=0, description="one more than the highest ordinal; erased memories keep theirs"
     )
     nodes: int = Field(default=0, ge=0, description="graph nodes: ordinals, then entities")
     entities: int = Field(default=0, ge=0)
-    edges: int = Field(default=0, ge=0, description="directed edges; each link is stored in both directions")
+    edges: int = Field(default=0, ge=0, description="stored edges: two for each link")
 
     @property
     def recallable(self) -> int:
-        """Memories that are not hidden: what logs, GetStatus and `helix status` call memories."""
+        """Memories that are not hidden; logs, GetStatus and `helix status` show this number."""
         return self.memories - self.hidden
 
 
 class ModelIdentity(_Frozen):
-    """The encoder all vectors of the generation come from."""
+    """The encoder that made all vectors of the generation."""
 
     name: str
     checksum: str
@@ -87,16 +87,16 @@ class FileEntry(_Frozen):
 
 
 class Manifest(_Frozen):
-    """What a reader must know before it maps a generation."""
+    """The manifest of one generation."""
 
     format_version: int = FORMAT_VERSION
     generation: int = Field(gt=0)
-    parent: int = Field(default=0, ge=0, description="generation this one was built on; 0: none")
-    epoch: int = Field(default=0, ge=0, description="fencing token of the writer's lease; never goes back")
+    parent: int = Field(default=0, ge=0, description="generation that this one was built on; 0: none")
+    epoch: int = Field(default=0, ge=0, description="fencing token of the writer's lease; never decreases")
     published_at: AwareDatetime
     stream: StreamState
-    applied_sequence: int = Field(default=0, ge=0, description="every event up to here is in")
-    derived_sequence: int = Field(default=0, ge=0, description="every derived message up to here is in")
+    applied_sequence: int = Field(default=0, ge=0, description="every event up to this one is included")
+    derived_sequence: int = Field(default=0, ge=0, description="the same of derived messages")
     counts: Counts
     digest: str = Field(pattern=_DIGEST, description="`digest_of` all memory ids")
     model: ModelIdentity
@@ -121,5 +121,5 @@ class Manifest(_Frozen):
 
 
 def digest_of(memory_ids: Iterable[str]) -> str:
-    """Order-free digest of a set of memory ids: 64-bit XOR as 16 hexadecimal digits."""
+    """Digest of a set of memory ids: their 64-bit XOR as 16 hexadecimal digits."""
     return f"{reduce(xor, map(id_digest, memory_ids), 0):016x}"

@@ -1,8 +1,8 @@
-"""Publishing: from the live stores to a generation that survives a power cut, in one step for readers.
+"""Publishing: makes a generation of the live stores, durably and in one step for readers.
 
-Link everything into a staging folder, check that the artifacts tell of the same memories, hash and
-sync what is new, write the manifest, rename, point CURRENT at it. A crash anywhere leaves the last
-generation in place. `generation` is the door to all of this.
+The steps: link all files into a staging folder, check that the artifacts hold the same memories, sync and
+hash new files, write the manifest, rename the folder, replace CURRENT. After a crash at any step the
+previous generation is current.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def publish(
 ) -> Manifest:
     """Publish the live stores as generation `manifest.generation`; returns the completed manifest.
 
-    The lexicon is committed. `manifest.counts` gives memories and hidden as the caller counts them;
-    the rest is counted here, and `files` is filled. `extras` are files of the writer itself, by relative
-    path: bytes to write, or a file that never changes, to link; a clone brings them back.
+    The lexicon must be committed. `manifest.counts` holds memories and hidden as the caller counts them; the
+    other counts and `files` are filled in. `extras` are more files by relative path: bytes to write, or an
+    immutable file to link.
 
     Raises:
-        CorruptArtifactError: the stores do not tell of the same memories; nothing was published.
-        PermanentError: the generation exists, or a newer one does; another writer has taken over.
+        CorruptArtifactError: the stores hold different memories; nothing was published.
+        PermanentError: this generation or a newer one exists, from another writer.
         TemporaryError: the lexicon was merging.
     """
     number = manifest.generation
@@ -67,7 +67,7 @@ def publish(
         else:
             (staging / path).hardlink_to(body)
     graph = GraphSnapshot.open(staging / GRAPH, previous=live.graph.base)
-    counts = _gate(staging, graph, manifest.counts, copies=live.lexicon.copies)
+    counts = _checked_counts(staging, graph, manifest.counts, copies=live.lexicon.copies)
     if not live.written_graph[0] and manifest.parent and folder_of(root, manifest.parent).is_dir():
         live.checksums.add_generation(
             folder_of(root, manifest.parent), Manifest.read(folder_of(root, manifest.parent))
@@ -88,7 +88,8 @@ def _refuse_overtaken(root: Path, manifest: Manifest) -> None:
     orphan = folder_of(root, number)
     if not orphan.is_dir():
         return
-    # Renamed but never announced: its writer died in between. Only a later writer may clear it.
+    # its writer stopped between the rename and CURRENT; only a writer with the same or a later epoch
+    # removes it
     if Manifest.read(orphan).epoch > manifest.epoch:
         raise PermanentError(f"generation {number} belongs to a writer with a later epoch; give up")
     shutil.rmtree(staging_of(root, f"orphan-{number}"), ignore_errors=True)
@@ -107,11 +108,11 @@ def _link(root: Path, live: Live, staging: Path, *, memories: int) -> None:
         live.graph.write(staging / GRAPH, memories=memories)
 
 
-def _gate(staging: Path, graph: GraphSnapshot, claimed: Counts, *, copies: int) -> Counts:
-    """Count what was linked, from the linked files, and refuse artifacts of different moments.
+def _checked_counts(staging: Path, graph: GraphSnapshot, claimed: Counts, *, copies: int) -> Counts:
+    """Counts of the linked files; refuses artifacts of different moments.
 
-    Nothing is scanned: the table's version knows its rows, the lexicon's commit its documents, which are
-    the memories that are not hidden and `copies` of those with an access list.
+    No rows are scanned: the version of the table and the commit of the lexicon hold counts. Of the documents
+    of the lexicon, `copies` are not the first of their memory.
     """
     counts = Counts(
         memories=rows_of_version(staging),

@@ -106,7 +106,7 @@ class SignalsWriter:
 
     def finish_merge(self, *, wait: bool = False) -> None:
         """Use the segment that was merged in the background, if it is finished; `wait` waits for it."""
-        done = self._merging.finished(wait=wait)
+        done = self._merging.collect(wait=wait)
         if done is not None:
             merged, sums = done
             self._checksums |= sums

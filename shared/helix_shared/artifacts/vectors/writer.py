@@ -154,7 +154,7 @@ class VectorWriter:
 
         A conflicting change of old rows aborts it. It then waits for an idle table; overdue, it runs here.
         """
-        if self._maintenance.is_under_way or not self._pays(resting=resting):
+        if self._maintenance.is_running or not self._pays(resting=resting):
             return
         if resting or not self._was_aborted:
             # A handle of its own: Lance resolves or reports conflicts with what this one writes.
@@ -165,7 +165,7 @@ class VectorWriter:
     @property
     def is_maintaining(self) -> bool:
         """Tell whether background maintenance is under way."""
-        return self._maintenance.is_under_way
+        return self._maintenance.is_running
 
     def finish_maintenance(self, *, wait: bool = False) -> bool:
         """Take over the result of background maintenance; returns whether there was one.
@@ -173,7 +173,7 @@ class VectorWriter:
         With `wait` it waits for the thread. Old versions are removed here, where nothing else writes.
         """
         try:
-            if not self._maintenance.finished(wait=wait):
+            if not self._maintenance.collect(wait=wait):
                 return False
             self._was_aborted = False
         except _LANCE_ERRORS as error:

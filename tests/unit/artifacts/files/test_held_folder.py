@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_held_leaves_nothing(tmp_path: Path) -> None:
     source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
     before = _open_files()
     os.mkfifo(source / "pipe")
-    with pytest.raises(CorruptArtifactError, match="no plain file"):
+    with pytest.raises(CorruptArtifactError, match="other than plain files"):
         HeldFolder(source, scratch)
     with pytest.raises(FileNotFoundError):
         HeldFolder(tmp_path / "nowhere", scratch)
