@@ -62,7 +62,7 @@ class App:
             else None,
         )
         handlers = RecallHandlers(current, self.profiles, self.settings)
-        server = RecallServer(handlers, self.settings)
+        server = RecallServer(handlers.generic_handler(), self.settings)
         stopped, loop = _signals(), asyncio.get_running_loop()
         failed = asyncio.Event()
 

@@ -145,5 +145,5 @@ class InProcess:
         self._loop.close()
 
     async def _listen(self, settings: QuerySettings) -> tuple[RecallServer, int]:
-        server = RecallServer(self.handlers, settings)
+        server = RecallServer(self.handlers.generic_handler(), settings)
         return server, await server.start()

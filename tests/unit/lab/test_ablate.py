@@ -23,7 +23,7 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import Candidates, CandidateSignals, Route
-from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import InvalidInputError
 
@@ -94,8 +94,8 @@ def test_every_switch_leaves_a_valid_profile(profile: RankingProfile) -> None:
 def test_a_part_that_is_off_changes_nothing() -> None:
     """Helix blends no cosine into relevance; the reference looks up no words of current values."""
     assert off(HELIX, "cosine") == HELIX
-    assert off(REFERENCE, "covering") == REFERENCE
-    assert off(HELIX, "covering") != HELIX
+    assert off(REFERENCE, "term coverage") == REFERENCE
+    assert off(HELIX, "term coverage") != HELIX
 
 
 def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:
@@ -134,7 +134,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
     )
     times = np.array([9, 1, 5], np.int64) * 1_000_000_000_000
     nothing = np.full(3, NO_TIME)
-    traits = CandidateSignals(
+    signals = CandidateSignals(
         type_code=np.array([0, 1, 0], np.uint8),
         touched_at=times,
         occurred_at=times,
@@ -150,15 +150,15 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
     )
 
     def order(constants: RankingProfile) -> list[int]:
-        ranked = rank(
+        scored = scoring(
             pool,
-            traits,
+            signals,
             Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE)),
             now=datetime(2024, 1, 1, tzinfo=UTC),
             constants=constants.rank,
             type_names=("episodic", "semantic"),
         )
-        return [int(ordinal) for ordinal in pool.ordinals[ranked.positions]]
+        return [int(ordinal) for ordinal in pool.ordinals[best_first(pool, scored).positions]]
 
     assert order(off(profile, "rank")) == [7, 9, 4]
     assert order(profile) == [4, 9, 7]

@@ -90,8 +90,8 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
         if name != "text":
             yield Switch(f"lexicon {name}", "channel", {f"retrieve.fields.{name}": 0.0})
     yield Switch("lexicon fields by intent", "channel", {"retrieve.fields_by_intent": {}})
-    yield Switch("covering", "channel", {"retrieve.term_coverage_limit": 0})
-    yield Switch("quoted", "channel", {"retrieve.phrase_match_limit": 0})
+    yield Switch("term coverage", "channel", {"retrieve.term_coverage_limit": 0})
+    yield Switch("phrase match", "channel", {"retrieve.phrase_match_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
     none_new = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}
     yield Switch("graph newcomers", "channel", none_new)

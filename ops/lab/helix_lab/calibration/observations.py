@@ -17,6 +17,7 @@ from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
 from helix_query.api.requests import query_of
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
+from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
 from helix_query.recall.stages.abstain import JUDGED
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from helix_query.recall.stages.abstain import Features
+    from helix_query.recall.result import Features
 
 SILENT: Mapping[str, object] = {"abstain": {"threshold": 0.0, "memory": {}, "answer": {}}}
 """Models without coefficients: the features are returned and nothing is held back."""
@@ -68,20 +69,22 @@ def _observed(
     for one in asked:
         request = request_of(corpus.data, one.question, profile="", top_k=JUDGED)
         found = recall(
-            query_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),
-            corpus.served,
-            profile=profile,
+            RecallContext.of(
+                query_of(request, profiles={DEFAULT_PROFILE}, clock=datetime.now(UTC)),
+                corpus.served,
+                profile,
+            ),
             lanes=corpus.lanes,
             channel_deadline_seconds=CHANNEL_SECONDS,
         )
         advance()
-        if found.belief is None:
+        if found.estimate is None:
             continue
         # a stranger's id is none of the host's questions, so nothing is relevant to it
         judged = corpus.data.relevant.get(one.question.id, {}) if one.kind == "answerable" else {}
         documents = [corpus.names[row.row["event_id"]] for row in found.rows]
         relevant = tuple(document in judged for document in documents)
-        yield _observation(corpus, one, found.belief.features, relevant)
+        yield _observation(corpus, one, found.estimate.features, relevant)
 
 
 def _observation(

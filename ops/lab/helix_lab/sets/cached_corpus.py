@@ -20,7 +20,14 @@ from helix_lab.sets.data import Question
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
 from helix_query.api.requests import query_of
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
-from helix_query.recall.binding import Binding
+from helix_query.recall.context import RecallContext
+from helix_query.recall.stages.diversify import diversify
+from helix_query.recall.stages.embed import embed
+from helix_query.recall.stages.expand import expand
+from helix_query.recall.stages.fuse import fuse
+from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.retrieve import retrieve
+from helix_query.recall.stages.route import route_query
 
 if TYPE_CHECKING:
     from helix_query.recall.candidates import Route
@@ -50,22 +57,22 @@ class CachedCorpus:
     def _answer(self, profile: RankingProfile, question: Question, top_k: int) -> Answer:
         request = request_of(self._corpus.data, question, profile="", top_k=top_k)
         checked = query_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
-        stages = Binding(checked, self._corpus.served, profile)
-        vector = self._once(("embed", question.id), stages.embed)
-        way: Route = self._once(
-            ("route", question.id, profile.route.model_dump_json()), lambda: stages.route(vector)
+        context = RecallContext.of(checked, self._corpus.served, profile)
+        vector = self._once(("embed", question.id), lambda: embed(context))
+        route: Route = self._once(
+            ("route", question.id, profile.route.model_dump_json()), lambda: route_query(context, vector)
         )
-        if way.skip:
+        if route.skip:
             return Answer(question.id, (), 0.0, skipped=True)
         retrieved = self._once(
-            ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), way),
-            lambda: stages.retrieve(vector, way, self._corpus.lanes, CHANNEL_SECONDS),
+            ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), route),
+            lambda: retrieve(context, vector, route, self._corpus.lanes, CHANNEL_SECONDS),
         )
         started = time.perf_counter()
-        pool = stages.expand(stages.fuse(retrieved, vector, way), vector, way)
-        ranked = stages.diversify(stages.rerank(stages.rank(pool, way)), pool, way)
+        candidates = expand(context, fuse(context, retrieved, vector, route), vector, route)
+        ranked = diversify(context, rank(context, candidates, route), candidates, route)
         milliseconds = (time.perf_counter() - started) * 1_000
-        found = self._documents[pool.ordinals[ranked.positions]].tolist()
+        found = self._documents[candidates.ordinals[ranked.positions]].tolist()
         return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)
 
     def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:

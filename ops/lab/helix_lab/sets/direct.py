@@ -25,7 +25,8 @@ from helix_query.api.requests import query_of
 from helix_query.api.responses import recall_response
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
-from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
@@ -56,9 +57,7 @@ class DirectCorpus:
         started = time.perf_counter()
         asked = query_of(request, profiles=self.profiles, clock=datetime.now(UTC))
         found = recall(
-            asked,
-            self.served,
-            profile=self.profiles[asked.profile],
+            RecallContext.of(asked, self.served, self.profiles[asked.profile]),
             lanes=self.lanes,
             channel_deadline_seconds=CHANNEL_SECONDS,
         )
@@ -101,5 +100,5 @@ def open_direct(
         held.callback(serving.close)
         serving.refresh()
         served = held.enter_context(serving.lease())
-        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
+        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in LANES}
         yield DirectCorpus(data, served, profiles, lanes, names_of(data))

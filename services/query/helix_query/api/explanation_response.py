@@ -12,14 +12,15 @@ import numpy as np
 
 from helix_memory.arithmetic import ADD
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.diagnostics.explain import STAGES, Loss
-from helix_query.recall.candidates import DENSE, LEXICAL
+from helix_query.diagnostics.explanation import STAGES, Loss
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.diagnostics.explain import Explanation
-    from helix_query.recall.candidates import FusionInput, Ranking
+    from helix_query.diagnostics.explanation import Explanation
+    from helix_query.recall.candidates import FusionInput
     from helix_query.recall.stages.scoring import Scoring
 
 
@@ -31,17 +32,21 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
             for position in explanation.order
             if position in explanation.shown
         ],
-        dense_share=_dense_share(explanation.trace.fused.given),
+        dense_share=_dense_share(explanation.trace.fused.fusion_inputs),
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
-        withheld=len(explanation.trace.pool) - len(explanation.shown),
-        graph_method=explanation.trace.pool.walked or "",
+        withheld=len(explanation.trace.candidates) - len(explanation.shown),
+        graph_method=explanation.trace.candidates.walked or "",
     )
 
 
 def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Candidate:
     """Everything of the candidate at `position` of the pool."""
-    pool, scoring, loss = explanation.trace.pool, explanation.scoring, Loss(explanation.losses[position])
+    pool, scoring, loss = (
+        explanation.trace.candidates,
+        explanation.scoring,
+        Loss(explanation.losses[position]),
+    )
     memory_id, excerpt = explanation.shown[position]
     duplicate = explanation.duplicates.get(position) if loss is Loss.NEAR_DUPLICATE else None
     rank = explanation.ranks.get(memory_id, 0)
@@ -78,24 +83,24 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
 
 
 def _hits(explanation: Explanation, ordinal: int) -> Iterator[recall_pb2.ChannelHit]:
-    for ranking in explanation.trace.retrieved.rankings:
-        row = _row(ranking.hits.ordinals, ordinal)
+    """Of the channels, then of the evidence, which the lexical channel's executor looks up."""
+    retrieved = explanation.trace.retrieved
+    lists = [(ranking.channel, ranking.words, ranking.hits) for ranking in retrieved.rankings]
+    for name, hits in ((PHRASE_MATCH, retrieved.phrase_match), (TERM_COVERAGE, retrieved.term_coverage)):
+        lists += [] if hits is None else [(LEXICAL, name, hits)]
+    for channel, words, hits in lists:
+        row = _row(hits.ordinals, ordinal)
         if row is not None:
-            yield recall_pb2.ChannelHit(
-                channel=ranking.channel,
-                query=ranking.query,
-                rank=row + 1,
-                score=ranking.hits.scores[row],
-            )
+            yield recall_pb2.ChannelHit(channel=channel, query=words, rank=row + 1, score=hits.scores[row])
 
 
 def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
-    pool = explanation.trace.pool
+    pool = explanation.trace.candidates
     ordinal = int(pool.ordinals[position])
     terms = [
-        _term(given, row, k=explanation.k)
-        for given in explanation.trace.fused.given
-        if (row := _row(given.hits.ordinals, ordinal)) is not None
+        _term(one, row, k=explanation.k)
+        for one in explanation.trace.fused.fusion_inputs
+        if (row := _row(one.hits.ordinals, ordinal)) is not None
     ]
     return recall_pb2.Fusion(
         method=explanation.method,
@@ -106,19 +111,18 @@ def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
     )
 
 
-def _term(given: FusionInput, row: int, *, k: int) -> recall_pb2.FusionTerm:
-    ranking: Ranking | None = given.ranking
+def _term(one: FusionInput, row: int, *, k: int) -> recall_pb2.FusionTerm:
     return recall_pb2.FusionTerm(
-        channel="" if ranking is None else ranking.channel,
-        query="" if ranking is None else ranking.query,
+        channel=one.ranking.channel,
+        query=one.ranking.words,
         rank=row + 1,
-        score=given.hits.scores[row],
-        weight=given.weight,
-        least=given.least,
-        span=given.span,
-        normalised=1.0 / (k + row + 1) if given.normal is None else given.normal[row],
-        bonus=0.0 if given.bonuses is None else given.bonuses[row],
-        contribution=given.scores[row],
+        score=one.hits.scores[row],
+        weight=one.weight,
+        least=one.least,
+        span=one.span,
+        normalised=1.0 / (k + row + 1) if one.normal is None else one.normal[row],
+        bonus=0.0 if one.bonuses is None else one.bonuses[row],
+        contribution=one.scores[row],
     )
 
 
@@ -146,11 +150,9 @@ def _weight(scoring: Scoring, name: str, position: int) -> float:
     return float(relevance.weights[name][position]) if name in relevance.weights else 0.0
 
 
-def _dense_share(given: Sequence[FusionInput]) -> float | None:
+def _dense_share(inputs: Sequence[FusionInput]) -> float | None:
     """What the dense list counts beside the lexical one, both for the question itself."""
-    weights = {
-        one.ranking.channel: one.weight for one in given if one.ranking is not None and not one.ranking.query
-    }
+    weights = {one.ranking.channel: one.weight for one in inputs if not one.ranking.words}
     if not {DENSE, LEXICAL} <= weights.keys():
         return None
     return weights[DENSE] / (weights[DENSE] + weights[LEXICAL])

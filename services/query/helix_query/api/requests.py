@@ -17,7 +17,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_memory.subjects import is_token
 from helix_query.api.time_zones import zone_of
 from helix_query.profile.profile import DEFAULT_PROFILE
-from helix_query.recall.candidates import ExpandContext
+from helix_query.profile.sections.answer import ExpandContext
 from helix_query.recall.query import Query
 from helix_shared.artifacts.filter.filters import FILTERS
 from helix_shared.artifacts.filter.selection import Selection
@@ -68,7 +68,7 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
     if zone is not None and now.year in (MINYEAR, MAXYEAR):
         raise InvalidInputError("now", "must be a time of the years 2 to 9998 beside a time_zone")
     return Query(
-        query=request.query,
+        text=request.query,
         selection=_selection(request),
         profile=profile,
         mode=MODES[request.mode],

@@ -13,9 +13,11 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import explanation_message
 
 if TYPE_CHECKING:
+    from helix_query.diagnostics.explanation import Explanation
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Route
-    from helix_query.recall.query import Query, RecalledRow, RecallResult
+    from helix_query.recall.query import Query
+    from helix_query.recall.result import RecalledRow, RecallResult
 
 MILLISECONDS: Final = 1000.0
 SECONDS_PER_DAY: Final = 86_400
@@ -34,40 +36,45 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def recall_response(
-    answer: RecallResult, query: Query, snapshot: Snapshot, *, total_seconds: float
+    result: RecallResult,
+    query: Query,
+    snapshot: Snapshot,
+    *,
+    total_seconds: float,
+    explanation: Explanation | None = None,
 ) -> recall_pb2.RecallResponse:
     """The reply to a recall."""
-    packed, belief = set(answer.packed.memory_ids), answer.belief
-    relevance = _relevance(answer)
+    packed, estimate = set(result.packed.memory_ids), result.estimate
+    relevance = _relevance(result)
     manifest = snapshot.generation.manifest
     return recall_pb2.RecallResponse(
         memories=[
             _recalled(found, rank, packed, likely)
-            for rank, (found, likely) in enumerate(zip(answer.rows, relevance, strict=True), start=1)
+            for rank, (found, likely) in enumerate(zip(result.rows, relevance, strict=True), start=1)
         ],
         context=recall_pb2.PackedContext(
-            text=answer.packed.text,
-            memory_ids=answer.packed.memory_ids,
-            tokens=answer.packed.tokens,
-            surrounding_ids=answer.packed.surrounding_ids,
+            text=result.packed.text,
+            memory_ids=result.packed.memory_ids,
+            tokens=result.packed.tokens,
+            surrounding_ids=result.packed.surrounding_ids,
         ),
-        route=_route(answer.route),
+        route=_route(result.route),
         stages=[
             recall_pb2.StageTime(stage=stage, milliseconds=seconds * MILLISECONDS)
-            for stage, seconds in answer.seconds
+            for stage, seconds in result.seconds
         ],
         total_milliseconds=total_seconds * MILLISECONDS,
         generation=manifest.generation,
         applied_sequence=manifest.applied_sequence,
-        degraded=answer.degraded,
+        degraded=result.degraded,
         ranking_profile=query.profile,
         stale=manifest.applied_sequence < query.min_sequence,
         wanted_sequence=query.min_sequence,
-        already_served_count=answer.already_served,
-        explanation=None if answer.explanation is None else explanation_message(answer.explanation),
-        relevance=None if belief is None else belief.answer,
-        abstained=belief is not None and belief.abstained,
-        abstained_because="" if belief is None else belief.reason,
+        already_served_count=result.already_served,
+        explanation=None if explanation is None else explanation_message(explanation),
+        relevance=None if estimate is None else estimate.answer,
+        abstained=estimate is not None and estimate.abstained,
+        abstained_because="" if estimate is None else estimate.reason,
     )
 
 
@@ -108,12 +115,12 @@ def _timestamp(moment: datetime) -> dict[str, int]:
     return {"seconds": since.days * SECONDS_PER_DAY + since.seconds, "nanos": since.microseconds * 1_000}
 
 
-def _relevance(answer: RecallResult) -> Sequence[float | None]:
+def _relevance(result: RecallResult) -> Sequence[float | None]:
     """Probability of each row; None where there is none to tell."""
-    belief = answer.belief
-    if belief is None or belief.memories is None:
-        return [None] * len(answer.rows)
-    likely: list[float | None] = belief.memories.tolist()
+    estimate = result.estimate
+    if estimate is None or estimate.memories is None:
+        return [None] * len(result.rows)
+    likely: list[float | None] = estimate.memories.tolist()
     return likely
 
 

@@ -7,7 +7,7 @@ balancer moves away in time.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -15,13 +15,13 @@ from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
 from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs lack aio
 from grpc_reflection.v1alpha import reflection
 
-from helix_query.api.service import SERVICE_NAME
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import TemporaryError
 
 if TYPE_CHECKING:
-    from helix_query.api.service import RecallHandlers
     from helix_query.settings import QuerySettings
 
+SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
 REQUEST_BYTES: Final = 256 * 1024
 METADATA_BYTES: Final = 8 * 1024
 IDLE_MS: Final = 30 * 60 * 1000
@@ -40,12 +40,12 @@ OPTIONS: Final = (
 class RecallServer:
     """One listening server."""
 
-    def __init__(self, handlers: RecallHandlers, settings: QuerySettings) -> None:
+    def __init__(self, handler: grpc.GenericRpcHandler[Any, Any], settings: QuerySettings) -> None:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._health = health.HealthServicer()
         self._server = grpc.aio.server(options=OPTIONS)
-        self._server.add_generic_rpc_handlers((handlers.generic_handler(),))
+        self._server.add_generic_rpc_handlers((handler,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)

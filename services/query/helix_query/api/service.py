@@ -26,8 +26,11 @@ from helix_query.api.batch import batch_response, in_order, queries_of
 from helix_query.api.guard import Call, guarded, refused_of, tolerant
 from helix_query.api.requests import memory_id_of, moment_of, query_of, scope_of
 from helix_query.api.responses import memory_message, recall_response, status_response
+from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
-from helix_query.recall.candidates import SEARCHED
+from helix_query.diagnostics.explain import explained
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.memory import get_memory
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
@@ -37,8 +40,7 @@ from helix_shared.errors import OverdueError, TemporaryError
 from helix_shared.telemetry import RECALL_SECONDS
 
 if TYPE_CHECKING:
-    from helix_query.generations.current import CurrentGeneration
-    from helix_query.generations.snapshot import Snapshot
+    from helix_query.generations.snapshot import Snapshot, SnapshotSource
     from helix_query.profile.profile import RankingProfile
     from helix_query.scheduling.fair_queue import Work
     from helix_query.settings import QuerySettings
@@ -47,7 +49,6 @@ WAIT: Final = "wait"
 """Name, among the times of the stages, of the time a recall waited for its event."""
 SEARCHING: Final = 0.6
 """Share of the deadline of a WhyNot in which changes are tried."""
-SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class RecallHandlers:
     """RecallService; owns the threads its calls run in."""
 
     def __init__(
-        self, current: CurrentGeneration, profiles: Mapping[str, RankingProfile], settings: QuerySettings
+        self, current: SnapshotSource, profiles: Mapping[str, RankingProfile], settings: QuerySettings
     ) -> None:
         self._current = current
         self._profiles = profiles
@@ -65,7 +66,7 @@ class RecallHandlers:
         self._executor = FairExecutor(
             workers=settings.threads,
             places=settings.in_flight,
-            channels=SEARCHED,
+            channels=LANES,
             stuck_seconds=settings.stuck_seconds,
         )
 
@@ -129,7 +130,7 @@ class RecallHandlers:
         scope = scope_of(request.scope, as_of=moment_of(request))
 
         def work(snapshot: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
-            row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), until=until)
+            row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), deadline=until)
             return recall_pb2.GetMemoryResponse(
                 memory=memory_message(row, entities), generation=snapshot.number
             )
@@ -230,19 +231,17 @@ class RecallHandlers:
         waited_seconds: float,
     ) -> recall_pb2.RecallResponse:
         started = time.perf_counter()
-        answer = recall(
-            query,
-            snapshot,
-            profile=self._profiles[query.profile],
-            lanes=channels,
-            channel_deadline_seconds=self._settings.channel_deadline_seconds,
-            until=until,
+        context = RecallContext.of(query, snapshot, self._profiles[query.profile], deadline=until)
+        result = recall(
+            context, lanes=channels, channel_deadline_seconds=self._settings.channel_deadline_seconds
         )
+        result, explanation = explained(result, context)
         elapsed = time.perf_counter() - started
         RECALL_SECONDS.labels("total").observe(elapsed)
         if waited_seconds:
-            answer = replace(answer, seconds=((WAIT, waited_seconds), *answer.seconds))
-        return recall_response(answer, query, snapshot, total_seconds=waited_seconds + elapsed)
+            result = replace(result, seconds=((WAIT, waited_seconds), *result.seconds))
+        total_seconds = waited_seconds + elapsed
+        return recall_response(result, query, snapshot, total_seconds=total_seconds, explanation=explanation)
 
     def _until(self, context: Any) -> float:
         """Moment of the monotonic clock: the sooner of the caller's deadline and our own."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from helix_memory.recall.v1 import recall_pb2
@@ -13,6 +14,7 @@ from helix_query.api.why_not_response import why_not_response
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile
+from helix_query.recall.recall import recall
 from helix_query.scheduling.fair_executor import AGAIN
 
 if TYPE_CHECKING:
@@ -42,9 +44,10 @@ class WhyNotSearch:
             self._replays = Replays(
                 snapshot,
                 self.profiles,
-                channels,
-                self.channel_deadline_seconds,
                 parse=self.parse,
+                recall=partial(
+                    recall, lanes=channels, channel_deadline_seconds=self.channel_deadline_seconds
+                ),
                 until=self.searching,
                 deadline=self.until,
             )

@@ -11,12 +11,11 @@ from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
-from helix_query.diagnostics.explain import STAGES, Loss
+from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
 
 if TYPE_CHECKING:
-    from helix_query.diagnostics.replays import Replay
-    from helix_query.diagnostics.why_not import WhyNot
+    from helix_query.diagnostics.replay import Replay, WhyNot
     from helix_query.generations.snapshot import Snapshot
 
 Reply = recall_pb2.WhyNotResponse
@@ -34,7 +33,7 @@ def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
         replays=found.replays,
         generation=snapshot.number,
     )
-    reply.verdict = _BY_LOSS[loss](reply, first, snapshot)
+    reply.verdict = _BY_LOSS[loss](reply, first)
     reply.advice = _advice(found) if loss is not Loss.NONE else ""
     return reply
 
@@ -64,15 +63,15 @@ def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
-def _in(reply: Reply, _first: Replay, _served: Snapshot) -> str:
+def _in(reply: Reply, _first: Replay) -> str:
     return f"It is in the answer at rank {reply.candidate.rank}, and packed."
 
 
-def _skipped(_reply: Reply, first: Replay, _served: Snapshot) -> str:
-    return f"The router took the question for one that needs no memory ({first.answer.route.reason})."
+def _skipped(_reply: Reply, first: Replay) -> str:
+    return f"The router took the question for one that needs no memory ({first.result.route.reason})."
 
 
-def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
+def _filter(reply: Reply, first: Replay) -> str:
     selection, zone = first.query.selection, first.query.zone or UTC
     excluding = [one for one in selection.filters if one.excluding(first.row)]
     fields = selection.excluding(first.row)
@@ -81,8 +80,8 @@ def _filter(reply: Reply, first: Replay, _served: Snapshot) -> str:
     return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
 
 
-def _not_retrieved(reply: Reply, first: Replay, snapshot: Snapshot) -> str:
-    found = channel_ranks(first, snapshot)
+def _not_retrieved(reply: Reply, first: Replay) -> str:
+    found = channel_ranks(first.context, first.result.route, first.row["ordinal"])
     reply.channel_ranks.extend(
         recall_pb2.ChannelRank(
             channel=one.channel,
@@ -112,7 +111,7 @@ def _standing(rank: int, score: float, limit: int, least: float | None, *, asked
     return f"has it at rank {rank} with {score:.3f}, {max(rank - limit, 0)} beyond its {limit}{missed}"
 
 
-def _threshold(reply: Reply, first: Replay, _served: Snapshot) -> str:
+def _threshold(reply: Reply, first: Replay) -> str:
     explanation, candidate = first.explanation, reply.candidate
     of_relevance = explanation.threshold_on == "relevance"
     held = candidate.relevance if of_relevance else candidate.score
@@ -124,18 +123,18 @@ def _threshold(reply: Reply, first: Replay, _served: Snapshot) -> str:
     )
 
 
-def _not_among_best(reply: Reply, first: Replay, _served: Snapshot) -> str:
+def _not_among_best(reply: Reply, first: Replay) -> str:
     return f"{_by_score(reply, first)} It is not even among the best that are looked at for duplicates."
 
 
-def _top_k(reply: Reply, first: Replay, _served: Snapshot) -> str:
+def _top_k(reply: Reply, first: Replay) -> str:
     return _by_score(reply, first)
 
 
 def _by_score(reply: Reply, first: Replay) -> str:
     candidate, chosen = reply.candidate, first.explanation.trace.chosen
     place = f"place {candidate.place} by score ({candidate.score:.4f})"
-    told = f"It stands at {place}, and top_k is {first.top_k}."
+    told = f"It stands at {place}, and top_k is {first.context.top_k}."
     if not len(chosen):
         return told
     reply.needed_score = float(chosen.scores.min())
@@ -145,7 +144,7 @@ def _by_score(reply: Reply, first: Replay) -> str:
     return f"{told} The least score that came back is {reply.needed_score:.4f}, {lacking:.4f} more."
 
 
-def _near_duplicate(reply: Reply, first: Replay, _served: Snapshot) -> str:
+def _near_duplicate(reply: Reply, first: Replay) -> str:
     candidate = reply.candidate
     return (
         f"It is a near-duplicate of the better memory {candidate.duplicate_of or 'withheld'}: similarity "
@@ -154,18 +153,18 @@ def _near_duplicate(reply: Reply, first: Replay, _served: Snapshot) -> str:
     )
 
 
-def _already_served(_reply: Reply, _first: Replay, _served: Snapshot) -> str:
+def _already_served(_reply: Reply, _first: Replay) -> str:
     return "The question says that the caller has it already (already_served)."
 
 
-def _abstained(reply: Reply, first: Replay, _served: Snapshot) -> str:
-    belief = first.answer.belief
-    reason = "" if belief is None else belief.reason
+def _abstained(reply: Reply, first: Replay) -> str:
+    estimate = first.result.estimate
+    reason = "" if estimate is None else estimate.reason
     return f"It is in the answer at rank {reply.candidate.rank}, but nothing was packed: {reason}."
 
 
-def _token_budget(reply: Reply, first: Replay, snapshot: Snapshot) -> str:
-    budget, needed = first.token_budget, tokens_needed(first, snapshot)
+def _token_budget(reply: Reply, first: Replay) -> str:
+    budget, needed = first.context.token_budget, tokens_needed(first)
     told = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
     widened: Any = next((one for one in reply.changes if one.request_field == "token_budget"), None)
     reply.needed_tokens = max(needed, 0 if widened is None else json.loads(widened.value))
@@ -175,7 +174,7 @@ def _token_budget(reply: Reply, first: Replay, snapshot: Snapshot) -> str:
     return f"{told} the budget of {budget} is {short}{beyond}."
 
 
-_BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay, Snapshot], str]]] = {
+_BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.NONE: _in,
     Loss.SKIPPED: _skipped,
     Loss.FILTER: _filter,

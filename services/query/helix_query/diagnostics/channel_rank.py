@@ -1,4 +1,4 @@
-"""How far down a channel a memory stands that was not found: one deeper, bounded search of each."""
+"""The rank of a memory in a channel that did not find it: one deeper, bounded search of each channel."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.recall.binding import Binding
-from helix_query.recall.candidates import DENSE, LEXICAL
+from helix_query.profile.sections.section import DENSE
+from helix_query.recall.channels.dense import DenseChannel, search_plan
+from helix_query.recall.channels.lexical import LexicalChannel
+from helix_query.recall.stages.embed import embed
 
 if TYPE_CHECKING:
-    from helix_query.diagnostics.replays import Replay
-    from helix_query.generations.snapshot import Snapshot
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.section import Channel
+    from helix_query.recall.candidates import Route
+    from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
 
 SEARCHED: Final = 2_000
@@ -21,42 +26,40 @@ SEARCHED: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ChannelRank:
-    """Where a memory stands in one channel."""
+    """The rank of a memory in one channel."""
 
-    channel: str
+    channel: Channel
     rank: int
-    """1 is best; what the caller has already is not counted. 0: deeper than was searched, or no match."""
+    """1 is best; memories the caller has do not count. 0: deeper than was searched, or no match."""
     score: float
     limit: int
     asked: bool
-    """Whether the question and its ranking profile ask this channel."""
+    """Whether the query and its ranking profile ask this channel."""
     least_score: float | None
     """Of the last within the limit; None: there were fewer."""
 
 
-def channel_ranks(replay: Replay, snapshot: Snapshot) -> tuple[ChannelRank, ...]:
-    """The dense and the lexical channel; the dense score is always the true cosine."""
-    stages = Binding(replay.query, snapshot, replay.profile)
-    vector, already = stages.embed(), stages.already.value
-    searches = stages.searches(vector, replay.answer.route)
-    ordinal = replay.row["ordinal"]
-    cosine = float(snapshot.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
-    asked = (DENSE,) if replay.query.mode == "dense" else replay.profile.retrieve.channels
+def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[ChannelRank, ...]:
+    """In the dense and the lexical channel; the dense score is always the exact cosine."""
+    vector, served = embed(context), context.already_served.value
+    cosine = float(context.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
+    asked = (DENSE,) if context.query.mode == "dense" else context.profile.retrieve.channels
+    plan = search_plan(context, context.query.text, lambda: vector, route.intents, limit=SEARCHED)
     found = []
-    for channel in (DENSE, LEXICAL):
-        hits, limit = searches.deeper(channel, SEARCHED), searches.limit_of(channel)
-        rank, score = _place(hits, ordinal, already)
-        fresh = np.flatnonzero(~np.isin(hits.ordinals, already))
-        least = float(hits.scores[fresh[limit - 1]]) if len(fresh) >= limit else None
-        true_score = cosine if channel == DENSE else score
-        found.append(ChannelRank(channel, rank, true_score, limit, channel in asked, least))
+    for channel in (DenseChannel(), LexicalChannel()):
+        hits, limit = channel.search(context, plan), context.limit_of(channel.name)
+        rank, score = _rank(hits, ordinal, served)
+        new = np.flatnonzero(~np.isin(hits.ordinals, served))
+        least = float(hits.scores[new[limit - 1]]) if len(new) >= limit else None
+        exact = cosine if channel.name == DENSE else score
+        found.append(ChannelRank(channel.name, rank, exact, limit, channel.name in asked, least))
     return tuple(found)
 
 
-def _place(hits: Hits, ordinal: int, already: np.ndarray) -> tuple[int, float]:
+def _rank(hits: Hits, ordinal: int, served: NDArray[np.int64]) -> tuple[int, float]:
     rows = np.flatnonzero(hits.ordinals == ordinal)
     if not len(rows):
         return 0, 0.0
     row = int(rows[0])
-    before = np.count_nonzero(~np.isin(hits.ordinals[:row], already))
+    before = np.count_nonzero(~np.isin(hits.ordinals[:row], served))
     return int(before) + 1, float(hits.scores[row])

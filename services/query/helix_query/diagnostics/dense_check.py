@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.diagnostics.index_recall import DEPTH, QUERIES, exact_nearest
-from helix_query.recall.channels.dense import dense
+from helix_query.recall.channels.vector_search import nearest_visible
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 
@@ -53,15 +53,17 @@ def channel_recall(
     `vectors` [n, dimensions] are the queries, unit; by default vectors of memories in sight, evenly spread.
     """
     signals = generation.signals
-    view = Visibility.of(generation, Selection(tenant_id), datetime.now(UTC))
+    visibility = Visibility.of(generation, Selection(tenant_id), datetime.now(UTC))
     seen = np.arange(len(signals))
-    seen = seen[view.sees(seen)]
+    seen = seen[visibility.is_visible(seen)]
     if not len(seen):
         return None
     sought = signals.vectors(seen[:: -(-len(seen) // QUERIES)]) if vectors is None else vectors
-    exact = exact_nearest(generation.vectors, sought, depth, seen=view.sees)
+    exact = exact_nearest(generation.vectors, sought, depth, seen=visibility.is_visible)
     shares = [
-        np.isin(wanted, dense(query, view, vectors=generation.vectors, limit=depth).ordinals).mean()
+        np.isin(
+            wanted, nearest_visible(query, visibility, vectors=generation.vectors, limit=depth).ordinals
+        ).mean()
         for query, wanted in zip(sought, exact, strict=True)
     ]
     return ChannelRecall(

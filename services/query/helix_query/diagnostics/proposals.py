@@ -19,18 +19,17 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.channel_rank import ChannelRank, channel_ranks
-from helix_query.diagnostics.explain import Loss
+from helix_query.diagnostics.explanation import Loss
 from helix_query.profile.overrides import constant
 from helix_query.profile.sections.search import MOST_CANDIDATES
-from helix_query.recall.binding import Binding
-from helix_query.recall.candidates import DENSE, LEXICAL
-from helix_query.recall.packing.pack import TokenCounter, mark_of
-from helix_query.recall.packing.rows import entry_of
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.context import RecallContext
+from helix_query.recall.packing.entries import TokenCounter, budget_for, entry_of
+from helix_query.recall.stages.diversify import diversify, without_already_served
 from helix_shared.artifacts.filter.filters import EventTime, Sessions
 
 if TYPE_CHECKING:
-    from helix_query.diagnostics.replays import Replay
-    from helix_query.generations.snapshot import Snapshot
+    from helix_query.diagnostics.replay import Replay
 
 Proposal = tuple[recall_pb2.Change, ...]
 
@@ -46,14 +45,14 @@ SPARE_TOKENS: Final = (0, 8, 64)
 """Where parts of a context count less than the whole."""
 
 
-def proposals(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+def proposals(replay: Replay) -> Iterator[Proposal]:
     """What may undo the loss of `replay`, the smallest change first; nothing where there is none.
 
     A memory the caller has already is lost in the end whatever else is done, so that goes with all of them.
     """
     served_already = replay.row["memory_id"] in replay.query.already_served
     unserved = _unserved(replay) if served_already else ()
-    for proposal in _BY_LOSS[replay.loss](replay, snapshot):
+    for proposal in _BY_LOSS[replay.loss](replay):
         yield (*unserved, *proposal)
 
 
@@ -71,24 +70,31 @@ def constant_change(replay: Replay, key: str, value: Any) -> recall_pb2.Change:
     return recall_pb2.Change(profile_key=key, value=json.dumps(value), was=json.dumps(was))
 
 
-def _none(_attempt: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _none(_attempt: Replay) -> Iterator[Proposal]:
     yield from ()
 
 
-def _filter(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _filter(replay: Replay) -> Iterator[Proposal]:
     fields = replay.query.selection.excluding(replay.row)
     yield tuple(field_change(replay, name, None) for name in fields)
 
 
-def _skipped(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _skipped(replay: Replay) -> Iterator[Proposal]:
     yield (field_change(replay, "never_skip", value=True),)
 
 
-def _not_retrieved(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+def _not_retrieved(replay: Replay) -> Iterator[Proposal]:
     """Ask more channels, ask them for more, and last look through less."""
-    if replay.answer.explanation is not None and replay.explanation.trace.retrieved.lexical_alone:
+    if replay.kept_explanation is not None and replay.explanation.trace.retrieved.lexical_alone:
         yield from _with_dense(replay)
-    standing = sorted((one for one in channel_ranks(replay, snapshot) if one.rank), key=_effort)
+    standing = sorted(
+        (
+            one
+            for one in channel_ranks(replay.context, replay.result.route, replay.row["ordinal"])
+            if one.rank
+        ),
+        key=_effort,
+    )
     for found in standing:
         if found.rank <= MOST_CANDIDATES:
             yield from _asked_deeper(replay, found)
@@ -125,7 +131,7 @@ def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
 def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
     """So many candidates of a channel, also where the profile asks for a multiple of top_k."""
     multiples = {str(name): value for name, value in replay.profile.retrieve.per_top_k.items()}
-    changes = [constant_change(replay, f"retrieve.{channel}_limit", limit)]
+    changes = [constant_change(replay, f"retrieve.limits.{channel}", limit)]
     if multiples.pop(channel, None) is not None:
         changes.append(constant_change(replay, "retrieve.per_top_k", multiples))
     return tuple(changes)
@@ -148,7 +154,7 @@ def _timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _threshold(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _threshold(replay: Replay) -> Iterator[Proposal]:
     explanation, scoring = replay.explanation, replay.explanation.scoring
     held = scoring.relevance.values if explanation.threshold_on == "relevance" else scoring.scores
     own = max(float(held[_position(replay)]), 0.0)
@@ -164,26 +170,27 @@ def _floored(value: float) -> float:
     return float(f"{math.floor(value / unit) * unit:.3g}")
 
 
-def _top_k(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+def _top_k(replay: Replay) -> Iterator[Proposal]:
     """As many memories as it takes; where no request may ask for so many, fewer others, or other weights."""
     # A near-duplicate has no place then, but one by score.
-    place = _place_among_all(replay, snapshot) or _place_by_score(replay)
+    place = _place_among_all(replay) or _place_by_score(replay)
     if place:
         more = (place, math.ceil(1.25 * place), limits.TOP_K)
         for count in dict.fromkeys(min(one, limits.TOP_K) for one in more):
-            if count > replay.top_k:
+            if count > replay.context.top_k:
                 yield (field_change(replay, "top_k", count),)
     yield from _narrower(replay)
     yield from _other_weights(replay)
 
 
-def _place_among_all(replay: Replay, snapshot: Snapshot) -> int:
+def _place_among_all(replay: Replay) -> int:
     """Its rank if the most came back that a request may ask for; 0: not then either."""
     trace = replay.explanation.trace
     others = tuple(one for one in replay.query.already_served if one != replay.row["memory_id"])
     most = replace(replay.query, top_k=limits.TOP_K, already_served=others)
-    stages = Binding(most, snapshot, replay.profile)
-    chosen, _ = stages.delta(stages.diversify(trace.ranked, trace.pool, trace.way), trace.pool)
+    context = RecallContext.of(most, replay.context.snapshot, replay.profile)
+    diverse = diversify(context, trace.ranked, trace.candidates, trace.route)
+    chosen, _ = without_already_served(context, diverse, trace.candidates)
     rows = np.flatnonzero(chosen.positions == replay.position)
     return int(rows[0]) + 1 if len(rows) else 0
 
@@ -202,18 +209,18 @@ def _other_weights(replay: Replay) -> Iterator[Proposal]:
         yield tuple(constant_change(replay, key, value) for key, value in values)
 
 
-def _near_duplicate(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _near_duplicate(replay: Replay) -> Iterator[Proposal]:
     likeness = replay.explanation.duplicates[_position(replay)].likeness
     above = math.floor(likeness / ABOVE + 1.0) * ABOVE
     yield (constant_change(replay, "diversify.near_duplicate", min(round(above, 3), UNLIKE)),)
     yield (constant_change(replay, "diversify.near_duplicate", UNLIKE),)
 
 
-def _already_served(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
+def _already_served(replay: Replay) -> Iterator[Proposal]:
     """Nothing more than that it is not; it stood beyond top_k, so it may need a place there."""
     yield ()
-    place = min(_place_among_all(replay, snapshot), limits.TOP_K)
-    if place > replay.top_k:
+    place = min(_place_among_all(replay), limits.TOP_K)
+    if place > replay.context.top_k:
         yield (field_change(replay, "top_k", place),)
 
 
@@ -222,37 +229,30 @@ def _unserved(replay: Replay) -> Proposal:
     return (field_change(replay, "already_served", left or None),)
 
 
-def _abstained(replay: Replay, _served: Snapshot) -> Iterator[Proposal]:
+def _abstained(replay: Replay) -> Iterator[Proposal]:
     """The threshold down to what the answer has, and no further."""
-    belief = replay.answer.belief
-    likely = 0.0 if belief is None or belief.answer is None else belief.answer
+    estimate = replay.result.estimate
+    likely = 0.0 if estimate is None or estimate.answer is None else estimate.answer
     lower = math.floor(likely / LIKELY_STEP) * LIKELY_STEP
     yield (constant_change(replay, "abstain.threshold", round(lower, 4)),)
 
 
-def _token_budget(replay: Replay, snapshot: Snapshot) -> Iterator[Proposal]:
-    needed = tokens_needed(replay, snapshot)
+def _token_budget(replay: Replay) -> Iterator[Proposal]:
+    needed = tokens_needed(replay)
     for spare in SPARE_TOKENS:
-        if replay.token_budget < needed + spare <= limits.TOKEN_BUDGET:
+        if replay.context.token_budget < needed + spare <= limits.TOKEN_BUDGET:
             yield (field_change(replay, "token_budget", needed + spare),)
 
 
-def tokens_needed(replay: Replay, snapshot: Snapshot) -> int:
-    """Budget with which the memory is packed, all better ones that fit standing before it."""
-    encoder = snapshot.encoder
-    meter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    entries = [entry_of(found.row, replay.query.zone) for found in replay.answer.rows]
-    widest = mark_of(len(entries))
-    needs = [meter.block(widest, entry) for entry in entries]
-    own = next(n for n, entry in enumerate(entries) if entry.memory_id == replay.row["memory_id"])
-    budget = replay.token_budget
-    while True:
-        used = 0
-        for need in needs[:own]:
-            used += need if used + need <= budget else 0
-        if used + needs[own] <= budget:
-            return budget
-        budget = used + needs[own]
+def tokens_needed(replay: Replay) -> int:
+    """Budget with which the memory is packed after all better ones that fit."""
+    encoder = replay.context.snapshot.encoder
+    return budget_for(
+        replay.row["memory_id"],
+        [entry_of(found.row, replay.query.zone) for found in replay.result.rows],
+        token_budget=replay.context.token_budget,
+        counter=TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up),
+    )
 
 
 def _position(replay: Replay) -> int:
@@ -261,7 +261,7 @@ def _position(replay: Replay) -> int:
     return replay.position
 
 
-_BY_LOSS: Final[Mapping[Loss, Callable[[Replay, Snapshot], Iterator[Proposal]]]] = {
+_BY_LOSS: Final[Mapping[Loss, Callable[[Replay], Iterator[Proposal]]]] = {
     Loss.NONE: _none,
     Loss.FILTER: _filter,
     Loss.SKIPPED: _skipped,

@@ -12,21 +12,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.diagnostics.explain import Loss
+from helix_query.diagnostics.explanation import Loss
 from helix_query.diagnostics.proposals import proposals
+from helix_query.diagnostics.replay import WhyNot
 from helix_query.recall.packing.memory import get_memory
-from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from helix_query.diagnostics.replays import Replay, Replays
+    from helix_query.diagnostics.replay import Replay
+    from helix_query.diagnostics.replays import Replays
+    from helix_shared.artifacts.filter.selection import Selection
 
 Changes = tuple[recall_pb2.Change, ...]
 T = TypeVar("T")
@@ -52,17 +53,6 @@ WAY: Final[Mapping[Loss, int]] = {
     )
 }
 """How far a memory got that was lost there."""
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNot:
-    """The first attempt, and the changes with which the last one held the memory."""
-
-    first: Replay
-    changes: Changes
-    replays: int
-    exhausted: bool = False
-    """Whether the search for changes ended for want of time."""
 
 
 def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays) -> Steps[WhyNot]:
@@ -91,7 +81,8 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
 
 def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
     """The row, under the scope of the request without its filter."""
-    row, _ = get_memory(memory_id, selection.unfiltered(), replays.snapshot, now=now, until=replays.deadline)
+    scope = selection.unfiltered()
+    row, _ = get_memory(memory_id, scope, replays.snapshot, now=now, deadline=replays.deadline)
     return row
 
 
@@ -101,7 +92,7 @@ def _search(
     """Changes on top of `changes` that bring the memory in; depth first, so the smallest are tried first."""
     if replay.loss is Loss.NONE:
         return changes
-    for proposal in proposals(replay, replays.snapshot):
+    for proposal in proposals(replay):
         if replays.exhausted:
             return None
         more = merged(changes, proposal)
@@ -156,7 +147,7 @@ def _lowered(
 ) -> Steps[Changes]:
     """`changes` with the number of `change` as low as it may be; found by halving, where one less will do."""
     high, step = json.loads(change.value), 1
-    low = {"top_k": first.top_k, "token_budget": first.token_budget}.get(
+    low = {"top_k": first.context.top_k, "token_budget": first.context.token_budget}.get(
         change.request_field, json.loads(change.was)
     )
     if type(high) is not int or type(low) is not int:

@@ -6,19 +6,17 @@ few queries need: these are computed on first use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.generations.as_of_index import AsOfIndex
 from helix_query.generations.session_order import SessionOrder
-from helix_query.recall.channels.dense import VisibilityEstimate
+from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
-from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
-from helix_shared.artifacts.lexicon.query import FieldWeights
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
 from helix_shared.moments import microseconds
 
@@ -27,13 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.profile.sections import search
-    from helix_query.profile.sections.graph import Edge
     from helix_query.recall.routing.centroids import Centroids
     from helix_query.recall.visibility import Visibility
+    from helix_query.scheduling.progress import Progress
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.generation.reader import Generation
-    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
     from helix_shared.encoders.encoder import Encoder
 
 _HOUR: Final = 3_600_000_000
@@ -71,32 +67,17 @@ class Snapshot:
         """Number of the generation, 1 and up."""
         return self.generation.manifest.generation
 
-    @property
-    def memories(self) -> int:
-        """Number of assigned ordinals; lower nodes of the graph are memories."""
-        return self.generation.graph.memories
-
-    @property
-    def adjacency(self) -> GraphSnapshot:
-        """The graph of memories and entities."""
-        return self.generation.graph
-
-    @property
-    def type_names(self) -> Sequence[str]:
-        """Memory type by type code."""
-        return MEMORY_TYPES
-
-    def estimate_visibility(self, view: Visibility) -> VisibilityEstimate:
+    def estimate_visibility(self, visibility: Visibility) -> VisibilityEstimate:
         """Which share of its tenant's memories a caller sees; sampled once a selection and hour.
 
         The hour is that of the caller's moment, because validity and expiry depend on it.
         """
-        key = view.selection, microseconds(view.moment) // _HOUR
+        key = visibility.selection, microseconds(visibility.moment) // _HOUR
         estimate = self.visibility_estimates.get(key)
         if estimate is None:
             if len(self.visibility_estimates) >= SELECTIONS:
                 self.visibility_estimates.clear()
-            estimate = self.visibility_estimates[key] = VisibilityEstimate.of(view)
+            estimate = self.visibility_estimates[key] = VisibilityEstimate.of(visibility)
         return estimate
 
     def prepare_as_of(self, until: float) -> None:
@@ -121,14 +102,6 @@ class Snapshot:
         found: NDArray[np.int64] = self.generation.vectors.find(memory_ids, ["ordinal"])["ordinal"].to_numpy()
         return found
 
-    def field_weights(self, weights: search.FieldWeights) -> FieldWeights:
-        """Field weights of a ranking profile as the lexicon takes them."""
-        return FieldWeights(**weights.model_dump())
-
-    def kind_factors(self, factors: Mapping[Edge, float]) -> NDArray[np.float64]:
-        """Factors by edge kind code; 1 for kinds that are not named."""
-        return np.array([factors.get(kind, 1.0) for kind in EDGE_KINDS], np.float64)
-
     def named_nodes(self, tenant_id: str, names: Sequence[str]) -> NDArray[np.int64]:
         """Entities of the tenant with these names, without names that are part of a longer one."""
         nodes = self.generation.graph.entity_nodes(tenant_id, names)
@@ -138,6 +111,17 @@ class Snapshot:
         whole = [f" {name} " for name in spellings]
         outer = [not any(mine != other and mine in other for other in whole) for mine in whole]
         return np.unique(nodes[np.array(outer, bool)])
+
+
+class SnapshotSource(Protocol):
+    """Serves snapshots to requests; `generations.current` is the one of the service."""
+
+    @property
+    def progress(self) -> Progress:
+        """The last event sequence served, to wait for."""
+
+    def lease(self) -> AbstractContextManager[Snapshot]:
+        """The snapshot that answers one request; raises TemporaryError where there is none yet."""
 
 
 def _read(*_: object) -> None:

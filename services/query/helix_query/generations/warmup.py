@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.generations.snapshot import Snapshot
-from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_query.recall.routing.centroids import Centroids, load_centroids
@@ -62,21 +63,19 @@ def warm(
     generation.signals.warm()
     tenant = _some_tenant(generation)
     with ExitStack() as held:
-        lanes = {channel: WorkerThreads(1, name=f"canary-{channel}") for channel in SEARCHED}
+        lanes = {channel: WorkerThreads(1, name=f"canary-{channel}") for channel in LANES}
         for lane in lanes.values():
             # not waited for: a channel that hangs must not delay the next generation
             held.callback(lane.shutdown, wait=False)
         for text in CANARY_QUERIES if at_start else CANARY_QUERIES[:1]:
             query = Query(text, Selection(tenant), now, now, never_skip=True)
             answer = recall(
-                query,
-                snapshot,
-                profile=profile,
+                RecallContext.of(query, snapshot, profile),
                 lanes=lanes,
                 channel_deadline_seconds=CANARY_SECONDS,
             )
             # `degraded` also names PageRank, which a dense graph may skip: that is no damage
-            missing = ", ".join(channel for channel in answer.degraded if channel in SEARCHED)
+            missing = ", ".join(channel for channel in answer.degraded if channel in LANES)
             if missing:
                 raise CorruptArtifactError(f"generation {snapshot.number}: no answer from channel {missing}")
     return snapshot

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import TypeVar
+
+_Chosen = TypeVar("_Chosen")
 
 
 class Intent(StrEnum):
@@ -22,3 +26,9 @@ class Intent(StrEnum):
     MULTI_HOP = "multi_hop"
     EXACT_LOOKUP = "exact_lookup"
     CURRENT_VALUE = "current_value"
+
+
+def of_intents(by_intent: Mapping[Intent, _Chosen], intents: Iterable[Intent]) -> Iterator[_Chosen]:
+    """What is set for any of `intents`, in the order of the profile."""
+    asked = set(intents)
+    return (chosen for intent, chosen in by_intent.items() if intent in asked)

@@ -16,7 +16,6 @@ from helix_query.profile.sections.answer import Diversify, Pack
 from helix_query.profile.sections.fusion import Fuse
 from helix_query.profile.sections.graph import Expand
 from helix_query.profile.sections.ranking import Rank
-from helix_query.profile.sections.recipe import Rerank
 from helix_query.profile.sections.search import Retrieve, Routing
 from helix_query.profile.sections.section import Part
 from helix_shared.errors import InvalidInputError
@@ -38,7 +37,6 @@ class RankingProfile(Part):
     fuse: Fuse = Fuse()
     expand: Expand = Expand()
     rank: Rank
-    rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()
     abstain: Abstain = Abstain()
     pack: Pack = Pack()

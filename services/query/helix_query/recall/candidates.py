@@ -1,15 +1,16 @@
-"""What travels between the eight stages: frozen values, with arrays inside where the pool is large.
-
-`recall` passes them on, the files in `stages` make them. Nothing here knows an engine.
-"""
+"""What travels between the stages: frozen values, with arrays inside where there are many candidates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from helix_query.profile.sections.graph import GraphMethod
+from helix_query.profile.sections.section import CHANNEL_NAMES
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -19,24 +20,17 @@ if TYPE_CHECKING:
     from helix_query.profile.intent import Intent
     from helix_shared.artifacts.hits import Hits
 
-ExpandContext = Literal["none", "neighbours", "session"]
-"""What may be packed around a memory."""
-
-DENSE: Final = "dense"
-LEXICAL: Final = "lexical"
 GRAPH: Final = "graph"
-ENTITY: Final = "entity"
-ASSOCIATIVE: Final = "associative"
-CHANNELS: Final = (DENSE, LEXICAL, GRAPH, ENTITY, ASSOCIATIVE)
-"""Bit n of `Candidates.found_by` is channel n. Add at the end only."""
-SEARCHED: Final = (DENSE, LEXICAL, ENTITY, ASSOCIATIVE)
-"""Channels of stage 3; each has a lane of its own."""
+FOUND_BY: Final = (*CHANNEL_NAMES, GRAPH)
+"""Bit n of `Candidates.found_by` stands for name n: the channels, and the graph of stage 5."""
+
+Cosines = Callable[["NDArray[np.int64]"], "NDArray[np.float32]"]
+"""Exact cosine of the query and each ordinal."""
 
 
-GraphMethod = Literal["pagerank", "walk"]
-"""How the graph around the pool is walked."""
-PAGERANK: Final = "pagerank"
-WALK: Final = "walk"
+def bit_of(name: str) -> np.uint8:
+    """The bit of a channel, or of the graph, in `Candidates.found_by`."""
+    return np.uint8(1 << FOUND_BY.index(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +51,41 @@ class Route:
     intents: tuple[Intent, ...] = ()
     window: Window | None = None
     as_of_moment: datetime | None = None
-    """The latest moment the question asks about, never after it is asked; None: it names no past time."""
+    """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
-
-
-COVERING: Final = "all words"
-"""Stands for the query of the list of memories whose text holds most of the words; it is never fused."""
-
-QUOTED: Final = "word for word"
-"""Stands for the query of the list of memories that hold its very words; it is never fused."""
-APART: Final = frozenset([COVERING, QUOTED])
-"""Lists whose scores are not fused; one that is missing is named by itself, not by its channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one channel found, best first."""
+    """What one search of a channel found, best first."""
 
     channel: str
     hits: Hits
-    query: str = ""
-    """The other words it was asked with; empty: the question itself."""
+    words: str = ""
+    """The words that were searched for instead of the query; empty: the query itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What stage 3 found, and the channels that are missing from it."""
+    """What stage 3 found: rankings to fuse, evidence about single memories, and what is missing."""
 
     rankings: tuple[Ranking, ...]
+    phrase_match: Hits | None = None
+    """Memories that hold the query word for word; None: not searched for, or the search failed."""
+    term_coverage: Hits | None = None
+    """Memories that hold most words of the query, score 0 to 1; None: as above."""
     degraded: tuple[str, ...] = ()
+    """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
     lexical_alone: bool = False
     """The dense channel was not asked: mode auto had a clear lexical match, or the profile says so."""
 
     def of(self, channel: str) -> Hits | None:
-        """What a channel found for the question itself; None: it is missing, or was not asked."""
-        return next((one.hits for one in self.rankings if one.channel == channel and not one.query), None)
+        """What a channel found for the query itself; None: it is missing, or was not asked."""
+        return next((one.hits for one in self.rankings if one.channel == channel and not one.words), None)
+
+
+PHRASE_MATCH: Final = "phrase match"
+TERM_COVERAGE: Final = "term coverage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +95,7 @@ class FusionInput:
     rrf: `weight` / (k + rank) + `bonuses`. minmax: `weight` x `normal`, the weights scaled to sum 1.
     """
 
-    hits: Hits
+    ranking: Ranking
     weight: float
     scores: NDArray[np.float64]
     least: float = 0.0
@@ -109,8 +103,11 @@ class FusionInput:
     """minmax: most minus least score, 0 where all are equal."""
     normal: NDArray[np.float64] | None = None
     bonuses: NDArray[np.float64] | None = None
-    ranking: Ranking | None = None
-    """The list as it was fused, where channel and words are known."""
+
+    @property
+    def hits(self) -> Hits:
+        """The hits of the list."""
+        return self.ranking.hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +120,15 @@ class Candidates:
     cosine: NDArray[np.float64]
     """Exact cosine of query and memory."""
     mass: NDArray[np.float64]
-    """What the walk of the graph left; zero before stage 5."""
+    """Share of the graph's mass; zero before stage 5."""
     found_by: NDArray[np.uint8]
-    """Bit set over `CHANNELS`."""
+    """Bits over `FOUND_BY`."""
     coverage: NDArray[np.float64] | None = None
-    """Share of the question's words, by rarity, that the text holds; None: nobody asked."""
-    quoted: NDArray[np.bool_] | None = None
-    """Who holds the question word for word; None: nobody does, or nobody asked."""
-    given: tuple[FusionInput, ...] = ()
-    """What each list gave to `fused`; known right after stage 4, for an explanation."""
+    """Share of the query's words, by rarity, that the text holds; None: not searched for."""
+    phrase_match: NDArray[np.bool_] | None = None
+    """Whether the text holds the query word for word; None: no text does, or it was not searched for."""
+    fusion_inputs: tuple[FusionInput, ...] = ()
+    """What each list gave to `fused`; kept by stage 4 only, for an explanation."""
     walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
@@ -143,12 +140,12 @@ class Candidates:
     def channels_of(self, position: int) -> tuple[str, ...]:
         """Names of the channels that found the candidate at `position`."""
         bits = int(self.found_by[position])
-        return tuple(name for bit, name in enumerate(CHANNELS) if bits >> bit & 1)
+        return tuple(name for bit, name in enumerate(FOUND_BY) if bits >> bit & 1)
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateSignals:
-    """Signals of the candidates of a pool, raw, one entry a candidate; stage 6 normalises them.
+    """Raw signals of the candidates, one entry a candidate; stage 6 normalises them.
 
     Times are microseconds since 1970 UTC; `NO_TIME` where there is none.
     """
@@ -170,7 +167,7 @@ class CandidateSignals:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Positions in a pool, best first, with their final scores."""
+    """Positions among the candidates, best first, with their final scores."""
 
     positions: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -181,40 +178,3 @@ class Ranked:
     def first(self, count: int) -> Ranked:
         """The `count` best."""
         return Ranked(self.positions[:count], self.scores[:count])
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One memory as it stands in the packed context, without its citation number."""
-
-    memory_id: str
-    heading: str
-    text: str
-    tokens: int
-    """Tokens of the text alone, counted when it was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What may be packed around one memory, in reading order; nothing recalled is in here.
-
-    `before` and `after` are the whole rest of its session if that may be packed, else empty;
-    `previous` and `following` are right beside it.
-    """
-
-    memory_id: str
-    previous: Entry | None = None
-    following: Entry | None = None
-    before: tuple[Entry, ...] = ()
-    after: tuple[Entry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """The context for a prompt; citation [n] is `memory_ids[n - 1]`."""
-
-    text: str = ""
-    memory_ids: tuple[str, ...] = ()
-    tokens: int = 0
-    surrounding_ids: tuple[str, ...] = ()
-    """What stands around them, in the order of the text."""

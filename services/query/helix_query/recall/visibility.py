@@ -1,7 +1,7 @@
-"""What one caller may see of a generation, at one moment: the predicate every memory passes.
+"""What one caller may see of a generation at one moment: the predicate every recalled memory passes.
 
-From the signal columns, by candidate and never by corpus. The engines filter by the same selection where
-that is cheaper; nothing reaches an answer that has not passed here.
+It reads the signal columns of the candidates, never of the whole corpus. The engines filter by the same
+selection where that is cheaper.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_query.recall.columns import NONE
 from helix_shared.artifacts.filter.as_of import AsOf
 from helix_shared.artifacts.filter.filters import Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.columns import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.moments import microseconds
 
@@ -30,13 +29,16 @@ if TYPE_CHECKING:
 
 Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
-REACH: Final = 4
-"""How much deeper an engine is asked when memories out of sight took places of others."""
+NO_ORDINALS: Final = np.empty(0, np.int64)
+DEEPER: Final = 4
+"""How many times the limit an engine is asked for when invisible memories took places of others."""
+SAMPLED: Final = 256
+"""Memories of a tenant that tell which share of it a caller sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """One caller's view; `past` is there when the moment is a past one."""
+    """One caller at one moment; `past` is set when the moment is a past one."""
 
     selection: Selection
     signals: Signals
@@ -45,59 +47,86 @@ class Visibility:
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
-        """The view at `now`, the server's moment, or at the moment the selection names."""
+        """The visibility at `now`, the server's moment, or at the selection's `as_of`."""
         if selection.as_of is None:
             return cls(selection, generation.signals, now)
         return cls(selection, generation.signals, selection.as_of, generation.vectors.versions)
 
     def of_all_types(self) -> Self:
-        """The same view without the choice of types: for what stands around a memory."""
+        """The same visibility without the filter by type: for memories packed around another."""
         return replace(self, selection=self.selection.without(Types))
 
-    def alive(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which memories are recalled at the moment: not hidden, valid already and still, not expired.
+    def is_valid_at(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which memories may be recalled at the moment: not hidden, valid, not expired.
 
-        Of a past moment as it was known then: created by then, and what was superseded or expired since was
+        At a past moment only memories created by then count, and what was superseded or expired since was
         not hidden yet (ops/decisions/0011).
         """
         signals, moment = self.signals, microseconds(self.moment)
         if self.past is None:
-            living = ~signals.hidden[ordinals]
+            valid = ~signals.hidden[ordinals]
         else:
-            living = AsOf(self.moment).mask(signals, self.past, ordinals)
+            valid = AsOf(self.moment).mask(signals, self.past, ordinals)
         # NO_TIME is the least integer, so a missing start has always begun.
-        living &= signals.valid_from[ordinals] <= moment
+        valid &= signals.valid_from[ordinals] <= moment
         for ends in (signals.valid_to[ordinals], signals.expires_at[ordinals]):
-            living &= (ends == NO_TIME) | (ends > moment)
-        return living
+            valid &= (ends == NO_TIME) | (ends > moment)
+        return valid
 
-    def sees(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which memories are alive, inside the selection and open to the caller."""
-        return self.selection.among(self.signals, ordinals, self.alive(ordinals))
+    def is_visible(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which memories are valid, inside the selection and open to the caller."""
+        return self.selection.among(self.signals, ordinals, self.is_valid_at(ordinals))
 
 
-def seen_hits(
-    search: Callable[[int], Hits], sees: Mask, *, limit: int, already: NDArray[np.int64] = NONE
+@dataclass(frozen=True, slots=True)
+class VisibilityEstimate:
+    """How much of its tenant a caller sees, estimated from a sample."""
+
+    share: float
+    """Share of the tenant's memories that the caller sees."""
+    lists: int
+    """Different access lists in the sample; each is read to judge its memories."""
+
+    @classmethod
+    def of(cls, visibility: Visibility) -> Self:
+        """The estimate of a caller; share 0 for a tenant without memories."""
+        sample = visibility.signals.tenant_sketches.sample(code(visibility.selection.tenant_id), SAMPLED)
+        lists = np.unique(visibility.signals.audience_code[sample])
+        return cls(float(visibility.is_visible(sample).mean()) if len(sample) else 0.0, len(lists))
+
+
+def visible_hits(
+    search: Callable[[int], Hits],
+    is_visible: Mask,
+    *,
+    limit: int,
+    already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """The `limit` best hits that pass `sees`; asks once more, deeper, when others took their places.
+    """The `limit` best hits that pass `is_visible`; asks once more, deeper, when too few pass.
 
-    Those of `already`, which the caller has, stay among the hits but are not counted.
+    Hits of `already_served` stay among the hits but do not count for the limit.
     """
-    asked = limit + min(len(already), limit)
+    asked = limit + min(len(already_served), limit)
     hits = search(asked)
-    seen = sees(hits.ordinals)
-    if len(hits) == asked and np.count_nonzero(_counted(hits, seen, already)) < limit:
-        hits = search((limit if seen.all() else limit * REACH) + len(already))
-        seen = sees(hits.ordinals)
-    return first_seen(hits, seen, limit=limit, already=already)
+    visible = is_visible(hits.ordinals)
+    if len(hits) == asked and np.count_nonzero(_counted(hits, visible, already_served)) < limit:
+        hits = search((limit if visible.all() else limit * DEEPER) + len(already_served))
+        visible = is_visible(hits.ordinals)
+    return first_visible(hits, visible, limit=limit, already_served=already_served)
 
 
-def first_seen(hits: Hits, seen: NDArray[np.bool_], *, limit: int, already: NDArray[np.int64] = NONE) -> Hits:
-    """The hits that are seen, until there are `limit` of them beside those of `already`."""
-    counted = _counted(hits, seen, already)
-    kept = seen & (np.cumsum(counted) - counted < limit)
+def first_visible(
+    hits: Hits,
+    visible: NDArray[np.bool_],
+    *,
+    limit: int,
+    already_served: NDArray[np.int64] = NO_ORDINALS,
+) -> Hits:
+    """The visible hits until there are `limit` of them that are not `already_served`."""
+    counted = _counted(hits, visible, already_served)
+    kept = visible & (np.cumsum(counted) - counted < limit)
     return Hits(hits.ordinals[kept], hits.scores[kept])
 
 
-def _counted(hits: Hits, seen: NDArray[np.bool_], already: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return seen & ~np.isin(hits.ordinals, already) if len(already) else seen
+def _counted(hits: Hits, visible: NDArray[np.bool_], already_served: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return visible & ~np.isin(hits.ordinals, already_served) if len(already_served) else visible

@@ -19,6 +19,8 @@ from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.requests import query_of
 from helix_query.api.why_not_response import why_not_response
+from helix_query.diagnostics.explain import explained
+from helix_query.diagnostics.explanation import Explanation
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import why_not
 from helix_query.generations.current import CurrentGeneration
@@ -26,9 +28,10 @@ from helix_query.generations.snapshot import Snapshot
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
-from helix_query.recall.candidates import SEARCHED
-from helix_query.recall.query import RecallResult
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
+from helix_query.recall.result import RecallResult
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.errors import NotFoundError
 
@@ -45,8 +48,7 @@ ABSTAINING = {
 }
 NARROW = {
     "name": "narrow",
-    "retrieve.dense_limit": 6,
-    "retrieve.lexical_limit": 6,
+    "retrieve.limits": {"dense": 6, "lexical": 6},
     "diversify.candidates": 5,
     "diversify.mmr_lambda": 0.6,
 }
@@ -96,7 +98,9 @@ class World:
     ) -> recall_pb2.WhyNotResponse:
         """The reply of the service."""
         parse = partial(query_of, profiles=self.profiles, clock=NOW)
-        replays = Replays(self.served, self.profiles, self.lanes, 30, parse, until=time.monotonic() + seconds)
+        asking = partial(recall, lanes=self.lanes, channel_deadline_seconds=30)
+        until = time.monotonic() + seconds
+        replays = Replays(self.served, self.profiles, parse, asking, until=until)
         steps = why_not(request, memory_id, replays)
         while True:
             try:
@@ -112,10 +116,19 @@ class World:
         self, request: recall_pb2.RecallRequest, changes: list[recall_pb2.Change] | None = None
     ) -> RecallResult:
         """One recall; changed constants become a derived ranking profile."""
+        result, _ = self.explain(request, changes)
+        return result
+
+    def explain(
+        self, request: recall_pb2.RecallRequest, changes: list[recall_pb2.Change] | None = None
+    ) -> tuple[RecallResult, Explanation | None]:
+        """The same with the explanation, where the request asks for one."""
         asking, constants = changed(request, changes or [])
-        question = query_of(asking, profiles=self.profiles, clock=NOW)
-        profile = with_constants(self.profiles[question.profile], constants)
-        return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
+        query = query_of(asking, profiles=self.profiles, clock=NOW)
+        context = RecallContext.of(
+            query, self.served, with_constants(self.profiles[query.profile], constants)
+        )
+        return explained(recall(context, lanes=self.lanes, channel_deadline_seconds=30), context)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +152,7 @@ def world(
         held.callback(current.close)
         current.refresh()
         served = held.enter_context(current.lease())
-        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in SEARCHED}
+        lanes = {name: held.enter_context(ThreadPoolExecutor(1)) for name in LANES}
         yield World(served, profiles, lanes, rows, ids)
 
 
@@ -174,7 +187,7 @@ def drawn(world: World, seed: int) -> tuple[recall_pb2.RecallRequest, str]:
     memory_id = world.ids[draw.randrange(len(world.ids) - 3)]
     if draw.random() < 0.4:
         request.explain = True
-        told = world.ask(request).explanation
+        _, told = world.explain(request)
         found = [] if told is None else [told.shown[position][0] for position in told.order]
         memory_id = draw.choice(found or [memory_id])
     if draw.random() < 0.25:

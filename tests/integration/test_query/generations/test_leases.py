@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.diagnostics.explain import explained
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.files import load_profiles
-from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_shared.artifacts.filter.selection import Selection
@@ -123,8 +125,10 @@ def test_a_generation_goes_with_its_last_request(corpus: Any, models_dir: Path, 
                         "who keeps the archive key", Selection("acme", as_of=as_of), NOW, NOW, profile=name
                     )
                     asked = replace(asked, never_skip=True, explain=True, expand_context="session")
-                    lanes = dict.fromkeys(SEARCHED, pool)
-                    recall(asked, served, profile=profile, lanes=lanes, channel_deadline_seconds=30)
+                    lanes = dict.fromkeys(LANES, pool)
+                    context = RecallContext.of(asked, served, profile)
+                    explained(recall(context, lanes=lanes, channel_deadline_seconds=30), context)
+            del context
             kept = [weakref.ref(served.generation.vectors), weakref.ref(served.generation.lexicon)]
             del served
         corpus.publish()

@@ -24,7 +24,7 @@ UNANSWERABLE = "Which orchestra recorded the symphony about glaciers?"
 @pytest.fixture
 def strict(start: Any, answering: Any, tmp_path: Any) -> Any:
     """A service on the corpus of `answering` whose profile `strict` is `helix` with models of its own."""
-    helix = (resources.files("helix_query") / "profiles" / "helix.toml").read_text(encoding="utf-8")
+    helix = (resources.files("helix_query") / "profile" / "helix.toml").read_text(encoding="utf-8")
     text = with_abstain(helix.replace('name = "helix"', 'name = "strict"'), STRICT, heading=["test"])
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "strict.toml").write_text(text, encoding="utf-8")

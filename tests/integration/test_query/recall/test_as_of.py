@@ -22,10 +22,11 @@ from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import why_not
 from helix_query.generations.snapshot import Snapshot
 from helix_query.profile.files import load_profiles
-from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.memory import get_memory
-from helix_query.recall.query import RecallResult
 from helix_query.recall.recall import recall
+from helix_query.recall.result import RecallResult
 from helix_query.recall.routing.centroids import load_centroids
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.generation.reader import Generation
@@ -60,7 +61,8 @@ class Past:
         given = {"scope": scope, "query": query, "top_k": 200, "never_skip": True} | fields
         question = query_of(recall_pb2.RecallRequest(**given), profiles=PROFILES, clock=NOW)
         profile = PROFILES[question.profile]
-        return recall(question, self.served, profile=profile, lanes=self.lanes, channel_deadline_seconds=30)
+        context = RecallContext.of(question, self.served, profile)
+        return recall(context, lanes=self.lanes, channel_deadline_seconds=30)
 
     def known(self, as_of: datetime, user: str = "") -> set[str]:
         """Ids of what should be recallable at `as_of`, worked out from the rows by their definition."""
@@ -151,7 +153,7 @@ def served_from(root: Path, encoder: Encoder, corpus: Any, rows: list[dict[str, 
     corpus.publish()
     generation = Generation.open(root, 1)
     served = Snapshot(generation, encoder, load_centroids(encoder.embed_query))
-    lanes = {channel: ThreadPoolExecutor(1) for channel in SEARCHED}
+    lanes = {channel: ThreadPoolExecutor(1) for channel in LANES}
     return Past(served, rows, ids, lanes)
 
 
@@ -266,7 +268,8 @@ def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
     request.as_of.FromDatetime(as_of)
     began = time.monotonic()
     parse = partial(query_of, profiles=PROFILES, clock=NOW)
-    replays = Replays(served, PROFILES, past.lanes, 30, parse, until=began + 5, deadline=began + 0.1)
+    asking = partial(recall, lanes=past.lanes, channel_deadline_seconds=30)
+    replays = Replays(served, PROFILES, parse, asking, until=began + 5, deadline=began + 0.1)
     with pytest.raises(OverdueError):
         next(why_not(request, min(past.known(as_of)), replays))
     assert time.monotonic() - began < 1

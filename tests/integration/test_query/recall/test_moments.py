@@ -8,9 +8,8 @@ import pytest
 
 from helix_ingest.extraction.score import event_times
 from helix_memory.events import MessageEvent
-from helix_query.recall.channels import dense
-from helix_query.recall.channels.dense import VisibilityEstimate
-from helix_query.recall.visibility import Visibility
+from helix_query.recall.channels import vector_search
+from helix_query.recall.visibility import Visibility, VisibilityEstimate
 from helix_shared.artifacts.filter.selection import Selection
 
 pytestmark = pytest.mark.integration
@@ -54,7 +53,7 @@ def test_an_odd_moment_spoils_no_estimate_that_others_use(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What part of its tenant a caller sees is estimated once; first asked with a moment of the year 9999."""
-    monkeypatch.setattr(dense, "JUDGED_ALL", 0)
+    monkeypatch.setattr(vector_search, "JUDGED_ALL", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
     with service.current.lease() as served:
         view = Visibility.of(served.generation, Selection("acme"), datetime.now(UTC))

@@ -12,11 +12,15 @@ import pytest
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
 from helix_query.profile.files import load_profiles
-from helix_query.recall.candidates import SEARCHED
-from helix_query.recall.evidence.phrase_match import quoted
+from helix_query.profile.profile import RankingProfile
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
+from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import LEAST_WORDS, is_quotation
-from helix_query.recall.query import Query, RecallResult
+from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
+from helix_query.recall.result import RecallResult
+from helix_query.recall.stages.rank import score
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
@@ -72,61 +76,60 @@ def served(generation: Generation, encoder: Any) -> Snapshot:
     return warm(generation, encoder, profile=load_profiles()["helix"], now=NOW)
 
 
-def texts_quoting(
+def texts_matching(
     generation: Generation, query: str, selection: Selection, limit: int = 30, **options: Any
 ) -> list[str]:
-    """Texts of who holds the query word for word."""
-    view = Visibility.of(generation, selection, NOW)
+    """Texts that hold the query word for word."""
+    visibility = Visibility.of(generation, selection, NOW)
     options = {"happened_by": microseconds(NOW)} | options
-    hits = quoted(query, view, lexicon=generation.lexicon, limit=limit, **options)
+    hits = phrase_match(query, visibility, lexicon=generation.lexicon, limit=limit, **options)
     return [line["text"] for line in generation.signals.records(hits.ordinals)]
+
+
+def context_of(served: Snapshot, query: str, profile: RankingProfile) -> RecallContext:
+    """A query of tenant acme that keeps a trace."""
+    return RecallContext.of(Query(query, Selection("acme"), NOW, NOW, explain=True), served, profile)
 
 
 def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
     """A recall of tenant acme, by the default profile with other `retrieve` constants."""
     profile = load_profiles()["helix"]
     profile = profile.model_copy(update={"retrieve": profile.retrieve.model_copy(update=options)})
-    lanes = {channel: ThreadPoolExecutor(2) for channel in SEARCHED}
+    lanes = {channel: ThreadPoolExecutor(2) for channel in LANES}
     try:
-        return recall(
-            Query(query, Selection("acme"), NOW, NOW, explain=True),
-            served,
-            profile=profile,
-            lanes=lanes,
-            channel_deadline_seconds=30,
-        )
+        return recall(context_of(served, query, profile), lanes=lanes, channel_deadline_seconds=30)
     finally:
         for lane in lanes.values():
             lane.shutdown()
 
 
 def test_words_in_a_row_are_told_from_the_same_words_elsewhere(generation: Generation) -> None:
-    """Capitals and punctuation do not matter, the order does; nothing out of sight is told."""
+    """Case and punctuation do not count, the order does; invisible memories are not found."""
     acme = Selection("acme")
-    assert texts_quoting(generation, WORDS, acme) == [SAID]
-    assert texts_quoting(generation, WORDS.upper().replace(",", " -"), acme) == [SAID]
-    assert sorted(texts_quoting(generation, WORDS, Selection("acme", user_id="ada"))) == [
+    assert texts_matching(generation, WORDS, acme) == [SAID]
+    assert texts_matching(generation, WORDS.upper().replace(",", " -"), acme) == [SAID]
+    assert sorted(texts_matching(generation, WORDS, Selection("acme", user_id="ada"))) == [
         SAID,
         f"ada: {WORDS}!",
     ]
-    assert texts_quoting(generation, WORDS, Selection("other")) == [f"elsewhere: {WORDS}"]
-    assert texts_quoting(generation, WORDS, Selection("nobody")) == []
-    assert texts_quoting(generation, f"{WORDS} zebra", acme) == []
-    few = texts_quoting(generation, "drain the queue restart worker-7", acme, limit=200)
+    assert texts_matching(generation, WORDS, Selection("other")) == [f"elsewhere: {WORDS}"]
+    assert texts_matching(generation, WORDS, Selection("nobody")) == []
+    assert texts_matching(generation, f"{WORDS} zebra", acme) == []
+    few = texts_matching(generation, "drain the queue restart worker-7", acme, limit=200)
     assert sorted(few) == ["Nothing to see.", SAID]
-    assert texts_quoting(generation, "drain the que", acme) == []
+    assert texts_matching(generation, "drain the que", acme) == []
 
 
 def test_part_of_a_clause_without_spaces_is_quoted(generation: Generation, served: Snapshot) -> None:
     """Each letter of Chinese counts as a word does, in the look-up and in the answer of a recall."""
-    assert texts_quoting(generation, CHINESE_WORDS, Selection("acme")) == [QUOTED_IN_CHINESE]
+    assert texts_matching(generation, CHINESE_WORDS, Selection("acme")) == [QUOTED_IN_CHINESE]
     row = asked(served, CHINESE_WORDS).rows[0]
     assert row.row["text"] == QUOTED_IN_CHINESE
     assert "lexical" in row.channels
 
 
-def test_the_memory_with_the_very_words_comes_first(served: Snapshot) -> None:
-    """Without the list another one, with the same words in another order, stands before it."""
+def test_a_phrase_match_comes_first(served: Snapshot) -> None:
+    """Without the search a memory with the same words in another order is before it."""
     row = asked(served, WORDS).rows[0]
     assert row.row["text"] == SAID
     assert "lexical" in row.channels
@@ -137,44 +140,48 @@ def test_the_memory_with_the_very_words_comes_first(served: Snapshot) -> None:
 def test_a_question_that_somebody_asked_before_is_not_its_answer(served: Snapshot) -> None:
     """Only statements are looked up word for word."""
     answer = asked(served, f"How do we {WORDS}?")
-    assert answer.explanation is not None
-    assert all(one.query != "word for word" for one in answer.explanation.trace.retrieved.rankings)
+    assert answer.trace is not None
+    assert answer.trace.retrieved.phrase_match is None
 
 
-def test_the_explanation_tells_who_was_quoted(served: Snapshot) -> None:
-    """A step of its own, which the score is made of."""
+def test_a_phrase_match_is_a_step_of_the_score(served: Snapshot) -> None:
+    """Of one candidate alone."""
     answer = asked(served, WORDS)
-    assert answer.explanation is not None
-    scoring = answer.explanation.scoring
-    steps = {step.name: step.values for step in scoring.steps}
-    assert np.count_nonzero(steps["quoted"]) == 1
-    assert answer.explanation.trace.pool.ordinals[np.argmax(steps["quoted"])] == 61
+    assert answer.trace is not None
+    candidates, context = answer.trace.candidates, context_of(served, WORDS, load_profiles()["helix"])
+    steps = {step.name: step.values for step in score(context, candidates, answer.route).steps}
+    assert np.count_nonzero(steps["phrase_match"]) == 1
+    assert candidates.ordinals[np.argmax(steps["phrase_match"])] == 61
 
 
-def test_past_moments_quote_what_was_known_then(generation: Generation, served: Snapshot) -> None:
-    """As of a time before anything was written nothing is quoted."""
+def test_as_of_matches_what_was_created_by_then(generation: Generation, served: Snapshot) -> None:
+    """As of a time before anything was written there is no match."""
     selection = replace(Selection("acme"), as_of=NOW - timedelta(days=9_000))
-    view = Visibility.of(generation, selection, NOW)
-    known = served.as_of_index.value.created_by(0)
-    hits = quoted(
-        WORDS, view, lexicon=generation.lexicon, limit=30, happened_by=microseconds(NOW), known=known
+    visibility = Visibility.of(generation, selection, NOW)
+    hits = phrase_match(
+        WORDS,
+        visibility,
+        lexicon=generation.lexicon,
+        limit=30,
+        happened_by=microseconds(NOW),
+        within=served.as_of_index.value.created_by(0),
     )
     assert len(hits) == 0
 
 
-def test_what_happened_later_or_the_caller_has_takes_no_place(generation: Generation) -> None:
-    """The limit counts those that are left."""
+def test_later_and_already_served_memories_do_not_count_for_the_limit(generation: Generation) -> None:
+    """The limit counts the others."""
     acme = Selection("acme")
     before = microseconds(NOW - timedelta(days=9_000))
-    assert texts_quoting(generation, WORDS, acme, happened_by=before) == []
+    assert texts_matching(generation, WORDS, acme, happened_by=before) == []
     words = "drain the queue, restart worker"
-    every = texts_quoting(generation, words, acme, limit=200)
+    every = texts_matching(generation, words, acme, limit=200)
     assert len(every) > 60
-    view = Visibility.of(generation, acme, NOW)
+    visibility = Visibility.of(generation, acme, NOW)
     has = generation.lexicon.search_all_words(words, acme, limit=50).ordinals
-    left = texts_quoting(generation, words, acme, limit=20, already=has)
+    left = texts_matching(generation, words, acme, limit=20, already_served=has)
     assert left
-    known = {line["text"] for line in view.signals.records(has)}
+    known = {line["text"] for line in visibility.signals.records(has)}
     assert not known & set(left)
 
 
@@ -185,15 +192,15 @@ def test_a_note_on_what_holds_now_gets_the_latest_statement(served: Snapshot) ->
     assert answer.rows[0].row["text"] == NEW_PORT
 
 
-def test_a_failing_look_up_is_named_by_itself(served: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_search_is_named_by_itself(served: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lexical channel answered all the same."""
 
     def failing(*_args: Any, **_options: Any) -> Any:
         raise RuntimeError("no lines")
 
-    monkeypatch.setattr("helix_query.recall.stages.searches.quoted", failing)
+    monkeypatch.setattr("helix_query.recall.evidence.searches.phrase_match", failing)
     answer = asked(served, WORDS)
-    assert answer.degraded == ("word for word",)
+    assert answer.degraded == ("phrase match",)
     assert any("lexical" in row.channels for row in answer.rows)
 
 

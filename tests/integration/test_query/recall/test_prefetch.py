@@ -11,11 +11,13 @@ import pytest
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
 from helix_query.profile.files import load_profiles
-from helix_query.recall.binding import Binding
-from helix_query.recall.candidates import SEARCHED
-from helix_query.recall.query import Query, RecallResult
+from helix_query.recall.channels import LANES
+from helix_query.recall.channels.lexical import LexicalChannel
+from helix_query.recall.context import RecallContext
+from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
-from helix_query.recall.stages import searches
+from helix_query.recall.result import RecallResult
+from helix_query.recall.stages.retrieve import prefetch
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.lexicon.reader import LexiconReader
@@ -42,7 +44,7 @@ def served(corpus_type: Any, encoder: Any, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
     """One pool a channel."""
-    pools = {name: ThreadPoolExecutor(1) for name in SEARCHED}
+    pools = {name: ThreadPoolExecutor(1) for name in LANES}
     yield pools
     for pool in pools.values():
         pool.shutdown()
@@ -64,13 +66,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def asked(served: Snapshot, lanes: dict[str, ThreadPoolExecutor], query: str, **options: Any) -> RecallResult:
     """A recall of tenant acme."""
-    return recall(
-        Query(query, Selection("acme"), NOW, NOW, **options),
-        served,
-        profile=PROFILE,
-        lanes=lanes,
-        channel_deadline_seconds=30,
-    )
+    context = RecallContext.of(Query(query, Selection("acme"), NOW, NOW, **options), served, PROFILE)
+    return recall(context, lanes=lanes, channel_deadline_seconds=30)
 
 
 def test_the_search_is_under_way_while_the_question_is_embedded(
@@ -78,7 +75,7 @@ def test_the_search_is_under_way_while_the_question_is_embedded(
 ) -> None:
     """Each waits for the other, which only works side by side."""
     meeting = threading.Barrier(2, timeout=10)
-    embed, search = Encoder.embed_query, searches.lexical
+    embed, search = Encoder.embed_query, LexicalChannel.search
 
     def embedding(encoder: Encoder, text: str) -> Any:
         meeting.wait()
@@ -89,7 +86,7 @@ def test_the_search_is_under_way_while_the_question_is_embedded(
         return search(*args, **options)
 
     monkeypatch.setattr(Encoder, "embed_query", embedding)
-    monkeypatch.setattr(searches, "lexical", searching)
+    monkeypatch.setattr(LexicalChannel, "search", searching)
     answer = asked(served, lanes, "what about the garden")
     assert answer.degraded == ()
     assert set(answer.rows[0].channels) == {"dense", "lexical"}
@@ -110,7 +107,8 @@ def test_nothing_is_begun_that_is_not_wanted(served: Snapshot, lanes: Any, searc
     asked(served, lanes, "what about the garden", mode="dense")
     assert searched == []
     past = Query("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)
-    assert Binding(past, served, PROFILE).begin(lanes) is None
+    with prefetch(RecallContext.of(past, served, PROFILE), lanes) as prefetched:
+        assert prefetched is None
     assert searched == []
 
 
@@ -144,7 +142,7 @@ def test_an_engine_that_fails_ahead_costs_its_candidates_only(
     def failing(*_args: Any, **_options: Any) -> Any:
         raise RuntimeError("no index")
 
-    monkeypatch.setattr(searches, "lexical", failing)
+    monkeypatch.setattr(LexicalChannel, "search", failing)
     answer = asked(served, lanes, "what about the garden")
     assert answer.degraded == ("lexical",)
     assert {channel for row in answer.rows for channel in row.channels} == {"dense"}

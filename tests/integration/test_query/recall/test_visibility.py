@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_query.diagnostics.dense_check import channel_recall, largest_tenant
-from helix_query.recall.channels import dense as channel
-from helix_query.recall.channels.dense import dense
+from helix_query.recall.channels import vector_search
+from helix_query.recall.channels.vector_search import nearest_visible
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.filters import EventTime, Sessions, Types
 from helix_shared.artifacts.filter.selection import Selection
@@ -86,8 +86,8 @@ def test_the_view_sees_what_the_selection_admits(generation: Generation, selecti
     every = np.arange(120)
     rows = {row["ordinal"]: row for row in generation.vectors.take(every).to_pylist()}
     expected = [o for o in every.tolist() if not rows[o]["hidden"] and selection.admits(rows[o])]
-    view = Visibility.of(generation, selection, NOW)
-    assert every[view.sees(every)].tolist() == expected
+    visibility = Visibility.of(generation, selection, NOW)
+    assert every[visibility.is_visible(every)].tolist() == expected
 
 
 def test_a_store_is_as_large_as_its_memories(corpus: Any, tmp_path: Path) -> None:
@@ -109,13 +109,13 @@ def test_all_ways_of_the_dense_channel_find_the_same(
 ) -> None:
     """Whoever chooses the candidates and whenever they are judged, the best ten are the same."""
     query = generation.signals.vectors(np.array([17]))[0]
-    view = Visibility.of(generation, selection, NOW)
-    seen = np.arange(120)[view.sees(np.arange(120))]
+    visibility = Visibility.of(generation, selection, NOW)
+    seen = np.arange(120)[visibility.is_visible(np.arange(120))]
     expected = np.sort(generation.signals.cosines(query, seen))[::-1][:10]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in WAYS[way].items():
-            patch.setattr(channel, name, value)
-        hits = dense(query, view, vectors=generation.vectors, limit=10)
+            patch.setattr(vector_search, name, value)
+        hits = nearest_visible(query, visibility, vectors=generation.vectors, limit=10)
     assert set(hits.ordinals.tolist()) <= set(seen.tolist())
     np.testing.assert_allclose(hits.scores, expected, atol=1e-5)
 
@@ -131,10 +131,10 @@ def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: py
 
     monkeypatch.setattr(type(generation.signals), "cosines", counted)
     for name, value in BY_SKETCH.items():
-        monkeypatch.setattr(channel, name, value)
+        monkeypatch.setattr(vector_search, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
-    view = Visibility.of(generation, Selection("acme"), NOW)
-    hits = dense(query, view, vectors=generation.vectors, limit=1)
+    visibility = Visibility.of(generation, Selection("acme"), NOW)
+    hits = nearest_visible(query, visibility, vectors=generation.vectors, limit=1)
     assert hits.ordinals.tolist() == [25]
     assert max(compared) < 40 < generation.signals.tenant_sketches.count(code("acme"))
 
@@ -145,13 +145,13 @@ def test_what_the_caller_has_takes_no_place(
 ) -> None:
     """However long the list is: behind 20 that are known the 5 next nearest are found."""
     for name, value in WAYS[way].items():
-        monkeypatch.setattr(channel, name, value)
+        monkeypatch.setattr(vector_search, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
-    view = Visibility.of(generation, Selection("acme", principals=("dev", "ops")), NOW)
-    seen = np.arange(120)[view.sees(np.arange(120))]
+    visibility = Visibility.of(generation, Selection("acme", principals=("dev", "ops")), NOW)
+    seen = np.arange(120)[visibility.is_visible(np.arange(120))]
     order = seen[np.argsort(-generation.signals.cosines(query, seen), kind="stable")]
     assert len(order) > 26
-    hits = dense(query, view, vectors=generation.vectors, limit=5, already=order[:20])
+    hits = nearest_visible(query, visibility, vectors=generation.vectors, limit=5, already_served=order[:20])
     fresh = [ordinal for ordinal in hits.ordinals.tolist() if ordinal not in order[:20]]
     assert len(fresh) == 5
     assert generation.signals.cosines(query, np.array(fresh)).min() >= generation.signals.cosines(
@@ -171,11 +171,11 @@ def test_what_the_index_does_not_hold_yet_is_found(
     generation = Generation.open(corpus.root, corpus.publish(), scratch=tmp_path)
     assert generation.vectors.tail is not None
     query = corpus.encoder.embed_query("who kept the lighthouse?")
-    monkeypatch.setattr(channel, "SCANNED", 0)
+    monkeypatch.setattr(vector_search, "SCANNED", 0)
     for broad in (0.0001, 2.0):
-        monkeypatch.setattr(channel, "BROAD", broad)
-        view = Visibility.of(generation, Selection("acme"), NOW)
-        hits = dense(query, view, vectors=generation.vectors, limit=5)
+        monkeypatch.setattr(vector_search, "BROAD", broad)
+        visibility = Visibility.of(generation, Selection("acme"), NOW)
+        hits = nearest_visible(query, visibility, vectors=generation.vectors, limit=5)
         assert hits.ordinals[0] == 150
         assert 151 not in hits.ordinals
         np.testing.assert_allclose(hits.scores, generation.signals.cosines(query, hits.ordinals), atol=1e-5)
@@ -189,18 +189,18 @@ def test_how_much_of_exact_search_the_channel_finds(
     measured = channel_recall(generation, "acme", depth=10)
     assert measured is not None
     every = np.arange(120)
-    in_sight = int(Visibility.of(generation, Selection("acme"), NOW).sees(every).sum())
+    in_sight = int(Visibility.of(generation, Selection("acme"), NOW).is_visible(every).sum())
     assert (measured.recall, measured.worst, measured.memories) == (1.0, 1.0, in_sight)
     assert 0 < measured.queries <= 32
     assert channel_recall(generation, "nobody") is None
     assert largest_tenant(generation.signals) == "acme"
-    found = channel.dense
+    found = vector_search.nearest_visible
 
     def forgetful(*args: Any, **options: Any) -> Any:
         hits = found(*args, **options)
         return type(hits)(hits.ordinals[:3], hits.scores[:3])
 
-    monkeypatch.setattr("helix_query.diagnostics.dense_check.dense", forgetful)
+    monkeypatch.setattr("helix_query.diagnostics.dense_check.nearest_visible", forgetful)
     fewer = channel_recall(generation, "acme", generation.signals.vectors(np.array([17, 25])), depth=5)
     assert fewer is not None
     assert (fewer.queries, fewer.recall, fewer.worst) == (2, 0.6, 0.6)

@@ -8,7 +8,8 @@ from typing import Any
 import grpc
 import pytest
 
-from helix_query.recall.stages import searches
+from helix_query.recall.channels.dense import DenseChannel
+from helix_query.recall.channels.lexical import LexicalChannel
 
 pytestmark = pytest.mark.integration
 
@@ -17,7 +18,7 @@ DEADLINE_SECONDS = 0.2
 EARLY, LATE, LATER = 0.0, 0.3, 0.4
 QUESTION = "Which database did we choose?"
 TEXT = "We chose the database Postgres."
-CHANNELS = ("dense", "lexical")
+CHANNELS: dict[str, Any] = {"dense": DenseChannel, "lexical": LexicalChannel}
 
 
 @pytest.fixture
@@ -72,10 +73,10 @@ def test_the_other_channel_answers(
     mode: int,
 ) -> None:
     """Whenever one channel fails, the other one's answer comes and the failed one is named."""
-    other = CHANNELS[1 - CHANNELS.index(broken)]
+    [other] = CHANNELS.keys() - {broken}
     hanging: Callable[..., Any] = lambda *_, **__: release.wait(20) and None  # noqa: E731 - one line of a table
-    monkeypatch.setattr(searches, broken, hanging if fails is None else failing(fails))
-    monkeypatch.setattr(searches, other, after(answers, getattr(searches, other)))
+    monkeypatch.setattr(CHANNELS[broken], "search", hanging if fails is None else failing(fails))
+    monkeypatch.setattr(CHANNELS[other], "search", after(answers, CHANNELS[other].search))
     reply = service.recall(QUESTION, mode=mode, never_skip=True)
     assert [found.memory.text for found in reply.memories] == [TEXT]
     assert broken in reply.degraded
@@ -94,8 +95,8 @@ def test_without_any_channel_the_caller_is_told_to_try_again(
 ) -> None:
     """Both fail, or one fails and the other one hangs past every deadline: UNAVAILABLE, and in time."""
     hanging: Callable[..., Any] = lambda *_, **__: release.wait(20) and None  # noqa: E731 - one line of a table
-    monkeypatch.setattr(searches, "dense", failing(first))
-    monkeypatch.setattr(searches, "lexical", hanging if second is None else failing(second))
+    monkeypatch.setattr(DenseChannel, "search", failing(first))
+    monkeypatch.setattr(LexicalChannel, "search", hanging if second is None else failing(second))
     began = time.monotonic()
     with pytest.raises(grpc.RpcError) as caught:
         service.recall(QUESTION, never_skip=True)
@@ -106,8 +107,8 @@ def test_without_any_channel_the_caller_is_told_to_try_again(
 
 def test_the_list_of_exact_phrases_alone_is_no_answer(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """That list holds no candidates: both channels fail, so nothing is known to be missing."""
-    monkeypatch.setattr(searches, "dense", failing(EARLY))
-    monkeypatch.setattr(searches, "lexical", failing(EARLY))
+    monkeypatch.setattr(DenseChannel, "search", failing(EARLY))
+    monkeypatch.setattr(LexicalChannel, "search", failing(EARLY))
     with pytest.raises(grpc.RpcError) as caught:
         service.recall(f'"{TEXT}"', never_skip=True)
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE

@@ -16,7 +16,8 @@ import pytest
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.generations.current import CurrentGeneration
 from helix_query.profile.files import load_profiles
-from helix_query.recall.candidates import SEARCHED
+from helix_query.recall.channels import LANES
+from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_shared.artifacts.filter.selection import Selection
@@ -158,10 +159,9 @@ def test_no_object_keeps_a_query_after_its_answer(corpus: Any, models_dir: Path,
     def ask(profile: str) -> int:
         question = Query(" ".join(words), Selection("acme"), NOW, NOW, profile=profile, never_skip=True)
         with current.lease() as served:
-            lanes = dict.fromkeys(SEARCHED, pool)
-            answer = recall(
-                question, served, profile=profiles[profile], lanes=lanes, channel_deadline_seconds=30
-            )
+            lanes = dict.fromkeys(LANES, pool)
+            context = RecallContext.of(question, served, profiles[profile])
+            answer = recall(context, lanes=lanes, channel_deadline_seconds=30)
         return len(answer.rows)
 
     with ThreadPoolExecutor(8) as pool:

@@ -18,7 +18,8 @@ from prometheus_client import REGISTRY
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_query.generations import warmup
-from helix_query.recall.stages import searches
+from helix_query.recall.channels.dense import DenseChannel
+from helix_query.recall.channels.lexical import LexicalChannel
 from helix_query.recall.visibility import Visibility
 
 pytestmark = pytest.mark.integration
@@ -49,7 +50,8 @@ def hang(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> Hang:
         real = getattr(module, name)
 
         def search(*args: Any, **kwargs: Any) -> Any:
-            selections = [getattr(one, "selection", one) for one in args]
+            views = [getattr(one, "visibility", one) for one in args]
+            selections = [getattr(one, "selection", one) for one in views]
             if "globex" in [getattr(one, "tenant_id", "") for one in selections]:
                 release.wait(20)
             return real(*args, **kwargs)
@@ -113,7 +115,7 @@ def test_why_not_takes_turns_with_the_calls_of_other_tenants(
 ) -> None:
     """A flood of WhyNot delays another tenant by about one of its replays, not by whole calls."""
     service = begin(channel_deadline_seconds=2, deadline_seconds=3)
-    real, asked = searches.lexical, list[float]()
+    real, asked = LexicalChannel.search, list[float]()
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         asked.append(time.monotonic())
@@ -121,7 +123,7 @@ def test_why_not_takes_turns_with_the_calls_of_other_tenants(
         return real(*args, **kwargs)
 
     memory = service.recall(QUESTION).memories[0].memory.memory_id
-    monkeypatch.setattr(searches, "lexical", slow)
+    monkeypatch.setattr(LexicalChannel, "search", slow)
     found = service.recall(QUESTION, scope=HANGING).memories[0].memory.memory_id
     # nothing brings it in: no session, no such type
     request = recall_pb2.RecallRequest(scope=HANGING, query=QUESTION, token_budget=1)
@@ -146,7 +148,7 @@ def test_a_place_is_kept_until_the_threads_have_ended(
 ) -> None:
     """Whose recall was given up while its search runs waits for that search; others do not."""
     service = begin()
-    hang(searches, "dense")
+    hang(DenseChannel, "search")
     for leave in ("cancel", "time out", "disconnect"):
         with grpc.insecure_channel(service.address) as channel:
             ask = recall_pb2_grpc.RecallServiceStub(channel).Recall  # type: ignore[no-untyped-call] # generated
@@ -172,7 +174,7 @@ def test_a_place_is_kept_until_the_threads_have_ended(
 def test_late_searches_are_refused_further_places(begin: Any, hang: Hang, release: threading.Event) -> None:
     """The one place is that of the recall whose search still runs, although it was answered."""
     service = begin(in_flight=1)
-    hang(searches, "dense")
+    hang(DenseChannel, "search")
     assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
     with pytest.raises(grpc.RpcError) as caught:
         service.recall(QUESTION, scope=HANGING)
@@ -185,7 +187,7 @@ def test_late_searches_are_refused_further_places(begin: Any, hang: Hang, releas
 def test_a_hung_channel_is_replaced_at_once(begin: Any, hang: Hang) -> None:
     """It is missing in its own answer alone, and counts as stuck after the deadline."""
     service = begin(deadline_seconds=0.6, stuck_seconds=0.1)
-    hang(searches, "dense")
+    hang(DenseChannel, "search")
     began = time.monotonic()
     assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
     assert time.monotonic() - began < CHANNEL_SECONDS + SLACK_SECONDS
@@ -233,15 +235,15 @@ def test_a_hung_canary_refuses_its_generation_alone(
 ) -> None:
     """The generation before it goes on, and the one after it is served."""
     service = begin()
-    real = searches.dense
+    real = DenseChannel.search
     monkeypatch.setattr(warmup, "CANARY_SECONDS", 0.1)
-    monkeypatch.setattr(searches, "dense", lambda *_, **__: release.wait(20))
+    monkeypatch.setattr(DenseChannel, "search", lambda *_, **__: release.wait(20))
     corpus.publish()
     began = time.monotonic()
     assert not service.current.refresh()
     assert time.monotonic() - began < 2
     monkeypatch.setattr(warmup, "CANARY_SECONDS", 5)
-    monkeypatch.setattr(searches, "dense", real)
+    monkeypatch.setattr(DenseChannel, "search", real)
     assert answered(service).generation == 1
     corpus.publish()
     assert service.current.refresh()

@@ -11,22 +11,22 @@ from helix_memory.explanation import contribution, fused, recompute, relevance, 
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message, explanation_message
-from helix_query.diagnostics.explain import Duplicate, Explanation, Loss, Trace
+from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import (
-    CHANNELS,
-    COVERING,
-    QUOTED,
+    GRAPH,
     Candidates,
     CandidateSignals,
     Ranking,
     Retrieved,
     Route,
     Window,
+    bit_of,
 )
-from helix_query.recall.stages.fuse import fuse
+from helix_query.recall.result import Trace
+from helix_query.recall.stages.fuse import fuse_rankings
 from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
@@ -44,16 +44,18 @@ def hits_of(random: np.random.Generator, count: int, scores: float) -> Hits:
 
 
 def retrieved_of(random: np.random.Generator) -> Retrieved:
-    """Lists of all channels, in other words and of all words, some of them empty or missing."""
+    """Lists of all channels and in other words, and evidence; some of them empty or missing."""
     rankings = [
         Ranking(channel, hits_of(random, int(random.integers(0, 25)), scores))
         for channel, scores in (("dense", 1.0), ("lexical", 30.0), ("entity", 1.0), ("associative", 1.0))
         if random.random() < 0.8
     ]
     rankings += [Ranking("lexical", hits_of(random, 9, 30.0), "other words")] * (random.random() < 0.3)
-    rankings += [Ranking("lexical", hits_of(random, 12, 1.0), COVERING)] * (random.random() < 0.3)
-    rankings += [Ranking("lexical", hits_of(random, 5, 30.0), QUOTED)] * (random.random() < 0.3)
-    return Retrieved(tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),))
+    return Retrieved(
+        tuple(rankings) or (Ranking("dense", hits_of(random, 3, 1.0)),),
+        phrase_match=hits_of(random, 5, 30.0) if random.random() < 0.3 else None,
+        term_coverage=hits_of(random, 12, 1.0) if random.random() < 0.3 else None,
+    )
 
 
 def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
@@ -66,13 +68,13 @@ def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
         np.concatenate([pool.fused, np.full(count, least)]),
         np.concatenate([pool.cosine, random.random(count)]),
         random.random(total) * (random.random(total) < 0.5),
-        np.concatenate([pool.found_by, np.full(count, 1 << CHANNELS.index("graph"), np.uint8)]),
+        np.concatenate([pool.found_by, np.full(count, bit_of(GRAPH))]),
         None if pool.coverage is None else np.append(pool.coverage, np.zeros(count)),
-        None if pool.quoted is None else np.append(pool.quoted, np.zeros(count, bool)),
+        None if pool.phrase_match is None else np.append(pool.phrase_match, np.zeros(count, bool)),
     )
 
 
-def traits_of(random: np.random.Generator, count: int) -> CandidateSignals:
+def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
     """Memories of every type, age, project and worth."""
 
     def times(most_days: int) -> Any:
@@ -118,11 +120,11 @@ def explained(random: np.random.Generator) -> Explanation:
     profile, retrieved = profile_of(random), retrieved_of(random)
     cosines = random.uniform(-0.2, 1.0, 200).astype(np.float32)
     fusion = profile.fuse
-    first = fuse(
+    first = fuse_rankings(
         retrieved,
         cosines=lambda ordinals: cosines[ordinals],
         method=fusion.method,
-        weights=fusion.weights.model_dump(),
+        weights=fusion.weights,
         k=fusion.k,
         rank_bonuses=fusion.rank_bonuses,
         lexical_limit=int(random.integers(1, 40)),
@@ -131,11 +133,11 @@ def explained(random: np.random.Generator) -> Explanation:
     pool = with_newcomers(first, random)
     intents = tuple(intent for intent in (Intent.MULTI_HOP, Intent.CURRENT_VALUE) if random.random() < 0.5)
     window = Window(NOW - timedelta(days=9), NOW) if random.random() < 0.5 else None
-    way = Route(intents=intents, window=window)
+    route = Route(intents=intents, window=window)
     scored = scoring(
         pool,
-        traits_of(random, len(pool)),
-        way,
+        raw_signals_of(random, len(pool)),
+        route,
         now=NOW,
         constants=profile.rank,
         type_names=MEMORY_TYPES,
@@ -146,7 +148,7 @@ def explained(random: np.random.Generator) -> Explanation:
     places = np.zeros(len(pool), np.int64)
     places[ranked.positions] = np.arange(1, len(ranked) + 1)
     return Explanation(
-        Trace(way, retrieved, first, pool, ranked, ranked, ranked),
+        Trace(route, retrieved, first, pool, ranked, ranked, ranked),
         scored,
         np.where(places == 0, Loss.THRESHOLD, Loss.TOP_K),
         places,
@@ -166,11 +168,13 @@ def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None
     """Not nearly: equal in float64, at every level, after a way over the wire."""
     explanation = explained(np.random.default_rng(seed))
     sent = recall_pb2.Explanation.FromString(explanation_message(explanation).SerializeToString())
-    assert len(sent.candidates) == len(explanation.trace.pool)
+    assert len(sent.candidates) == len(explanation.trace.candidates)
     for position, candidate in zip(explanation.order, sent.candidates, strict=True):
         assert recompute(candidate) == candidate.score == explanation.scoring.scores[position]
         assert relevance(candidate) == candidate.relevance
-        assert fused(candidate.fusion) == candidate.fusion.score == explanation.trace.pool.fused[position]
+        assert (
+            fused(candidate.fusion) == candidate.fusion.score == explanation.trace.candidates.fused[position]
+        )
         values = signals(candidate)
         assert all(values[signal.name] == signal.normalised for signal in candidate.signals)
         for term in candidate.fusion.terms:
@@ -196,7 +200,7 @@ def by_hand() -> Explanation:
         )
     )
     cosines = np.array([0.0, 0.9, 0.5, 0.0], np.float32)
-    first = fuse(
+    first = fuse_rankings(
         retrieved,
         cosines=lambda ordinals: cosines[ordinals],
         method="rrf",
@@ -204,9 +208,9 @@ def by_hand() -> Explanation:
         rank_bonuses=(0.05,),
     )
     count = len(first)
-    traits = traits_of(np.random.default_rng(0), count)
+    signals = raw_signals_of(np.random.default_rng(0), count)
     constants = PROFILES["cems"].rank
-    scored = scoring(first, traits, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
+    scored = scoring(first, signals, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
     ranked = best_first(first, scored)
     return Explanation(
         Trace(Route(), retrieved, first, first, ranked, ranked, ranked),

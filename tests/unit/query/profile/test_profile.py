@@ -5,7 +5,7 @@ import pytest
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
-from helix_query.profile.sections.fusion import ChannelWeights, Fuse
+from helix_query.profile.sections.fusion import Fuse
 from helix_shared.errors import InvalidInputError
 
 CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)
@@ -37,7 +37,7 @@ def test_reference_constants_are_pinned() -> None:
     reference = load_profiles()["helix-reference"]
     assert (reference.fuse.method, reference.fuse.k, reference.fuse.rank_bonuses) == ("rrf", 60, ())
     assert reference.fuse.weights_for(()) == CHANNELS_ALIKE
-    assert (reference.retrieve.dense_limit, reference.retrieve.lexical_limit) == (100, 100)
+    assert reference.retrieve.limits == dict.fromkeys(CHANNELS_ALIKE, 100)
     assert (reference.diversify.mmr_lambda, reference.diversify.near_duplicate) == (0.5, 0.8)
     assert (reference.rank.method, reference.rank.recency_per_hour) == ("additive", 0.995)
     assert (reference.expand.restart, reference.expand.epsilon, reference.expand.hub_cap) == (0.3, 1e-5, 100)
@@ -59,8 +59,10 @@ def test_reference_weights_are_the_specifications_table() -> None:
 
 def test_an_intent_may_have_its_own_weights() -> None:
     """The first listed intent that the query has decides; without one the plain weights hold."""
-    rare = ChannelWeights(dense=0.2, lexical=0.8)
-    fuse = Fuse(weights=ChannelWeights(dense=0.3, lexical=0.7), by_intent={Intent.EXACT_LOOKUP: rare})
+    fuse = Fuse(
+        weights={"dense": 0.3, "lexical": 0.7},
+        by_intent={Intent.EXACT_LOOKUP: {"dense": 0.2, "lexical": 0.8}},
+    )
     assert fuse.weights_for((Intent.WHAT,)) == CHANNELS_ALIKE | {"dense": 0.3, "lexical": 0.7}
     exact = fuse.weights_for((Intent.WHAT, Intent.EXACT_LOOKUP))
     assert exact == CHANNELS_ALIKE | {"dense": 0.2, "lexical": 0.8}

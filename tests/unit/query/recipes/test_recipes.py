@@ -13,19 +13,16 @@ from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
+from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import (
-    DENSE,
-    LEXICAL,
     Candidates,
     CandidateSignals,
-    Ranked,
     Ranking,
     Retrieved,
     Route,
 )
-from helix_query.recall.stages.fuse import fuse
-from helix_query.recall.stages.rank import rank
-from helix_query.recall.stages.rerank import rerank
+from helix_query.recall.stages.fuse import fuse_rankings
+from helix_query.recall.stages.rank import best_first, scoring
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.errors import InvalidInputError
@@ -41,7 +38,7 @@ def days_ago(days: float) -> int:
     return int((NOW - timedelta(days=days)).timestamp() * 1_000_000)
 
 
-def traits_of(count: int, **columns: Any) -> CandidateSignals:
+def signals_of(count: int, **columns: Any) -> CandidateSignals:
     """Semantic memories of now without project, some columns given."""
     defaults: dict[str, Any] = {
         "type_code": np.full(count, MEMORY_TYPES.index("semantic"), np.uint8),
@@ -73,12 +70,12 @@ def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Candidates:
 
 
 def scores(
-    profile: RankingProfile, pool: Candidates, traits: CandidateSignals, project: str = "", **more: Any
+    profile: RankingProfile, pool: Candidates, signals: CandidateSignals, project: str = "", **more: Any
 ) -> dict[int, float]:
     """Final score by position of those that stay."""
-    ranked = rank(
+    scored = scoring(
         pool,
-        traits,
+        signals,
         Route(),
         now=NOW,
         constants=profile.rank,
@@ -86,13 +83,14 @@ def scores(
         project_code=code(project) if project else None,
         **more,
     )
+    ranked = best_first(pool, scored)
     return dict(zip(ranked.positions.tolist(), ranked.scores.tolist(), strict=True))
 
 
 def alike(profile: RankingProfile, count: int, **columns: Any) -> list[float]:
     """Final scores of `count` candidates with fused score and cosine 1, which differ by `columns` alone."""
     project = columns.pop("project", "")
-    found = scores(profile, pool_of([1.0] * count, [1.0] * count), traits_of(count, **columns), project)
+    found = scores(profile, pool_of([1.0] * count, [1.0] * count), signals_of(count, **columns), project)
     return [found[position] for position in range(count)]
 
 
@@ -105,7 +103,7 @@ def recipe(profile: RankingProfile, **constants: Any) -> RankingProfile:
 
 def test_cems_has_every_published_constant() -> None:
     """Section 6: weights 2 and 1, bonuses, blend, threshold, factors, budget, limit, MMR."""
-    fusion = (CEMS.fuse.method, CEMS.fuse.k, CEMS.fuse.weights.dense, CEMS.fuse.weights.lexical)
+    fusion = (CEMS.fuse.method, CEMS.fuse.k, CEMS.fuse.weights["dense"], CEMS.fuse.weights["lexical"])
     assert fusion == ("rrf", 60, 2.0, 2.0)
     assert (CEMS.fuse.rephrased_weight, CEMS.fuse.rank_bonuses) == (1.0, (0.05, 0.02, 0.02))
     assert (CEMS.rank.method, CEMS.rank.fused_share, CEMS.rank.recipe.fused_normal) == (
@@ -124,7 +122,6 @@ def test_cems_has_every_published_constant() -> None:
     assert (CEMS.token_budget, CEMS.top_k) == (2000, 5)
     assert (CEMS.diversify.coverage_lambda, CEMS.diversify.session_floor) == (0.6, 0.0)
     assert CEMS.retrieve.rephrase.intents == (Intent.TEMPORAL, Intent.PREFERENCE)
-    assert CEMS.rerank.method == "none"
 
 
 def test_engram_has_every_published_constant() -> None:
@@ -137,7 +134,7 @@ def test_engram_has_every_published_constant() -> None:
     assert (constants.importance_least, constants.importance_gain, constants.access_gain) == (0.8, 0.4, 0.1)
     assert (constants.noise, constants.noise_sigma) == (False, 0.02)
     assert (constants.threshold, constants.threshold_on) == (0.6, "score")
-    assert (ENGRAM.top_k, ENGRAM.rerank.method, ENGRAM.rerank.candidates) == (10, "none", 20)
+    assert ENGRAM.top_k == 10
 
 
 @pytest.mark.parametrize(
@@ -160,7 +157,7 @@ def test_cems_fusion_by_hand() -> None:
     """
     first = Hits(np.array([1, 2]), np.array([0.9, 0.8], np.float32))
     other_words = Hits(np.array([2, 1]), np.array([7.0, 6.0], np.float32))
-    pool = fuse(
+    pool = fuse_rankings(
         Retrieved((Ranking(DENSE, first), Ranking(LEXICAL, other_words, "I use"))),
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
         method=CEMS.fuse.method,
@@ -175,16 +172,16 @@ def test_cems_fusion_by_hand() -> None:
 
 def test_cems_blends_half_and_half_and_drops_below_three_tenths() -> None:
     """Fused .09, .05, .01 become 1, .5, 0; cosines .6, .3, .5: .8, .4 and .25, which is out."""
-    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), traits_of(3))
+    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals_of(3))
     assert found == pytest.approx({0: 0.8, 1: 0.4})
 
 
 def test_the_threshold_of_cems_looks_at_relevance_before_the_factors() -> None:
     """.4 of relevance stays though its age takes it to .2; .25 stays out though it is pinned, priority 2."""
-    traits = traits_of(
+    signals = signals_of(
         3, touched_at=[days_ago(0), days_ago(60), days_ago(0)], pinned=[0, 0, 1], priority=[1, 1, 2]
     )
-    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), traits)
+    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals)
     assert found == pytest.approx({0: 0.8, 1: 0.2})
 
 
@@ -245,24 +242,24 @@ def test_engram_multiplies_by_accesses() -> None:
 
 def test_engram_drops_what_scores_below_sixty_percent() -> None:
     """Fused 1/60, .7/60 and .5/60 are 1, .7 and .5 of the best; the cosine has no say."""
-    found = scores(ENGRAM, pool_of([1 / 60, 0.7 / 60, 0.5 / 60], [0.1, 0.2, 0.9]), traits_of(3))
+    found = scores(ENGRAM, pool_of([1 / 60, 0.7 / 60, 0.5 / 60], [0.1, 0.2, 0.9]), signals_of(3))
     assert found == pytest.approx({0: 1.0, 1: 0.7})
 
 
 def test_noise_is_off_unless_asked() -> None:
     """Another seed changes nothing."""
     pool = pool_of([1.0, 0.9, 0.8], [0.0] * 3)
-    assert scores(ENGRAM, pool, traits_of(3), seed=1) == scores(ENGRAM, pool, traits_of(3), seed=2)
+    assert scores(ENGRAM, pool, signals_of(3), seed=1) == scores(ENGRAM, pool, signals_of(3), seed=2)
 
 
 def test_noise_is_that_of_question_and_memory() -> None:
     """The same question gives the same answer; another one, other noise; a larger pool changes nobody's."""
     noisy = recipe(ENGRAM, noise=True, threshold=0.0)
     few, many = pool_of([1.0, 0.5], [0.0] * 2), pool_of([1.0, 0.5, 0.5], [0.0] * 3)
-    once = scores(noisy, few, traits_of(2), seed=7)
-    assert scores(noisy, few, traits_of(2), seed=7) == once
-    assert scores(noisy, few, traits_of(2), seed=8) != once
-    assert {place: scores(noisy, many, traits_of(3), seed=7)[place] for place in once} == once
+    once = scores(noisy, few, signals_of(2), seed=7)
+    assert scores(noisy, few, signals_of(2), seed=7) == once
+    assert scores(noisy, few, signals_of(2), seed=8) != once
+    assert {place: scores(noisy, many, signals_of(3), seed=7)[place] for place in once} == once
 
 
 def test_noise_is_gaussian_with_the_sigma_of_the_recipe() -> None:
@@ -270,7 +267,7 @@ def test_noise_is_gaussian_with_the_sigma_of_the_recipe() -> None:
     count = 20_000
     noisy = recipe(ENGRAM, noise=True, threshold=0.0)
     drawn = np.array(
-        list(scores(noisy, pool_of([1.0] * count, [0.0] * count), traits_of(count), seed=3).values())
+        list(scores(noisy, pool_of([1.0] * count, [0.0] * count), signals_of(count), seed=3).values())
     )
     assert drawn.mean() == pytest.approx(1.0, abs=0.001)
     assert drawn.std() == pytest.approx(0.02, rel=0.03)
@@ -279,18 +276,11 @@ def test_noise_is_gaussian_with_the_sigma_of_the_recipe() -> None:
 
 def test_helix_scores_are_untouched_by_recipes() -> None:
     """Old, often read, of another project: the default profile knows no factor for any of it."""
-    plain = traits_of(2)
-    marked = traits_of(2, access_count=[9, 0], project_code=[ELSEWHERE, HERE])
+    plain = signals_of(2)
+    marked = signals_of(2, access_count=[9, 0], project_code=[ELSEWHERE, HERE])
     pool = pool_of([1.0, 0.5], [0.5, 0.5])
     quiet = PROFILES["helix"].model_copy(deep=True)
     assert scores(quiet, pool, plain) == scores(quiet, pool, marked)
-
-
-def test_without_a_reranker_the_order_stays() -> None:
-    """`none` is the only method there is yet."""
-    ranked = Ranked(np.array([4, 2, 9]), np.array([0.9, 0.5, 0.5]))
-    same = rerank(ranked, method="none", candidates=2)
-    assert (same.positions.tolist(), same.scores.tolist()) == ([4, 2, 9], [0.9, 0.5, 0.5])
 
 
 WEIGHTS = "\n".join(
@@ -302,8 +292,8 @@ WEIGHTS = "\n".join(
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ('[rerank]\nmethod = "cross_encoder"', "rerank.method: no reranker 'cross_encoder' here"),
-        ("[rerank]\ncandidates = 31", "rerank.candidates"),
+        ('[rerank]\nmethod = "cross_encoder"', "rerank"),
+        ("[retrieve]\nlimits = { dense = 1001 }", "retrieve.limits.dense"),
         ('[retrieve]\nchannels = ["dense", "graph"]', "retrieve.channels"),
         ("[retrieve]\nper_top_k = { entities = 3.0 }", "retrieve.per_top_k"),
         ("[retrieve]\nassociative_beta = 0.0", "retrieve.associative_beta"),
@@ -320,7 +310,7 @@ WEIGHTS = "\n".join(
     ],
 )
 def test_a_wrong_recipe_stops_the_start_with_file_and_key(tmp_path: Path, extra: str, said: str) -> None:
-    """A misspelt constant, or a reranker that is not there, must never be ignored silently."""
+    """A misspelt constant, or a stage that is not there, must never be ignored silently."""
     text = f'name = "mine"\ndescription = "t"\n{extra}\n[rank.weights]\n{WEIGHTS}\n'
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInputError) as caught:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from helix_query.recall.recall import Stopwatch
+from helix_query.recall.stopwatch import Stopwatch
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.errors import OverdueError
 
@@ -31,7 +31,7 @@ def test_no_stage_starts_after_the_deadline() -> None:
     stage = Stopwatch(time.monotonic() + 60)
     with stage("embed"):
         pass
-    stage.until = time.monotonic()
+    stage.deadline = time.monotonic()
     with pytest.raises(OverdueError), stage("route"):
         raise AssertionError
     assert [name for name, _ in stage.seconds] == ["embed"]

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from helix_query.profile.sections.section import Part, Share
-from helix_query.recall.candidates import ExpandContext
+
+ExpandContext = Literal["none", "neighbours", "session"]
+"""What may be packed around a memory."""
 
 
 class Diversify(Part):

@@ -5,13 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
-from helix_query.profile.intent import Intent
-from helix_query.profile.sections.section import Factor, Part, Share, of_intents
+from helix_query.profile.intent import Intent, of_intents
+from helix_query.profile.sections.section import (
+    CHANNEL_NAMES,
+    DENSE,
+    LEXICAL,
+    Channel,
+    Factor,
+    Part,
+    Share,
+)
 
 Feature = Literal[
     "words", "exact_tokens", "exact_lookup", "lexical_best", "lexical_drop", "cosine_best", "cosine_drop",
@@ -19,19 +27,17 @@ Feature = Literal[
 ]  # fmt: skip
 
 
-class ChannelWeights(Part):
-    """How much each channel counts in the fusion; only their ratio matters."""
+def _of_every_channel(weights: dict[Channel, float]) -> dict[Channel, float]:
+    for channel in (DENSE, LEXICAL):
+        if channel not in weights:
+            raise ValueError(f"weights lacks {channel}")
+    if weights[DENSE] + weights[LEXICAL] <= 0:
+        raise ValueError("dense and lexical must not both be 0")
+    return dict.fromkeys(CHANNEL_NAMES, 1.0) | weights
 
-    dense: Factor
-    lexical: Factor
-    entity: Factor = 1.0
-    associative: Factor = 1.0
 
-    @model_validator(mode="after")
-    def _not_both_zero(self) -> Self:
-        if self.dense + self.lexical <= 0:
-            raise ValueError("dense and lexical must not both be 0")
-        return self
+ChannelWeights = Annotated[dict[Channel, Factor], AfterValidator(_of_every_channel)]
+"""How much each channel counts in the fusion; only their ratio matters. 1 for one that is not named."""
 
 
 class Adaptive(Part):
@@ -51,7 +57,7 @@ class Fuse(Part):
     rank_bonuses: tuple[Share, ...] = Field(
         default=(), description="rrf: added per list at rank 1, 2, 3, ..."
     )
-    weights: ChannelWeights = ChannelWeights(dense=1.0, lexical=1.0)
+    weights: ChannelWeights = Field(default_factory=lambda: dict.fromkeys(CHANNEL_NAMES, 1.0))
     rephrased_weight: Factor = Field(default=1.0, description="weight of a list found in other words")
     by_intent: dict[Intent, ChannelWeights] = Field(
         default_factory=dict, description="weights instead; the first of the query's intents that has some"
@@ -60,6 +66,6 @@ class Fuse(Part):
         default=None, description="minmax: the share of dense against lexical, for each query anew"
     )
 
-    def weights_for(self, intents: Iterable[Intent]) -> dict[str, float]:
+    def weights_for(self, intents: Iterable[Intent]) -> Mapping[Channel, float]:
         """Weight by channel for a query of these intents."""
-        return next(of_intents(self.by_intent, intents), self.weights).model_dump()
+        return next(of_intents(self.by_intent, intents), self.weights)

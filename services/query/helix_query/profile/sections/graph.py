@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from helix_query.profile.sections.section import Factor, Part, Share
-from helix_query.recall.candidates import PAGERANK, GraphMethod
+
+GraphMethod = Literal["pagerank", "walk"]
+"""How the graph around the candidates is walked."""
+PAGERANK: Final = "pagerank"
+WALK: Final = "walk"
 
 Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
 

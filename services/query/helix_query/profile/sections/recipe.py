@@ -1,51 +1,21 @@
 """Constants that published recipes need beyond those of `helix`: every default is neutral.
 
-`profile` puts these parts into a ranking profile; the stages that read them are `stages.rephrase`,
-`stages.recipe_factors` and `stages.rerank`. Which recipe uses what, and what is approximated, stands
-in ops/decisions/0012.
+`recipes.factors` reads them. Which recipe uses what, and what is approximated: ops/decisions/0012.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from helix_query.profile.intent import Intent
-from helix_query.profile.sections.section import Multiplier, Part
-from helix_query.recall.stages.rerank import METHODS, MOST_CANDIDATES
-
-REPHRASED: Final = frozenset([Intent.TEMPORAL, Intent.PREFERENCE])
-"""Intents that have rules for rephrasing."""
+Multiplier = Annotated[float, Field(gt=0, le=10)]
 
 
-class Rephrase(Part):
-    """Stage 3: further searches in other words, each a list of its own in the fusion."""
-
-    intents: tuple[Intent, ...] = Field(
-        default=(), description="questions that are rephrased, temporal and preference; none: off"
-    )
-    most: int = Field(default=3, ge=1, le=8, description="wordings by rule at most")
-    channels: tuple[Literal["dense", "lexical"], ...] = Field(
-        default=("lexical",), min_length=1, description="channels that look for them"
-    )
-    own_examples: int = Field(
-        default=0,
-        ge=0,
-        le=20,
-        description="preference: memories looked at for the user's own statements, one more list; 0: none",
-    )
-
-    @field_validator("intents")
-    @classmethod
-    def _have_rules(cls, intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
-        if not REPHRASED.issuperset(intents):
-            raise ValueError(f"must be {' or '.join(sorted(REPHRASED))}")
-        return intents
-
-
-class Recipe(Part):
+class Recipe(BaseModel):
     """Stage 6: relevance of the method `blend`, and factors by their own formula."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     fused_normal: Literal["minmax", "best"] = Field(
         default="minmax", description="blend: fused scores min-max normalised, or divided by the best"
@@ -84,22 +54,3 @@ class Recipe(Part):
         if self.importance_least + self.importance_gain <= 0:
             raise ValueError("importance_least and importance_gain must not both be 0")
         return self
-
-
-class Rerank(Part):
-    """Stage 6b: off until an optional tier brings a method."""
-
-    method: str = Field(default="none", description="reranker that reads the best candidates again")
-    candidates: int = Field(
-        default=20, ge=1, le=MOST_CANDIDATES, description="best candidates that are read again"
-    )
-
-    @field_validator("method")
-    @classmethod
-    def _installed(cls, method: str) -> str:
-        if method not in METHODS:
-            raise ValueError(
-                f"no reranker {method!r} here; available: {', '.join(METHODS)}; "
-                "others come with optional tiers"
-            )
-        return method

@@ -6,16 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, field_validator
 
-from helix_query.profile.intent import Intent
-from helix_query.profile.sections.recipe import Rephrase
-from helix_query.profile.sections.section import Channel, Factor, Part, Share, of_intents
+from helix_query.profile.intent import Intent, of_intents
+from helix_query.profile.sections.section import CHANNEL_NAMES, Channel, Factor, Part, Share
 
 MOST_CANDIDATES: Final = 1000
 """Of one channel."""
+REPHRASED: Final = frozenset([Intent.TEMPORAL, Intent.PREFERENCE])
+"""Intents that have rules for rephrasing."""
+DEFAULT_CANDIDATES: Final = 100
+"""Of one channel."""
+
+Limits = Annotated[
+    dict[Channel, Annotated[int, Field(ge=1, le=MOST_CANDIDATES)]],
+    AfterValidator(lambda limits: dict.fromkeys(CHANNEL_NAMES, DEFAULT_CANDIDATES) | limits),
+]
+"""Candidates by channel; a channel that is not named gets `DEFAULT_CANDIDATES`."""
 
 
 class Routing(Part):
@@ -30,6 +39,31 @@ class Routing(Part):
     anchors: bool = Field(
         default=False, description="an event that dates the question, as in 'before the move', is looked up"
     )
+
+
+class Rephrase(Part):
+    """Stage 3: further searches in other words, each a list of its own in the fusion."""
+
+    intents: tuple[Intent, ...] = Field(
+        default=(), description="questions that are rephrased, temporal and preference; none: off"
+    )
+    most: int = Field(default=3, ge=1, le=8, description="wordings by rule at most")
+    channels: tuple[Literal["dense", "lexical"], ...] = Field(
+        default=("lexical",), min_length=1, description="channels that look for them"
+    )
+    own_examples: int = Field(
+        default=0,
+        ge=0,
+        le=20,
+        description="preference: memories looked at for the user's own statements, one more list; 0: none",
+    )
+
+    @field_validator("intents")
+    @classmethod
+    def _have_rules(cls, intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
+        if not REPHRASED.issuperset(intents):
+            raise ValueError(f"must be {' or '.join(sorted(REPHRASED))}")
+        return intents
 
 
 class FieldWeights(Part):
@@ -48,11 +82,9 @@ class Retrieve(Part):
     channels: tuple[Channel, ...] = Field(
         default=("dense", "lexical"), min_length=1, description="those that look for candidates"
     )
-    dense_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the dense channel")
-    lexical_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the lexical channel")
-    entity_limit: int = Field(default=100, ge=1, le=1000, description="candidates of the entity channel")
-    associative_limit: int = Field(
-        default=100, ge=1, le=1000, description="candidates of the associative channel"
+    limits: Limits = Field(
+        default_factory=lambda: dict.fromkeys(CHANNEL_NAMES, DEFAULT_CANDIDATES),
+        description="candidates of each channel",
     )
     per_top_k: dict[Channel, Factor] = Field(
         default_factory=dict, description="candidates of a channel as a multiple of top_k instead"
@@ -90,13 +122,9 @@ class Retrieve(Part):
         """Weight by lexicon field for a query of these intents."""
         return next(of_intents(self.fields_by_intent, intents), self.fields)
 
-    def limit_of(self, channel: str, top_k: int) -> int:
+    def limit_of(self, channel: Channel, top_k: int) -> int:
         """Candidates asked of a channel when `top_k` memories are to come back."""
-        multiple = {str(name): factor for name, factor in self.per_top_k.items()}.get(channel)
-        limits = {
-            "dense": self.dense_limit,
-            "lexical": self.lexical_limit,
-            "entity": self.entity_limit,
-            "associative": self.associative_limit,
-        }
-        return limits[channel] if multiple is None else min(max(round(multiple * top_k), 1), MOST_CANDIDATES)
+        multiple = self.per_top_k.get(channel)
+        if multiple is None:
+            return self.limits[channel]
+        return min(max(round(multiple * top_k), 1), MOST_CANDIDATES)

@@ -1,47 +1,48 @@
-"""The associative channel: what lies near the pattern that the query completes to.
+"""The associative channel: memories near the pattern that the query completes to.
 
 One update of a modern Hopfield network (Ramsauer et al. 2020, "Hopfield Networks is All You Need",
 equation 3): xi' = X^T softmax(beta X q). The stored patterns X are the vectors of the dense channel's
-best, since all memories would be corpus-sized work; a second dense search with the new state, not a
-new order of the same candidates, is what can find a memory that the question's own words lie far
-from (ops/decisions/0012). Waits for the dense channel's hits, on its own lane and deadline.
+best, since all memories would be corpus-sized work. A second vector search with the new state can find a
+memory that the words of the query are far from (ops/decisions/0012).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.recall.channels.dense import dense
+from helix_query.recall.channels.vector_search import nearest_visible
 from helix_shared.artifacts.hits import Hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.visibility import Visibility
-    from helix_shared.artifacts.vectors.reader import VectorReader
+    from helix_query.recall.channels.plan import SearchPlan
+    from helix_query.recall.context import RecallContext
 
 
-def associative(
-    vector: NDArray[np.float32],
-    view: Visibility,
-    *,
-    nearest: Callable[[], Hits],
-    vectors: VectorReader,
-    patterns: int,
-    beta: float,
-    limit: int,
-) -> Hits:
-    """Up to `limit` memories in sight, best first; the score is the cosine to the new state.
+class AssociativeChannel:
+    """Finds memories by what the nearest memories have in common; waits for the dense channel's hits."""
 
-    The best `patterns` of `nearest` are the stored patterns; without any there are no hits.
-    """
-    state = completed(vector, view.signals.vectors(nearest().ordinals[:patterns]), beta=beta)
-    if not state.any():
-        return Hits.none()
-    return dense(state, view, vectors=vectors, limit=limit)
+    name: Final = "associative"
+
+    def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
+        """The visible memories nearest to the new state; the score is the cosine to it.
+
+        Nothing where there is no stored pattern.
+        """
+        constants, signals = context.profile.retrieve, context.generation.signals
+        patterns = signals.vectors(plan.nearest.value.ordinals[: constants.associative_patterns])
+        state = completed(plan.vector(), patterns, beta=constants.associative_beta)
+        if not state.any():
+            return Hits.none()
+        return nearest_visible(
+            state,
+            context.visibility,
+            vectors=context.generation.vectors,
+            limit=plan.limit or context.limit_of(self.name),
+        )
 
 
 def completed(

@@ -1,9 +1,8 @@
 """The entity channel: memories linked to the entities a query names, and those one hop further.
 
 Direct links score 1. One hop, a further edge of a memory or another entity that it mentions, scores
-`hop` x strength; a path is as strong as its lightest edge, and no stronger than 1. Nodes above the hub
-cap name nobody in particular and are not passed. Work follows the edges read, never the corpus, and
-nothing unfiltered leaves here: `visible` is the predicate of stage 5.
+`hop` x strength; a path is as strong as its weakest edge, and at most 1. Nodes with more than `hub_cap`
+edges are not passed. Work follows the edges read, never the corpus.
 """
 
 from __future__ import annotations
@@ -12,13 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.recall.routing.route import names_in
 from helix_shared.artifacts.hits import Hits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.graph.expand import Visible
-    from helix_query.recall.stages.fuse import Cosines
+    from helix_query.recall.candidates import Cosines
+    from helix_query.recall.channels.plan import SearchPlan
+    from helix_query.recall.context import RecallContext
+    from helix_query.recall.visibility import Mask
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 Strengths = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
@@ -30,13 +32,33 @@ COMPARED: Final = 1_000
 """Candidates at most that get a cosine, which orders equal scores."""
 
 
-def entity(
+class EntityChannel:
+    """Finds memories by the entities the query names."""
+
+    name: Final = "entity"
+
+    def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
+        """The visible memories nearest in the graph to the entities that the words name."""
+        generation = context.generation
+        return linked_memories(
+            context.snapshot.named_nodes(context.query.selection.tenant_id, names_in(plan.text)),
+            graph=generation.graph,
+            memories=generation.graph.memories,
+            cosines=lambda ordinals: generation.signals.cosines(plan.vector(), ordinals),
+            is_visible=context.visibility.is_visible,
+            limit=plan.limit or context.limit_of(self.name),
+            hub_cap=context.profile.expand.hub_cap,
+            hop=context.profile.retrieve.entity_hop,
+        )
+
+
+def linked_memories(
     named: NDArray[np.int64],
     *,
     graph: GraphSnapshot,
     memories: int,
     cosines: Cosines,
-    visible: Visible,
+    is_visible: Mask,
     limit: int,
     hub_cap: int = 100,
     hop: float = 0.5,
@@ -50,7 +72,7 @@ def entity(
         return Hits.none()
     order = np.lexsort((ordinals, -cosines(ordinals), -scores))
     ordinals, scores = ordinals[order], scores[order]
-    kept = _first_visible(ordinals, visible=visible, limit=limit)
+    kept = _first_visible(ordinals, is_visible=is_visible, limit=limit)
     return Hits(ordinals[kept], scores[kept].astype(np.float32))
 
 
@@ -86,7 +108,7 @@ def _one_hop(
 
 
 def _passed(graph: GraphSnapshot, reached: Strengths, *, hub_cap: int) -> Strengths:
-    """Neighbours of the nodes reached, by the strongest path: the lighter of the path so far and the edge."""
+    """Neighbours of the nodes reached, by the strongest path: the weaker of the path so far and the edge."""
     nodes, strengths = reached
     degrees = graph.degrees(nodes)
     open_nodes = (degrees > 0) & (degrees <= hub_cap)
@@ -107,11 +129,11 @@ def _strongest(reached: Strengths, count: int) -> Strengths:
     return nodes[best], strengths[best]
 
 
-def _first_visible(ordinals: NDArray[np.int64], *, visible: Visible, limit: int) -> NDArray[np.int64]:
+def _first_visible(ordinals: NDArray[np.int64], *, is_visible: Mask, limit: int) -> NDArray[np.int64]:
     """Places of the first `limit` visible ones, checked in batches: reading scopes costs a store access."""
     kept: list[int] = []
     for start in range(0, len(ordinals), limit):
-        admitted = visible(ordinals[start : start + limit])
+        admitted = is_visible(ordinals[start : start + limit])
         kept += (start + np.flatnonzero(admitted)).tolist()
         if len(kept) >= limit:
             break

@@ -1,40 +1,47 @@
-"""The lexical channel: BM25 over text, context, expansions and exact tokens of living memories."""
+"""The lexical channel: BM25 over text, context, expansions and exact tokens of valid memories."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.columns import NONE
-from helix_query.recall.visibility import seen_hits
+from helix_query.profile.sections.section import LEXICAL
+from helix_query.recall.visibility import visible_hits
+from helix_shared.artifacts.lexicon.query import FieldWeights
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from helix_query.recall.visibility import Visibility
+    from helix_query.recall.channels.plan import SearchPlan
+    from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
-    from helix_shared.artifacts.lexicon.query import FieldWeights, OrdinalSet
-    from helix_shared.artifacts.lexicon.reader import LexiconReader
+    from helix_shared.artifacts.lexicon.query import OrdinalSet
 
 
-def lexical(
-    query: str,
-    view: Visibility,
-    *,
-    lexicon: LexiconReader,
-    limit: int,
-    weights: FieldWeights,
-    known: OrdinalSet | None = None,
-    already: NDArray[np.int64] = NONE,
-) -> Hits:
-    """Up to `limit` memories in sight, best first; the score is BM25.
+class LexicalChannel:
+    """Finds memories by their words."""
 
-    Those of `already` come on top of the limit. Of a past moment among the `known`. The lexicon holds the
-    latest versions only, so what was superseded since is for the dense channel to find.
-    """
-    return seen_hits(
-        lambda count: lexicon.search(query, view.selection, limit=count, weights=weights, within=known),
-        view.alive,
-        limit=limit,
-        already=already,
-    )
+    name: Final = LEXICAL
+
+    def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
+        """The visible memories that match the words best; the score is BM25.
+
+        The lexicon holds the latest versions only: what was superseded since `as_of` only the dense channel
+        finds.
+        """
+        lexicon, visibility = context.generation.lexicon, context.visibility
+        weights = FieldWeights(**context.profile.retrieve.fields_for(plan.intents).model_dump())
+        within = created_by(context)
+        return visible_hits(
+            lambda count: lexicon.search(
+                plan.text, visibility.selection, limit=count, weights=weights, within=within
+            ),
+            visibility.is_valid_at,
+            limit=plan.limit or context.limit_of(LEXICAL),
+            already_served=context.already_served.value,
+        )
+
+
+def created_by(context: RecallContext) -> OrdinalSet | None:
+    """The ordinals the lexicon is asked among, where the moment is a past one; None: among all."""
+    if context.visibility.past is None:
+        return None
+    return context.snapshot.as_of_index.value.created_by(microseconds(context.visibility.moment))

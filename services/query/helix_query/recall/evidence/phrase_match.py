@@ -1,7 +1,7 @@
-"""Who says the very words: living memories whose text holds the query word for word, in a row.
+"""Phrase match: visible memories whose text holds the query word for word, in a row.
 
-Who gives a line of a log, a sentence or a piece of code wants the memory it stands in, not the many that are
-about the same. The lexicon tells who holds every word, their lines tell the order; stage 6 puts them first.
+A pasted log line, sentence or piece of code should find the memory that contains it verbatim. The lexicon
+finds the memories with all of its words, their texts show the order; stage 6 puts them first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.recall.columns import NONE
-from helix_query.recall.visibility import seen_hits
+from helix_query.recall.visibility import NO_ORDINALS, visible_hits
 from helix_shared.artifacts.hits import Hits
 from helix_shared.scripts import WORD
 from helix_shared.unicode_form import normalised
@@ -24,31 +23,33 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 
-def quoted(
-    query: str,
-    view: Visibility,
+def phrase_match(
+    text: str,
+    visibility: Visibility,
     *,
     lexicon: LexiconReader,
     limit: int,
     happened_by: int,
-    known: OrdinalSet | None = None,
-    already: NDArray[np.int64] = NONE,
+    within: OrdinalSet | None = None,
+    already_served: NDArray[np.int64] = NO_ORDINALS,
 ) -> Hits:
-    """Of the `limit` memories that hold all words of `query` best those that hold them in a row.
+    """Of the `limit` best memories with all words of `text`, those that hold them in a row.
 
-    Capitals, punctuation and spaces count nothing; the score is that of the words. Of what had happened by
-    `happened_by` (microseconds) and the caller does not have already; `known` as in `lexical`.
+    Case, punctuation and white space do not count; the score is the lexicon's. Only memories that had
+    happened by `happened_by` (microseconds) and are not `already_served`; `within` as in `LexiconReader`.
     """
-    hits = seen_hits(
-        lambda count: lexicon.search_all_words(query, view.selection, limit=count, within=known),
-        lambda ordinals: view.alive(ordinals) & (view.signals.occurred_at[ordinals] <= happened_by),
+    hits = visible_hits(
+        lambda count: lexicon.search_all_words(text, visibility.selection, limit=count, within=within),
+        lambda ordinals: (
+            visibility.is_valid_at(ordinals) & (visibility.signals.occurred_at[ordinals] <= happened_by)
+        ),
         limit=limit,
-        already=already,
+        already_served=already_served,
     )
-    fresh = ~np.isin(hits.ordinals, already)
-    sought, lines = _in_a_row(query), view.signals.records(hits.ordinals[fresh])
-    saying = [line["ordinal"] for line in lines if sought in _in_a_row(f"{line['title']} {line['text']}")]
-    kept = np.isin(hits.ordinals, saying)
+    fresh = ~np.isin(hits.ordinals, already_served)
+    sought, lines = _in_a_row(text), visibility.signals.records(hits.ordinals[fresh])
+    holding = [line["ordinal"] for line in lines if sought in _in_a_row(f"{line['title']} {line['text']}")]
+    kept = np.isin(hits.ordinals, holding)
     return Hits(hits.ordinals[kept], hits.scores[kept])
 
 

@@ -1,7 +1,6 @@
-"""Whether a query may be somebody's very words: told by its form, before anything is looked up.
+"""Whether a query may be a quotation: told by its form, before anything is looked up.
 
-More narrowly than `rules` tells a question: a line of a log may begin with "could" or "find". `searches`
-asks; `channels.quoted` looks them up.
+Narrower than the questions of `routing.rules`: a line of a log may begin with "could" or "find".
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from helix_query.recall.routing.rules import REQUESTS
 from helix_shared.scripts import QUESTION_MARKS, word_count
 
 LEAST_WORDS: Final = 5
-"""Fewer words in a row stand in many texts and are no quotation."""
+"""Fewer words in a row occur in many texts."""
 MOST_CHARACTERS: Final = 2_000
-"""Of a query; a longer text is no quotation but a document."""
+"""Of a query; a longer text is a document, not a quotation."""
 _AUXILIARY = "is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 _ASKED_OF = (
     r"i|you|we|he|she|they|it|the|an?|this|that|these|those|my|our|your|his|her|their|its|there|"
@@ -35,9 +34,9 @@ _ENDS_A_QUESTION: Final = re.compile(rf"[\w\"'\u2019\u201d]\s*[{QUESTION_MARKS}]
 
 
 def is_quotation(query: str) -> bool:
-    """Whether a query may be somebody's very words: long enough, not too long, and nothing that is asked.
+    """Whether a query may be a quotation: long enough, not too long, and no question or request.
 
-    Who asks again what was asked before wants the answer, not the question.
+    A question that was asked before should find its answer, not the earlier question.
     """
     if len(query) > MOST_CHARACTERS:
         return False

@@ -1,7 +1,7 @@
-"""Who speaks of the very thing: living memories whose text holds most of the question's words.
+"""Term coverage: visible memories whose text holds most of the query's words.
 
-BM25 lets one rare word repeated outweigh the rest; a question for the value of a setting wants them
-all. Asked for `current_value` only; stage 6 puts the latest of these first.
+BM25 lets one rare word repeated outweigh the rest; a query for the value of a setting needs all of its words.
+Searched for with the intent `current_value` only; stage 6 puts the latest of these memories first.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.lexicon.reader import LexiconReader
 
 DEEPER: Final = (1, 4, 16)
-"""How many times `limit` is asked for, one after the other, while what happened later takes the places."""
+"""Multiples of the limit that are asked for, one after the other, while later memories take the places."""
 
 
-def covering(
+def term_coverage(
     words: str,
-    view: Visibility,
+    visibility: Visibility,
     *,
     lexicon: LexiconReader,
     limit: int,
     happened_by: int,
-    known: OrdinalSet | None = None,
+    within: OrdinalSet | None = None,
 ) -> Hits:
-    """Up to `limit` memories that had happened by `happened_by` (microseconds); the score is the coverage.
+    """Up to `limit` memories that had happened by `happened_by` (microseconds), best covered first.
 
-    1 is every word that any memory holds, each by its rarity. `known` as in `lexical`.
+    The score is the covered share of the words that any memory holds, each weighted by its rarity, 0 to 1.
+    `within` as in `LexiconReader`.
     """
     kept = Hits.none()
     for times in DEEPER:
-        hits = lexicon.term_coverage(words, view.selection, limit=limit * times, within=known)
-        living = view.alive(hits.ordinals)
-        living &= view.signals.occurred_at[hits.ordinals] <= happened_by
-        kept = Hits(hits.ordinals[living][:limit], hits.scores[living][:limit])
+        hits = lexicon.term_coverage(words, visibility.selection, limit=limit * times, within=within)
+        valid = visibility.is_valid_at(hits.ordinals)
+        valid &= visibility.signals.occurred_at[hits.ordinals] <= happened_by
+        kept = Hits(hits.ordinals[valid][:limit], hits.scores[valid][:limit])
         if len(kept) == limit or len(hits) < limit * times:
             break
     return kept

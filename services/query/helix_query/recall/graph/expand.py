@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.recall.candidates import CHANNELS, GRAPH, PAGERANK, WALK, Candidates, GraphMethod
+from helix_query.profile.sections.graph import PAGERANK, WALK, GraphMethod
+from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
 from helix_query.recall.graph.bounded_walk import bounded_walk
 from helix_query.recall.graph.local_subgraph import Mass
 from helix_query.recall.graph.pagerank import personalized_pagerank
@@ -23,8 +24,8 @@ from helix_query.recall.graph.pagerank import personalized_pagerank
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.stages.fuse import Cosines
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
+
 
 Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.float64]"]]
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
@@ -165,7 +166,7 @@ def _joined(
     shares = mass.of(ordinals)
     total = float(shares.sum())
     shares = np.minimum(shares / total, cap) if total > 0 else shares
-    bit = np.uint8(1 << CHANNELS.index(GRAPH))
+    bit = bit_of(GRAPH)
     least = float(pool.fused.min()) if len(pool) else 0.0
     true_cosines = cosines(found).astype(np.float64)
     return Candidates(
@@ -175,5 +176,7 @@ def _joined(
         mass=shares,
         found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
         coverage=None if pool.coverage is None else np.append(pool.coverage, np.zeros(len(found))),
-        quoted=None if pool.quoted is None else np.append(pool.quoted, np.zeros(len(found), bool)),
+        phrase_match=(
+            None if pool.phrase_match is None else np.append(pool.phrase_match, np.zeros(len(found), bool))
+        ),
     )

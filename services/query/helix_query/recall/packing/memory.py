@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 def get_memory(
-    memory_id: str, selection: Selection, served: Snapshot, *, now: datetime, until: float = math.inf
+    memory_id: str, selection: Selection, snapshot: Snapshot, *, now: datetime, deadline: float = math.inf
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """The row and its entities; of a selection with `as_of` as it was known then.
+    """The row and its entities; with `as_of`, as they were then.
 
     Raises:
         NotFoundError: there is none, or the caller may not see it; which of the two is not told.
-        OverdueError: `until`, a moment of the monotonic clock, came first.
+        OverdueError: `deadline`, a moment of the monotonic clock, has passed.
     """
     if selection.as_of is not None:
-        served.prepare_as_of(until)
-    check(until)
-    ordinals = served.ordinals_of([memory_id])
-    for row in stored_rows(served, ordinals, Visibility.of(served.generation, selection, now)):
+        snapshot.prepare_as_of(deadline)
+    check(deadline)
+    ordinals = snapshot.ordinals_of([memory_id])
+    for row in stored_rows(snapshot, ordinals, Visibility.of(snapshot.generation, selection, now)):
         if selection.admits(row):
-            return row, served.generation.graph.entities_of(ordinals[:1])[0]
+            return row, snapshot.generation.graph.entities_of(ordinals[:1])[0]
     raise NotFoundError(f"no memory {memory_id} is visible to this scope")

@@ -1,8 +1,7 @@
-"""What may stand around the packed memories: chosen by signals, then read in one access.
+"""Which neighbours of the packed memories may be packed: chosen by signals, then read in one access.
 
-Candidates are held to everything but the types of the filter: what is said around a decision is no
-decision. Nothing that is recalled or that the caller has is among them, and nobody stands around two.
-`stages.surround` packs what fits.
+Neighbours must pass the caller's selection except its types: what is said around a decision is no decision.
+No recalled memory and none that the caller has is a neighbour, and no memory is a neighbour twice.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from helix_query.recall.candidates import Around, Entry, Packed
-from helix_query.recall.columns import NONE
-from helix_query.recall.packing.rows import entry_of, stored_rows
+from helix_query.recall.packing.entries import Entry, entry_of
+from helix_query.recall.packing.neighbours import Neighbours
+from helix_query.recall.packing.rows import stored_rows
+from helix_query.recall.visibility import NO_ORDINALS
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.result import Packed
     from helix_query.recall.visibility import Visibility
 
 PASSED_OVER: Final = 8
-"""Dead neighbours that are passed over at most to reach a living one."""
+"""Invisible neighbours that are passed over at most to reach a visible one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +45,44 @@ class Chosen:
         return {*self.before, *self.after, *(ordinal for ordinal in self.beside if ordinal is not None)}
 
 
-def surroundings(
+def neighbours_of(
     recalled: Sequence[Mapping[str, Any]],
     packed: Packed,
-    view: Visibility,
-    served: Snapshot,
+    visibility: Visibility,
+    snapshot: Snapshot,
     *,
     whole: bool,
     room: int,
     limit: int,
-    already: NDArray[np.int64],
+    already_served: NDArray[np.int64],
     zone: tzinfo | None,
-) -> list[Around]:
-    """What may be packed around the packed of `recalled`, in their order.
+) -> list[Neighbours]:
+    """What may be packed around those of `recalled` that are packed, in their order.
 
     `room` is the tokens left, `limit` how many memories are read at most; dates are those of `zone`, or UTC.
     """
     own = np.array([row["ordinal"] for row in recalled], np.int64)
-    taken = set(np.concatenate([own, already]).tolist())
+    taken = set(np.concatenate([own, already_served]).tolist())
     most = len(taken) + limit
     around = [row for row in recalled if row["memory_id"] in packed.memory_ids]
     reach = max(limit, PASSED_OVER) if whole else PASSED_OVER
-    stretches = _stretches(around, view, served, reach=reach)
+    stretches = _stretches(around, visibility, snapshot, reach=reach)
     chosen: list[Chosen] = []
     for row, stretch in zip(around, stretches, strict=True):
         if len(taken) >= most:
             break
-        left, tokens = most - len(taken), served.generation.signals.token_count
+        left, tokens = most - len(taken), snapshot.generation.signals.token_count
         found = _choose(row["memory_id"], stretch, tokens, taken=taken, whole=whole, room=room, limit=left)
         chosen.append(found)
         taken |= found.ordinals
     read = sorted(set().union(*(one.ordinals for one in chosen)))
-    entries = _read(read, view, served, zone)
+    entries = _read(read, visibility, snapshot, zone)
     return [_around(one, entries) for one in chosen]
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """What the caller may see of the stretch around one memory, in reading order."""
+    """The visible ordinals around one memory, in reading order."""
 
     before: list[int]
     after: list[int]
@@ -90,16 +91,13 @@ class Visible:
 
 
 def _stretches(
-    rows: Sequence[Mapping[str, Any]], view: Visibility, served: Snapshot, *, reach: int
+    rows: Sequence[Mapping[str, Any]], visibility: Visibility, snapshot: Snapshot, *, reach: int
 ) -> list[Visible]:
-    """The stretch around each row, judged for all of them at once before anything is counted.
-
-    What the caller may not see must not even take room.
-    """
-    order, signals = served.session_order, served.generation.signals
+    """The visible stretch around each row, all judged at once; what is invisible must not take room."""
+    order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
-    everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NONE]))
-    seen = everyone[view.of_all_types().sees(everyone)]
+    everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NO_ORDINALS]))
+    seen = everyone[visibility.of_all_types().is_visible(everyone)]
     found = []
     for one in stretches:
         living = np.isin(one.ordinals, seen)
@@ -120,7 +118,7 @@ def _choose(
     limit: int,
 ) -> Chosen:
     before, after = stretch.before, stretch.after
-    # What stands beside it and is taken, or too long, is not replaced by what is further off.
+    # A neighbour that is taken or too long is not replaced by one further off.
     sides = [side[0] if side else None for side in (before[-1:], after[:1])]
     beside = [
         None if ordinal is None or ordinal in taken or token_count[ordinal] >= room else ordinal
@@ -140,17 +138,17 @@ def _choose(
 
 
 def _read(
-    ordinals: Sequence[int], view: Visibility, served: Snapshot, zone: tzinfo | None
+    ordinals: Sequence[int], visibility: Visibility, snapshot: Snapshot, zone: tzinfo | None
 ) -> dict[int, Entry]:
-    """Entries of those that the caller may see."""
-    view = view.of_all_types()
-    rows = stored_rows(served, np.array(ordinals, np.int64), view)
-    return {row["ordinal"]: entry_of(row, zone) for row in rows if view.selection.admits(row)}
+    """Entries of the visible ones, by ordinal."""
+    visibility = visibility.of_all_types()
+    rows = stored_rows(snapshot, np.array(ordinals, np.int64), visibility)
+    return {row["ordinal"]: entry_of(row, zone) for row in rows if visibility.selection.admits(row)}
 
 
-def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Around:
+def _around(chosen: Chosen, entries: Mapping[int, Entry]) -> Neighbours:
     previous, following = (None if one is None else entries.get(one) for one in chosen.beside)
-    return Around(
+    return Neighbours(
         chosen.memory_id,
         previous,
         following,

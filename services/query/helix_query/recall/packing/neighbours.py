@@ -1,8 +1,8 @@
-"""Stage 8b: into what is left of the budget, what stands around the packed memories.
+"""Stage 8b: neighbours of the packed memories into the rest of the budget.
 
-What surrounds memory [n] stands right before it, marked [n-], and right after it, marked [n+], so that
-its citation stays the only one of that number. The best memory is surrounded first. No recalled memory
-gives way, none of them is doubled, and the tokens of the finished text never exceed the budget.
+Neighbours of memory [n] go right before it, marked [n-], and right after it, marked [n+], so that its
+citation stays the only one of that number. The best memory comes first. No recalled memory gives way, none
+is doubled, and the tokens of the finished text never exceed the budget.
 """
 
 from __future__ import annotations
@@ -11,68 +11,82 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.candidates import Packed
-from helix_query.recall.packing.pack import mark_of, text_of
+from helix_query.recall.packing.entries import mark_of, text_of
+from helix_query.recall.result import Packed
 
 if TYPE_CHECKING:
-    from helix_query.recall.candidates import Around, Entry
-    from helix_query.recall.packing.pack import Block, TokenCounter
+    from helix_query.recall.packing.entries import Block, Entry, TokenCounter
 
 BEFORE: Final = "-"
 AFTER: Final = "+"
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What may be packed around one memory, in reading order; no recalled memory is among them.
+
+    `before` and `after` are the whole rest of its session if that may be packed, else empty;
+    `previous` and `following` are right beside it.
+    """
+
+    memory_id: str
+    previous: Entry | None = None
+    following: Entry | None = None
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
-    """What was found room for around one memory."""
+    """The neighbours of one memory that fit."""
 
     before: tuple[Entry, ...] = ()
     after: tuple[Entry, ...] = ()
 
 
-def surround(
+def with_neighbours(
     entries: Sequence[Entry],
     packed: Packed,
-    around: Sequence[Around],
+    neighbours: Sequence[Neighbours],
     *,
     token_budget: int,
-    meter: TokenCounter,
+    counter: TokenCounter,
 ) -> Packed:
-    """`packed` with as much of `around` (best memory first) as fits; its memories are among `entries`."""
+    """`packed` with as many `neighbours` (best memory first) as fit; its memories are among `entries`."""
     by_id = {entry.memory_id: entry for entry in entries}
     numbers = {memory_id: number for number, memory_id in enumerate(packed.memory_ids, start=1)}
     placed: dict[str, Placed] = {}
     room = token_budget - packed.tokens
-    for one in around:
-        placed[one.memory_id], room = _place(one, numbers[one.memory_id], room=room, meter=meter)
+    for one in neighbours:
+        placed[one.memory_id], room = _place(one, numbers[one.memory_id], room=room, counter=counter)
     while any(one.before or one.after for one in placed.values()):
         blocks = _blocks([by_id[memory_id] for memory_id in packed.memory_ids], placed)
-        tokens = meter.whole(blocks)
+        tokens = counter.whole(blocks)
         if tokens <= token_budget:
-            around_ids = tuple(entry.memory_id for mark, entry in blocks if mark[-2] in (BEFORE, AFTER))
-            return Packed(text_of(blocks), packed.memory_ids, tokens, around_ids)
-        # Only where counts do not add up: the last one found room for goes first.
+            surrounding_ids = tuple(entry.memory_id for mark, entry in blocks if mark[-2] in (BEFORE, AFTER))
+            return Packed(text_of(blocks), packed.memory_ids, tokens, surrounding_ids)
+        # Only where counts do not add up: the last one placed is taken back first.
         _take_back(placed)
     return packed
 
 
-def _place(one: Around, number: int, *, room: int, meter: TokenCounter) -> tuple[Placed, int]:
-    """The whole session if there is room for all of it, else what stands beside; and the room left."""
+def _place(one: Neighbours, number: int, *, room: int, counter: TokenCounter) -> tuple[Placed, int]:
+    """The whole session if all of it fits, else what is right beside the memory; and the room left."""
     whole = Placed(one.before, one.after)
-    needed = _tokens(whole, number, meter)
+    needed = _tokens(whole, number, counter)
     if needed and needed <= room:
         return whole, room - needed
     found = Placed()
-    if one.previous is not None and (needed := meter.block(mark_of(number, BEFORE), one.previous)) <= room:
+    if one.previous is not None and (needed := counter.block(mark_of(number, BEFORE), one.previous)) <= room:
         found, room = replace(found, before=(one.previous,)), room - needed
-    if one.following is not None and (needed := meter.block(mark_of(number, AFTER), one.following)) <= room:
+    if one.following is not None and (needed := counter.block(mark_of(number, AFTER), one.following)) <= room:
         found, room = replace(found, after=(one.following,)), room - needed
     return found, room
 
 
-def _tokens(placed: Placed, number: int, meter: TokenCounter) -> int:
+def _tokens(placed: Placed, number: int, counter: TokenCounter) -> int:
     sides = ((BEFORE, placed.before), (AFTER, placed.after))
-    return sum(meter.block(mark_of(number, sign), entry) for sign, side in sides for entry in side)
+    return sum(counter.block(mark_of(number, sign), entry) for sign, side in sides for entry in side)
 
 
 def _blocks(memories: Sequence[Entry], placed: dict[str, Placed]) -> list[Block]:

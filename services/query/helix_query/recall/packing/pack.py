@@ -1,57 +1,50 @@
-"""Stage 8: whole memories into a token budget, laid out so that the best are not buried.
+"""Stage 8: whole memories into a token budget, the best at both ends, each under its citation.
 
-Models read the two ends of a long context best (Liu et al. 2023, "Lost in the Middle"), hence
-outside-in: best first, second last, third after the first. Every memory is headed by its citation.
-`surround` puts what stands around them into what is left of the budget.
+Models read the two ends of a long context best (Liu et al. 2023, "Lost in the Middle"), hence the order
+outside-in: best first, second last, third after the first. Neighbours fill what is left of the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from helix_query.recall.candidates import Entry, Packed
+from helix_query.recall.packing.entries import Block, Entry, TokenCounter, entry_of, mark_of, text_of
+from helix_query.recall.packing.neighbour_rows import neighbours_of
+from helix_query.recall.packing.neighbours import with_neighbours
+from helix_query.recall.result import Packed
 
-CountTokens = Callable[[str], int]
+if TYPE_CHECKING:
+    from helix_query.recall.context import RecallContext
+    from helix_query.recall.result import RecalledRow
+
 Item = TypeVar("Item")
-Block = tuple[str, Entry]
-"""A memory under its mark, as it stands in the text."""
-
-BETWEEN: Final = "\n\n"
 
 
-class TokenCounter:
-    """Counts the tokens of a context; of the parts of one that come again, once.
-
-    Where a tokenizer's counts add up over white space (`Encoder.counts_add_up`) the sum of the parts is the
-    exact count of the whole, and only marks and headings are counted: texts bring their own. Else the sum is
-    an estimate, and the finished text is counted.
-    """
-
-    def __init__(self, count_tokens: CountTokens, *, adds_up: bool = False) -> None:
-        self._count = count_tokens
-        self._adds_up = adds_up
-        self._known: dict[str, int] = {}
-
-    def block(self, mark: str, entry: Entry) -> int:
-        """Tokens of a memory under its mark."""
-        return self._part(mark) + self._part(f"{entry.heading}{BETWEEN}") + entry.tokens
-
-    def whole(self, blocks: Sequence[Block]) -> int:
-        """Tokens of the finished text, exactly."""
-        if not self._adds_up:
-            return self._count(text_of(blocks))
-        # One call for all marks: each occurs once, so remembering them would not help.
-        marks = self._count(" ".join(mark for mark, _ in blocks))
-        return marks + sum(self.block("", entry) for _, entry in blocks)
-
-    def _part(self, text: str) -> int:
-        if text not in self._known:
-            self._known[text] = self._count(text) if text.strip() else 0
-        return self._known[text]
+def pack(context: RecallContext, rows: Sequence[RecalledRow]) -> Packed:
+    """Stage 8, counted by the generation's own tokenizer."""
+    query, encoder, budget = context.query, context.snapshot.encoder, context.token_budget
+    entries = [entry_of(found.row, query.zone) for found in rows]
+    counter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
+    packed = pack_entries(entries, token_budget=budget, counter=counter)
+    expand_context = query.expand_context or context.profile.pack.expand_context
+    if expand_context == "none" or not packed.memory_ids:
+        return packed
+    neighbours = neighbours_of(
+        [found.row for found in rows],
+        packed,
+        context.visibility,
+        context.snapshot,
+        whole=expand_context == "session",
+        room=budget - packed.tokens,
+        limit=context.profile.pack.surrounding_limit,
+        already_served=context.already_served.value,
+        zone=query.zone,
+    )
+    return with_neighbours(entries, packed, neighbours, token_budget=budget, counter=counter)
 
 
-def pack(entries: Sequence[Entry], *, token_budget: int, meter: TokenCounter) -> Packed:
+def pack_entries(entries: Sequence[Entry], *, token_budget: int, counter: TokenCounter) -> Packed:
     """As many of `entries` (best first) as fit, whole; one that does not fit is passed over.
 
     The tokens of the finished text never exceed `token_budget`.
@@ -62,12 +55,12 @@ def pack(entries: Sequence[Entry], *, token_budget: int, meter: TokenCounter) ->
     for entry in entries:
         if used + entry.tokens > token_budget:
             continue
-        needed = meter.block(widest, entry)
+        needed = counter.block(widest, entry)
         if used + needed <= token_budget:
             fitting.append(entry)
             used += needed
     # Tokenizers may count a whole differently from its parts; the whole is what the caller pays for.
-    while fitting and (tokens := meter.whole(blocks_of(fitting))) > token_budget:
+    while fitting and (tokens := counter.whole(blocks_of(fitting))) > token_budget:
         fitting.pop()
     if not fitting:
         return Packed()
@@ -83,16 +76,3 @@ def outside_in(items: Sequence[Item]) -> list[Item]:
 def blocks_of(entries: Sequence[Entry]) -> list[Block]:
     """Memories, best first, in the order of the text, each with its citation."""
     return [(mark_of(number), entry) for number, entry in enumerate(outside_in(entries), start=1)]
-
-
-def mark_of(number: int, sign: str = "") -> str:
-    """Citation of the memory `number`; with a sign, the mark of what stands before or after it."""
-    return f"[{number}{sign}]"
-
-
-def text_of(blocks: Iterable[Block]) -> str:
-    """The finished text."""
-    return BETWEEN.join(
-        f"{mark} {entry.heading}\n{entry.text}" if entry.heading else f"{mark} {entry.text}"
-        for mark, entry in blocks
-    )

@@ -1,54 +1,95 @@
-"""Rows of memories as an answer shows them: their lines, completed from the signals.
-
-Whether they live is asked here; who may see them, for the caller to ask of the selection once more.
-"""
+"""Rows of memories as an answer shows them: their lines, completed from the signals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from helix_query.recall.candidates import Entry
-from helix_query.recall.columns import completed
+import numpy as np
+
+from helix_memory.memory_types import MEMORY_TYPES
+from helix_query.recall.result import RecalledRow
+from helix_shared.moments import microseconds, moment_of
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
+    from helix_query.recall.candidates import Candidates, Ranked
+    from helix_query.recall.context import RecallContext
     from helix_query.recall.visibility import Visibility
+    from helix_shared.artifacts.signals.reader import Signals
+
+FIRST_MOMENT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
+LAST_MOMENT: Final = microseconds(datetime.max.replace(tzinfo=UTC))
+SIGNAL_TIMES: Final = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+SIGNAL_VALUES: Final = (
+    "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
+    "event_guessed",
+)  # fmt: skip
+
+_log = logger(__name__)
 
 
-def stored_rows(served: Snapshot, ordinals: NDArray[np.int64], view: Visibility) -> list[dict[str, Any]]:
-    """Rows of the living among `ordinals`, in their order.
+def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tuple[RecalledRow, ...]:
+    """The rows of the chosen, best first; each is checked once more against the caller's selection."""
+    generation, selection = context.generation, context.query.selection
+    ordinals = candidates.ordinals[ranked.positions]
+    rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
+    linked = generation.graph.entities_of(ordinals)
+    fetched = []
+    for position, ordinal, score, entities in zip(
+        ranked.positions, ordinals.tolist(), ranked.scores, linked, strict=True
+    ):
+        row = rows.get(ordinal)
+        if row is None or not selection.admits(row):
+            _log.error("row_withheld", ordinal=ordinal, generation=generation.manifest.generation)
+            continue
+        cosine = float(candidates.cosine[position])
+        fetched.append(RecalledRow(row, entities, float(score), cosine, candidates.channels_of(position)))
+    return tuple(fetched)
 
-    With `as_of` as they were then: nothing had superseded them, and a context that was completed by a
-    turn of later is not shown.
+
+def stored_rows(
+    snapshot: Snapshot, ordinals: NDArray[np.int64], visibility: Visibility
+) -> list[dict[str, Any]]:
+    """Rows of the valid among `ordinals`, in their order; callers must still check `Selection.admits`.
+
+    With `as_of`, rows as they were then: not superseded, and without a context that was completed later.
     """
-    signals = served.generation.signals
-    rows = completed(signals.records(ordinals[view.alive(ordinals)]), signals)
-    if view.past is None:
+    signals = snapshot.generation.signals
+    rows = completed(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
+    if visibility.past is None:
         return rows
-    known = served.last_sequence_at(view.moment)
-    return [_as_of(row, known) for row in rows]
+    last = snapshot.last_sequence_at(visibility.moment)
+    return [_as_of(row, last) for row in rows]
 
 
-def _as_of(row: dict[str, Any], known: int) -> dict[str, Any]:
-    """A row without what was not known yet; `known` is the last event sequence of then."""
-    completed_since = row["revision_sequence"] > max(known, row["stream_sequence"])
+def _as_of(row: dict[str, Any], last: int) -> dict[str, Any]:
+    """A row without what came after the event sequence `last`."""
+    completed_since = row["revision_sequence"] > max(last, row["stream_sequence"])
     return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
 
 
-def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
-    """A row as it stands in the packed context of a caller in `zone`; None: UTC."""
-    return Entry(row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"])
+def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
+    """Lines with the signals of their memories: times, values, type and event time."""
+    ordinals = np.array([line["ordinal"] for line in lines], np.int64)
+    times = (map(_moment, getattr(signals, name)[ordinals].tolist()) for name in SIGNAL_TIMES)
+    values = (getattr(signals, name)[ordinals].tolist() for name in SIGNAL_VALUES)
+    kinds = (MEMORY_TYPES[number] for number in signals.type_code[ordinals].tolist())
+    names = (*SIGNAL_TIMES, *SIGNAL_VALUES, "type")
+    rows = []
+    for line, *found in zip(lines, *times, *values, kinds, strict=True):
+        row = {**line, **dict(zip(names, found, strict=True))}
+        row["event_at"] = row["event_start"] or row["occurred_at"]
+        rows.append(row)
+    return rows
 
 
-def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
-    """Date in `zone`, and title or speaker, as they stand behind a citation number."""
-    day = row["occurred_at"].astimezone(zone).date()
-    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"]]
-    return ", ".join(part for part in parts if part)
+def _moment(value: int) -> datetime | None:
+    """None also for a time no calendar holds: one bad row must not spoil an answer."""
+    if not FIRST_MOMENT <= value <= LAST_MOMENT:
+        return None
+    return moment_of(int(value))

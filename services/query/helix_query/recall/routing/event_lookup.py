@@ -33,19 +33,19 @@ _DAY: Final = timedelta(days=1)
 
 
 def look_up_event(
-    phrase: str, view: Visibility, *, lexicon: LexiconReader, now: datetime, zone: tzinfo | None = None
+    phrase: str, visibility: Visibility, *, lexicon: LexiconReader, now: datetime, zone: tzinfo | None = None
 ) -> EventMatches:
     """The `LIMIT` visible memories that best match `phrase`, and the rarity of its words.
 
     A moment counts as its whole day in `zone`, UTC when absent. Memories after `now` are left out. Nothing
     is searched if all words are common, or if no memory contains one of the rare ones.
     """
-    weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(view.selection))
+    weights, rare_words = _rarity(phrase, lexicon, lexicon.scopes(visibility.selection))
     if not rare_words:
         return EventMatches(weights)
-    hits = lexicon.search(rare_words, view.selection, limit=LIMIT, weights=TEXT_ONLY)
-    lines = view.signals.records(hits.ordinals[view.alive(hits.ordinals)])
-    dated = [_dated(line, view.signals, zone or UTC) for line in lines]
+    hits = lexicon.search(rare_words, visibility.selection, limit=LIMIT, weights=TEXT_ONLY)
+    lines = visibility.signals.records(hits.ordinals[visibility.is_valid_at(hits.ordinals)])
+    dated = [_dated(line, visibility.signals, zone or UTC) for line in lines]
     return EventMatches(weights, [memory for memory in dated if memory.start <= now])
 
 

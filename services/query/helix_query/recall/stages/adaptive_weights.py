@@ -1,7 +1,7 @@
-"""How much the dense channel counts for this query: a logistic model over what the two lists look like.
+"""Stage 4, channel weights for one query: a logistic model over features of the dense and the lexical list.
 
-No fixed share is best: words decide on chat and settings, meaning on questions to code (findings). The
-features cost microseconds, the coefficients stand in the ranking profile. Stage 4 takes the share.
+No fixed share is best: words decide on chat and settings, meaning decides on queries for code. The features
+cost microseconds; the coefficients are constants of the ranking profile.
 """
 
 from __future__ import annotations
@@ -12,22 +12,60 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_memory.memory_types import MEMORY_TYPES
+from helix_query.profile.intent import Intent
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.recall.candidates import Retrieved, Route
+    from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.hits import Hits
 
 LOOKED_AT: Final = 10
-"""The first so many of each list say how it falls off."""
+"""Hits of each list that show how it falls off."""
 HALF_BM25: Final = 10.0
 """BM25 score that normalises to one half: s / (s + this)."""
 LOG_TOKENS: Final = 6.0
 """Brings the logarithm of a length in tokens to about 1."""
 
 
-def dense_share(seen: Mapping[str, float], *, intercept: float, coefficients: Mapping[str, float]) -> float:
+def adaptive_weights(
+    context: RecallContext,
+    retrieved: Retrieved,
+    route: Route,
+    ordinals: NDArray[np.int64],
+    cosines: NDArray[np.float32],
+) -> Mapping[str, float]:
+    """Weight of each channel; an adaptive profile shares anew what dense and lexical have together.
+
+    `ordinals` are all candidates, ascending; `cosines` their exact ones.
+    """
+    constants, signals = context.profile.fuse, context.generation.signals
+    weights: dict[str, float] = dict(constants.weights_for(route.intents).items())
+    lexical = retrieved.of(LEXICAL)
+    if constants.adaptive is None or lexical is None or retrieved.of(DENSE) is None:
+        return weights
+    found = features(
+        lexical,
+        ordinals,
+        cosines,
+        is_code=signals.type_code[ordinals] == MEMORY_TYPES.index("code"),
+        tokens=signals.token_count[ordinals],
+        words=len(words_of(context.query.text)),
+        has_exact_tokens=bool(exact_words_of(context.query.text)),
+        is_exact_lookup=Intent.EXACT_LOOKUP in route.intents,
+    )
+    share = dense_share(found, **constants.adaptive.model_dump())
+    whole = weights[DENSE] + weights[LEXICAL]
+    return weights | {DENSE: share * whole, LEXICAL: (1.0 - share) * whole}
+
+
+def dense_share(values: Mapping[str, float], *, intercept: float, coefficients: Mapping[str, float]) -> float:
     """Share of the dense list in the fusion, between 0 and 1: sigmoid(intercept + sum of products)."""
-    logit = intercept + sum(coefficients[name] * seen[name] for name in coefficients)
+    logit = intercept + sum(coefficients[name] * values[name] for name in coefficients)
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, logit))))
 
 
@@ -42,14 +80,14 @@ def features(
     has_exact_tokens: bool,
     is_exact_lookup: bool,
 ) -> dict[str, float]:
-    """What is known before the two lists are blended; none of it says which memory is relevant.
+    """The features of the model, by name; none of them says which memory is relevant.
 
-    `ordinals` are the candidates of both, ascending; `cosines` their true ones, `is_code` and `tokens`
-    (lengths) what they are. `words` counts the analysed words of the query.
+    `ordinals` are the candidates, ascending; `cosines` their exact ones, `tokens` their lengths. `words`
+    counts the analysed words of the query.
     """
     nearest = np.argsort(-cosines, kind="stable")[:LOOKED_AT]
     wording = lexical.ordinals[:LOOKED_AT]
-    # both have no ordinal twice, so those of both are told one by one
+    # Neither list has an ordinal twice.
     of_both = (wording[:, None] == ordinals[nearest]).any(axis=1)
     leading = np.concatenate([nearest, np.searchsorted(ordinals, wording[~of_both])])
     falling = np.sort(cosines)[::-1][:LOOKED_AT]

@@ -1,27 +1,78 @@
-"""Stage 7: nothing said twice. Near-duplicates out, then maximal marginal relevance.
+"""Stage 7: near-duplicates out, then the order by maximal marginal relevance or by session.
 
-Near-duplicates are told by their MinHash signatures, novelty by the cosine of the stored vectors.
-Stage 8 packs.
+Near-duplicates are told by their MinHash signatures, novelty by the cosine of the stored vectors or, where
+the best of each session goes first, by MinHash too. Memories the caller has are dropped last: their
+near-duplicates go with them, and they count against novelty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Ranked
 from helix_query.recall.stages.normalise import normalise
-from helix_query.recall.stages.session_coverage import cover_then_mmr, session_leads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_NO_VECTORS: Final = np.empty((0, 0), np.float32)
+    from helix_query.recall.candidates import Candidates, Route
+    from helix_query.recall.context import RecallContext
+
+Similarity = Callable[[int], "NDArray[np.float64]"]
+"""Similarity of every row to the row of this number."""
 
 
-def diversify(
+def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, route: Route) -> Ranked:
+    """Stage 7 over the best candidates; what the caller has comes on top of the number wanted."""
+    constants, signals = context.profile.diversify, context.generation.signals
+    compared, count = compared_for_duplicates(context, ranked, candidates)
+    by_session = Intent.AGGREGATION in route.intents and constants.session_floor <= 1
+    ordinals = candidates.ordinals[compared.positions]
+    return diverse(
+        compared,
+        minhashes=signals.minhash(ordinals),
+        vectors=lambda rows: signals.vectors(ordinals[rows]),
+        sessions=signals.session_code[ordinals],
+        count=count,
+        near_duplicate=constants.near_duplicate,
+        mmr_lambda=constants.mmr_lambda,
+        session_floor=constants.session_floor if by_session else None,
+        coverage_lambda=constants.coverage_lambda,
+    )
+
+
+def compared_for_duplicates(
+    context: RecallContext, ranked: Ranked, candidates: Candidates
+) -> tuple[Ranked, int]:
+    """The best, which alone are compared for duplicates, and how many of them are chosen."""
+    count = context.top_k + int(np.isin(candidates.ordinals, context.already_served.value).sum())
+    return ranked.first(max(context.profile.diversify.candidates, 2 * count)), count
+
+
+def without_already_served(
+    context: RecallContext, ranked: Ranked, candidates: Candidates
+) -> tuple[Ranked, int]:
+    """The memories wanted that the caller has not, and how many it has among them."""
+    served = np.isin(candidates.ordinals[ranked.positions], context.already_served.value)
+    return first_new(ranked, served, count=context.top_k)
+
+
+def first_new(ranked: Ranked, served: NDArray[np.bool_], *, count: int) -> tuple[Ranked, int]:
+    """The first `count` that are not `served`, and how many served ones are before the last of them.
+
+    `served` runs parallel to `ranked`. With fewer than `count` new ones, all served ones are counted.
+    """
+    new = np.flatnonzero(~served)[:count]
+    reached = int(new[-1]) if len(new) == count else len(ranked)
+    return Ranked(ranked.positions[new], ranked.scores[new]), int(served[:reached].sum())
+
+
+def diverse(
     ranked: Ranked,
     *,
     minhashes: NDArray[np.uint32],
@@ -36,31 +87,31 @@ def diversify(
     """The `count` to return, in their order, each with its score.
 
     `minhashes` and `sessions` run parallel to `ranked`; `vectors` gives the unit vectors of some of its rows,
-    which only marginal relevance asks for. With `session_floor` the best
-    of each session comes first, as far as it reaches that share of the best score, and with a
-    `coverage_lambda` below 1 the others follow by maximal marginal relevance.
+    for marginal relevance only. With `session_floor` the best of each session comes first, if it reaches
+    that share of the best score; with a `coverage_lambda` below 1 the others follow by marginal relevance.
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
     kept = distinct(minhashes, threshold=near_duplicate, enough=enough)
     scores = ranked.scores[kept]
-    if session_floor is not None and coverage_lambda < 1.0:
+    if session_floor is not None:
         leads = session_leads(scores, sessions[kept], floor=session_floor)
-        order = cover_then_mmr(normalise(scores), minhashes[kept], leads, weight=coverage_lambda, count=count)
-    elif session_floor is not None:
-        order = cover_sessions(scores, sessions[kept], floor=session_floor)[:count]
+        signatures = minhashes[kept]
+        order = mmr(
+            normalise(scores),
+            lambda row: jaccard(signatures, signatures[row]),
+            weight=coverage_lambda,
+            count=count,
+            first=leads.tolist(),
+        )
     else:
-        units = vectors(kept) if mmr_lambda < 1.0 else _NO_VECTORS
-        order = mmr(normalise(scores), units, weight=mmr_lambda, count=count)
+        order = mmr(normalise(scores), _cosines(vectors, kept), weight=mmr_lambda, count=count)
     chosen = kept[order]
     return Ranked(ranked.positions[chosen], ranked.scores[chosen])
 
 
 def distinct(minhashes: NDArray[np.uint32], *, threshold: float, enough: int) -> NDArray[np.int64]:
-    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`.
-
-    The share of equal permutations estimates the Jaccard coefficient (Broder 1997).
-    """
+    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`."""
     kept: list[int] = []
     for row, signature in enumerate(minhashes):
         if len(kept) >= enough:
@@ -71,36 +122,64 @@ def distinct(minhashes: NDArray[np.uint32], *, threshold: float, enough: int) ->
     return np.array(kept, np.int64)
 
 
-def mmr(
-    relevance: NDArray[np.float64], vectors: NDArray[np.float32], *, weight: float, count: int
-) -> NDArray[np.int64]:
-    """Maximal marginal relevance (Carbonell, Goldstein 1998): rows in the order they are chosen.
+def jaccard(minhashes: NDArray[np.uint32], one: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Estimated Jaccard coefficient of each row with `one`: share of equal permutations (Broder 1997)."""
+    return (minhashes == one).mean(axis=1) if minhashes.size else np.zeros(len(minhashes))
 
-    Chooses argmax of weight x relevance - (1 - weight) x the greatest cosine to one chosen before; of
-    equals the first.
+
+def session_leads(
+    scores: NDArray[np.float64], sessions: NDArray[np.int64], *, floor: float
+) -> NDArray[np.int64]:
+    """Rows (given best first) that are the best of their session and reach `floor` x the best score.
+
+    Session 0 is none: each of its rows is a session of its own.
     """
+    if not len(scores):
+        return np.empty(0, np.int64)
+    alone = -1 - np.arange(len(scores))
+    _, firsts = np.unique(np.where(sessions == 0, alone, sessions), return_index=True)
+    leads: NDArray[np.int64] = np.sort(firsts[scores[firsts] >= floor * scores[0]]).astype(np.int64)
+    return leads
+
+
+def mmr(
+    relevance: NDArray[np.float64],
+    similarity: Similarity,
+    *,
+    weight: float,
+    count: int,
+    first: Sequence[int] = (),
+) -> NDArray[np.int64]:
+    """Maximal marginal relevance (Carbonell, Goldstein 1998): `count` rows in the order they are chosen.
+
+    The rows `first` come first. Then argmax of weight x relevance - (1 - weight) x the greatest similarity to
+    a chosen row; of equals the first. With `weight` 1 the others follow by relevance.
+    """
+    chosen = [*first[:count]]
+    left = np.ones(len(relevance), bool)
+    left[chosen] = False
     if weight >= 1.0:
-        return np.argsort(-relevance, kind="stable")[:count]
-    similarity = vectors.astype(np.float64) @ vectors.astype(np.float64).T
+        order = np.argsort(-relevance, kind="stable")
+        return np.array([*chosen, *order[left[order]]], np.int64)[:count]
     closest = np.zeros(len(relevance))
-    open_rows = np.ones(len(relevance), bool)
-    chosen: list[int] = []
-    for _ in range(min(count, len(relevance))):
-        marginal = np.where(open_rows, weight * relevance - (1.0 - weight) * closest, -np.inf)
+    for number, row in enumerate(chosen):
+        closest = np.maximum(closest, similarity(row)) if number else similarity(row)
+    while len(chosen) < count and left.any():
+        marginal = np.where(left, weight * relevance - (1.0 - weight) * closest, -np.inf)
         best = int(np.argmax(marginal))
-        closest = similarity[best] if not chosen else np.maximum(closest, similarity[best])
-        open_rows[best] = False
+        closest = np.maximum(closest, similarity(best)) if chosen else similarity(best)
+        left[best] = False
         chosen.append(best)
     return np.array(chosen, np.int64)
 
 
-def cover_sessions(
-    scores: NDArray[np.float64], sessions: NDArray[np.int64], *, floor: float
-) -> NDArray[np.int64]:
-    """Rows (given best first) with the best of each session up front if it reaches `floor` x the best.
+def _cosines(
+    vectors: Callable[[NDArray[np.int64]], NDArray[np.float32]], rows: NDArray[np.int64]
+) -> Similarity:
+    @cache
+    def every() -> NDArray[np.float64]:
+        units = vectors(rows).astype(np.float64)
+        products: NDArray[np.float64] = units @ units.T
+        return products
 
-    Session 0 is none: each of its rows stands for itself.
-    """
-    leads = session_leads(scores, sessions, floor=floor)
-    rest = np.setdiff1d(np.arange(len(scores)), leads)
-    return np.concatenate([leads, rest]).astype(np.int64)
+    return lambda row: every()[row]

@@ -1,7 +1,4 @@
-"""Stage 1: the question as a vector, once, by the model the generation was made with.
-
-The full-precision vector serves the dense scan, the exact cosines and the router alike.
-"""
+"""Stage 1: the query as a vector."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from helix_shared.encoders.encoder import Encoder
+    from helix_query.recall.context import RecallContext
 
 
-def embed(question: str, *, encoder: Encoder) -> NDArray[np.float32]:
-    """Unit vector of the question, float32 [dimensions]."""
-    return encoder.embed_query(question)
+def embed(context: RecallContext) -> NDArray[np.float32]:
+    """Unit vector of the query, float32 [dimensions]."""
+    return context.snapshot.encoder.embed_query(context.query.text)

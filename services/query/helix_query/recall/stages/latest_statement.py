@@ -1,7 +1,4 @@
-"""Stage 6 for questions of what holds now: of memories that state it the latest goes first.
-
-`rank` calls this for the intent `current_value`, with the score as it is so far.
-"""
+"""Stage 6, intent `current_value`: of the memories that state the value, the latest goes first."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEP: Final = 2.0
-"""Best scores that lift a memory over all others: more than any two scores are apart."""
+"""Times the best score: a gain that lifts a memory over all others."""
 
 
 def latest_statement(
@@ -25,12 +22,12 @@ def latest_statement(
     floor: float,
     relevant: float,
 ) -> NDArray[np.float64]:
-    """What those gain that state the value asked for: enough to stand first, the latest of them on top.
+    """The gain of each memory that states the value: enough to go first, the latest on top; else 0.
 
-    They are the memories whose text holds at least `cover` of the most that any holds, and at least `floor`,
-    of the words of the question, and that are about as `relevant`: at least that share of the best score, so
-    that chatter which repeats the words gains nothing. Each gains its place in time, 1 and up, times twice
-    the best score, so that the order of time is never undone; equal times keep the order of their scores.
+    A memory states it if its text covers at least `cover` of the best coverage and at least `floor` of the
+    query's words, and its score is at least the share `relevant` of the best score, so that chatter which
+    repeats the words gains nothing. The gain is its place in time, 1 and up, times `STEP` times the best
+    score. Equal times keep the order of their scores.
     """
     gains = np.zeros(len(scores))
     most = float(coverage.max(initial=0.0))

@@ -1,7 +1,4 @@
-"""Min-max normalisation over a pool, as stages 6 and 7 and the recipes use it.
-
-A `Signal` keeps what it was made of, so that an explanation can show it.
-"""
+"""Min-max normalisation over the candidates; a `Signal` keeps its raw values for an explanation."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One signal of a pool: (raw - `least`) / `span`, or the same for all where `span` is 0."""
+    """One signal of the candidates: (raw - `least`) / `span`, or the same for all where `span` is 0."""
 
     raw: NDArray[np.float64]
     normal: NDArray[np.float64]
@@ -27,10 +24,9 @@ class Signal:
 
 
 def signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0) -> Signal:
-    """The signal min-max normalised over the pool, 0 to 1.
+    """The signal min-max normalised over the candidates, 0 to 1.
 
-    One that differs by no more than `least_span` is the same for all and becomes `flat` (0: it says
-    nothing).
+    Where values differ by no more than `least_span`, all become `flat` (0: the signal does not count).
     """
     exact = values.astype(np.float64)
     least, most = (float(exact.min()), float(exact.max())) if len(exact) else (0.0, 0.0)

@@ -1,7 +1,7 @@
-"""Stage 6: the final score of every candidate, from what it says, what it is worth and where it stands.
+"""Stage 6: the final score of every candidate, from relevance, quality and graph mass.
 
-All signals are min-max normalised over the pool. Two methods, named by the ranking profile: the
-additive blend by memory type, and relevance x (1 + small x quality). Stage 7 diversifies.
+All signals are min-max normalised over the candidates. The ranking profile names the method: `additive` by
+memory type, `multiplicative`, or `blend` of the published recipes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.arithmetic import blend, lifted, product, weighted
+from helix_memory.arithmetic import blend, lifted, weighted
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
 from helix_query.recall.recipes.factors import blended_signals, noise, passing, recipe_factors, scale
 from helix_query.recall.stages.latest_statement import STEP, latest_statement
 from helix_query.recall.stages.normalise import Signal, signal
 from helix_query.recall.stages.scoring import Relevance, ScoreBuilder, Scoring, boosted
-from helix_shared.artifacts.signals.columns import NO_TIME
+from helix_shared.artifacts.signals.columns import NO_TIME, code, hashed
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from helix_query.profile.sections.ranking import Boosts, Rank
     from helix_query.profile.sections.recipe import Recipe
+    from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.signals.reader import Signals
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
@@ -37,41 +40,55 @@ WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
 QUALITY: Final = ("recency", "salience", "confidence")
 
 
-def rank(
-    pool: Candidates,
-    traits: CandidateSignals,
-    route: Route,
-    *,
-    now: datetime,
-    constants: Rank,
-    type_names: Sequence[str],
-    project_code: int | None = None,
-    seed: int = 0,
-) -> Ranked:
-    """The pool best first, without who misses the recipe's threshold; equal scores by ordinal.
+def rank(context: RecallContext, candidates: Candidates, route: Route) -> Ranked:
+    """Stage 6: best first, without candidates below the profile's threshold."""
+    return best_first(candidates, score(context, candidates, route))
 
-    `type_names[code]` is the type of a `CandidateSignals.type_code`; `project_code` is the caller's project;
-    `seed`
-    is that of the recipe's noise.
-    """
-    scored = scoring(
-        pool,
-        traits,
+
+def score(context: RecallContext, candidates: Candidates, route: Route) -> Scoring:
+    """The scores of stage 6, and what they are made of."""
+    query = context.query
+    return scoring(
+        candidates,
+        candidate_signals(context.generation.signals, candidates.ordinals, as_of=query.selection.as_of),
         route,
-        now=now,
-        constants=constants,
-        type_names=type_names,
-        project_code=project_code,
-        seed=seed,
+        now=query.now,
+        constants=context.profile.rank,
+        type_names=MEMORY_TYPES,
+        project_code=code(query.project_id) if query.project_id else None,
+        seed=hashed(query.text),
     )
-    return best_first(pool, scored)
 
 
-def best_first(pool: Candidates, scored: Scoring) -> Ranked:
-    """The order of these scores; equal ones by ordinal, and nobody who misses the threshold."""
-    order = np.lexsort((pool.ordinals, -scored.scores))
+def best_first(candidates: Candidates, scored: Scoring) -> Ranked:
+    """The order of these scores, equal ones by ordinal, without candidates below the threshold."""
+    order = np.lexsort((candidates.ordinals, -scored.scores))
     order = order[scored.reached[order]]
     return Ranked(order.astype(np.int64), scored.scores[order])
+
+
+def candidate_signals(
+    signals: Signals, ordinals: NDArray[np.int64], *, as_of: datetime | None = None
+) -> CandidateSignals:
+    """The raw signals of candidates; an access after `as_of` does not count."""
+    accessed, counts = signals.last_accessed_at[ordinals], signals.access_count[ordinals]
+    if as_of is not None:
+        later = accessed > microseconds(as_of)
+        accessed, counts = np.where(later, NO_TIME, accessed), np.where(later, 0, counts)
+    return CandidateSignals(
+        type_code=signals.type_code[ordinals],
+        touched_at=np.where(accessed == NO_TIME, signals.created_at[ordinals], accessed),
+        occurred_at=signals.occurred_at[ordinals],
+        event_start=signals.event_start[ordinals],
+        event_end=signals.event_end[ordinals],
+        salience=signals.salience[ordinals].astype(np.float64),
+        confidence=signals.confidence[ordinals].astype(np.float64),
+        priority=signals.priority[ordinals].astype(np.float64),
+        pinned=signals.pinned[ordinals].astype(bool),
+        project_code=signals.project_code[ordinals],
+        session_code=signals.session_code[ordinals],
+        access_count=counts.astype(np.int64),
+    )
 
 
 def scoring(
@@ -85,7 +102,11 @@ def scoring(
     project_code: int | None = None,
     seed: int = 0,
 ) -> Scoring:
-    """The scores of the pool and what they are made of; arguments as of `rank`."""
+    """The scores of the candidates and what they are made of.
+
+    `type_names[code]` is the type of a `CandidateSignals.type_code`; `project_code` is the caller's project;
+    `seed` is that of the recipe's noise.
+    """
     signals = _signals(pool, traits, now=now, constants=constants)
     relevance = _relevance(
         signals, _weights(traits.type_code, constants, type_names), route, constants=constants
@@ -111,10 +132,10 @@ def scoring(
         running.plus("latest_statement", gains)
     _finish(running, pool, constants.recipe, seed)
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
-    if pool.quoted is not None:
-        # whoever says the very words stands before everybody else, who are as good as they were
-        running.plus("quoted", pool.quoted * (STEP * running.scores.max(initial=0.0)))
-        reached = reached | pool.quoted
+    if pool.phrase_match is not None:
+        # A phrase match is lifted over all others, whose scores stay as they are.
+        running.plus("phrase_match", pool.phrase_match * (STEP * running.scores.max(initial=0.0)))
+        reached = reached | pool.phrase_match
     return Scoring(
         signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
     )
@@ -205,15 +226,6 @@ def multiplicative(
     quality = weighted((weights[name], signals[name]) for name in QUALITY) / whole
     scores: NDArray[np.float64] = lifted(relevance, quality, quality_weight)
     return scores
-
-
-def boosts(
-    traits: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
-) -> NDArray[np.float64]:
-    """Product of the profile's boosts, by candidate."""
-    every = boost_factors(traits, factors, window=window, project_code=project_code)
-    multiplied: NDArray[np.float64] = product(every.values()) * np.ones(len(traits.pinned))
-    return multiplied
 
 
 def boost_factors(

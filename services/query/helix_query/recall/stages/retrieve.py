@@ -1,36 +1,138 @@
 """Stage 3: every channel at once, each with its own deadline; what is missing is named.
 
-A channel that raises, panics or is late costs its candidates, never the answer. The channels
-themselves stand in `helix_query.recall.channels`; stage 4 fuses what they found.
+A search that raises, panics or is late costs its candidates, never the answer. Stage 4 fuses the rankings.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.candidates import APART, LEXICAL, Ranking, Retrieved
+from helix_query.profile.intent import Intent
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE, Ranking, Retrieved, Route
+from helix_query.recall.channels import CHANNELS, Channel
+from helix_query.recall.channels.dense import search_plan
+from helix_query.recall.evidence.searches import evidence_searches
+from helix_query.recall.recipes.other_words import ExtraSearch, extra_searches
+from helix_query.recall.stages.embed import embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_shared.telemetry import RECALL_DEGRADED, logger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.recall.channels.plan import SearchPlan
+    from helix_query.recall.context import RecallContext
+
 Search = Callable[[], Hits]
-Begun = Search | Future[Hits]
-"""A search that is still to be started, or one that runs already."""
-Job = tuple[str, str]
-"""Channel, and the other words it is asked with; empty: the question itself."""
+_CHANNEL: Final[Mapping[str, Channel]] = {channel.name: channel for channel in CHANNELS}
 PATIENCE: Final = 3
 """Further channel deadlines that a recall without any answer waits for one."""
 
 _log = logger(__name__)
+
+
+@contextmanager
+def prefetch(context: RecallContext, lanes: Mapping[str, Executor]) -> Iterator[Future[Hits] | None]:
+    """The lexical search, which needs no vector, running while the query is embedded; None: not wanted.
+
+    Its field weights are those of the intents by rule. On exit it is cancelled if it has not begun.
+    """
+    query = context.query
+    wanted = query.mode != "dense" and LEXICAL in context.profile.retrieve.channels
+    if not wanted or query.selection.as_of is not None:
+        yield None
+        return
+    future = lanes[LEXICAL].submit(_prefetched, context)
+    try:
+        yield future
+    finally:
+        future.cancel()
+
+
+def _prefetched(context: RecallContext) -> Hits:
+    plan = search_plan(context, context.query.text, partial(embed, context), context.rule_intents.value)
+    return _CHANNEL[LEXICAL].search(context, plan)
+
+
+def prefetch_valid(context: RecallContext, intents: Sequence[Intent]) -> bool:
+    """Whether `prefetch` weighs the lexicon's fields as a query of these intents needs it."""
+    fields_for = context.profile.retrieve.fields_for
+    return fields_for(intents) == fields_for(context.rule_intents.value)
+
+
+def retrieve(
+    context: RecallContext,
+    vector: NDArray[np.float32],
+    route: Route,
+    lanes: Mapping[str, Executor],
+    deadline_seconds: float,
+    prefetched: Future[Hits] | None = None,
+) -> Retrieved:
+    """Stage 3, on the channels of the profile, in mode dense on that one; counts what is missing.
+
+    Raises: as `search_all`.
+    """
+    query, constants = context.query, context.profile.retrieve
+    if query.selection.as_of is not None:
+        context.snapshot.prepare_as_of(context.deadline)
+    if prefetched is not None and not prefetch_valid(context, route.intents):
+        prefetched.cancel()
+        prefetched = None
+
+    def run(name: str, plan: SearchPlan) -> Hits:
+        return _CHANNEL[name].search(context, plan)
+
+    plan = search_plan(context, query.text, lambda: vector, route.intents)
+    names = (DENSE,) if query.mode == "dense" else constants.channels
+    searches: dict[str, Search | Future[Hits]] = {name: partial(run, name, plan) for name in names}
+    if prefetched is not None:
+        searches[LEXICAL] = prefetched
+    lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
+    retrieved = search_all(
+        searches,
+        extra_searches=() if query.mode == "dense" else extra_searches(context, route, run),
+        evidence=evidence_searches(context, route),
+        lanes=lanes,
+        deadline_seconds=deadline_seconds,
+        deadline=context.deadline,
+        # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
+        clear_lead=lead if query.mode == "auto" and query.selection.as_of is None else None,
+    )
+    for name in retrieved.degraded:
+        RECALL_DEGRADED.labels(name).inc()
+    retrieved = _valid_at_as_of(context, retrieved)
+    return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
+
+
+def _valid_at_as_of(context: RecallContext, retrieved: Retrieved) -> Retrieved:
+    """Without the memories that were not valid at `as_of`, whatever a search made of it."""
+    if context.visibility.past is None:
+        return retrieved
+
+    def valid(hits: Hits) -> Hits:
+        kept = context.visibility.is_valid_at(hits.ordinals)
+        return Hits(hits.ordinals[kept], hits.scores[kept])
+
+    phrase_match, term_coverage = retrieved.phrase_match, retrieved.term_coverage
+    return replace(
+        retrieved,
+        rankings=tuple(replace(ranking, hits=valid(ranking.hits)) for ranking in retrieved.rankings),
+        phrase_match=None if phrase_match is None else valid(phrase_match),
+        term_coverage=None if term_coverage is None else valid(term_coverage),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,80 +155,78 @@ class ClearLead:
         return normalised >= self.top and normalised - second / (second + self.half_score) >= self.lead
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraSearch:
-    """A further search of a channel, in other words than the question's: a list of its own."""
-
-    channel: str
-    query: str
-    search: Search
-
-
-def retrieve(
-    searches: Mapping[str, Begun],
+def search_all(
+    searches: Mapping[str, Search | Future[Hits]],
     *,
-    further: Sequence[ExtraSearch] = (),
+    extra_searches: Sequence[ExtraSearch] = (),
+    evidence: Mapping[str, Search] | None = None,
     lanes: Mapping[str, Executor],
     deadline_seconds: float,
     clear_lead: ClearLead | None = None,
-    until: float = math.inf,
+    deadline: float = math.inf,
 ) -> Retrieved:
-    """What the channels find, in the order of `searches`, then of `further`.
+    """What the channels find, in the order of `searches`, then of `extra_searches`; and the evidence.
 
-    Waits `deadline_seconds` for all searches. If none of them has an answer by then, waits up to `PATIENCE`
-    times as long again for the first answer, however many fail meanwhile. No wait goes past `until`, a moment
-    of the monotonic clock. With `clear_lead` the lexical channel goes first and may make the others
-    unnecessary.
+    Waits `deadline_seconds` for all searches. If no channel has an answer by then, waits up to `PATIENCE`
+    times as long again for the first answer, however many fail meanwhile. No wait goes past `deadline`, a
+    moment of the monotonic clock. With `clear_lead` the lexical channel goes first and may make the others
+    unnecessary. A search that runs already is given as its future.
 
     Raises:
-        OverdueError: no channel answered until `until`.
+        OverdueError: no channel answered until `deadline`.
         TemporaryError: no channel answered within its own deadline.
     """
-    started: dict[Job, Future[Hits]] = {}
+    started: dict[str, Future[Hits]] = {}
     if clear_lead is not None and LEXICAL in searches:
-        started = _started(_jobs({LEXICAL: searches[LEXICAL]}), lanes)
-        wait(started.values(), timeout=left(until, most=deadline_seconds))
-        first = started[LEXICAL, ""]
+        first = started[LEXICAL] = _started(LEXICAL, searches[LEXICAL], lanes)
+        wait([first], timeout=left(deadline, most=deadline_seconds))
         if _answered(first) and clear_lead.holds(first.result()):
             return Retrieved((Ranking(LEXICAL, first.result()),), lexical_alone=True)
-    jobs = _jobs(searches, further)
-    started |= _started({job: search for job, search in jobs.items() if job not in started}, lanes)
-    _wait_for_answers(started, deadline_seconds, until)
-    found = {job: _found(job[0], started[job]) for job in jobs}
-    rankings = tuple(
-        Ranking(channel, hits, query) for (channel, query), hits in found.items() if hits is not None
+    # The query itself goes first, so that it never waits for other words.
+    for name, search in searches.items():
+        if name not in started:
+            started[name] = _started(name, search, lanes)
+    extra = [_started(one.channel, one.search, lanes) for one in extra_searches]
+    about = {name: _started(LEXICAL, search, lanes) for name, search in (evidence or {}).items()}
+    _wait_for_answers(
+        [started[name] for name in searches] + extra, [*about.values()], deadline_seconds, deadline
     )
-    if all(ranking.query in APART for ranking in rankings):
-        check(until)
+    found = [(name, "", _found(name, started[name])) for name in searches]
+    found += [
+        (one.channel, one.words, _found(one.channel, future))
+        for one, future in zip(extra_searches, extra, strict=True)
+    ]
+    evident = {name: _found(name, future) for name, future in about.items()}
+    rankings = tuple(Ranking(name, hits, words) for name, words, hits in found if hits is not None)
+    if not rankings:
+        check(deadline)
         raise TemporaryError("no channel answered: each failed or was too late; try again")
-    missing = dict.fromkeys(
-        query if query in APART else channel for (channel, query), hits in found.items() if hits is None
+    missing = [name for name, _, hits in found if hits is None]
+    missing += [name for name, hits in evident.items() if hits is None]
+    return Retrieved(
+        rankings,
+        phrase_match=evident.get(PHRASE_MATCH),
+        term_coverage=evident.get(TERM_COVERAGE),
+        degraded=tuple(dict.fromkeys(missing)),
     )
-    return Retrieved(rankings, degraded=tuple(missing))
 
 
-def _jobs(searches: Mapping[str, Begun], further: Sequence[ExtraSearch] = ()) -> dict[Job, Begun]:
-    """Searches by channel and other words; the question itself first, so that it never waits for those."""
-    jobs: dict[Job, Begun] = {(name, ""): search for name, search in searches.items()}
-    return jobs | {(one.channel, one.query): one.search for one in further}
+def _started(name: str, search: Search | Future[Hits], lanes: Mapping[str, Executor]) -> Future[Hits]:
+    return search if isinstance(search, Future) else lanes[name].submit(search)
 
 
-def _started(jobs: Mapping[Job, Begun], lanes: Mapping[str, Executor]) -> dict[Job, Future[Hits]]:
-    return {
-        job: search if isinstance(search, Future) else lanes[job[0]].submit(search)
-        for job, search in jobs.items()
-    }
+def _wait_for_answers(
+    answers: Sequence[Future[Hits]],
+    evidence: Sequence[Future[Hits]],
+    deadline_seconds: float,
+    deadline: float,
+) -> None:
+    """Return when all searches are done or late; while none of `answers` has ended well, when patience ends.
 
-
-def _wait_for_answers(started: Mapping[Job, Future[Hits]], deadline_seconds: float, until: float) -> None:
-    """Return when all searches are done or late; while none has answered, when the patience ends.
-
-    A search that fails while the others are waited for ends nothing. Lists of `APART` are no answer, because
-    they hold no candidates.
+    A search that fails while the others are waited for ends nothing.
     """
-    patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), until)
-    late = wait(started.values(), timeout=left(until, most=deadline_seconds)).not_done
-    answers = [future for (_, query), future in started.items() if query not in APART]
+    patient_until = min(time.monotonic() + deadline_seconds * (1 + PATIENCE), deadline)
+    late = wait([*answers, *evidence], timeout=left(deadline, most=deadline_seconds)).not_done
     while not any(map(_answered, answers)) and (patience := left(patient_until)):
         late = late.intersection(answers)
         if not late:

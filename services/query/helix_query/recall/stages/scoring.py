@@ -1,7 +1,6 @@
-"""The score of a pool as stage 6 computes it, with everything it is made of kept by name.
+"""The scores of stage 6 with everything they are made of, by name.
 
-`rank` makes it and orders by it; `explain` shows it. There is one computation: what is shown is what
-was ranked by, and `helix_memory.explanation` repeats it to the last bit.
+`rank` orders by them and an explanation shows them; `helix_memory.explanation` repeats them to the last bit.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Step:
 
 @dataclass(slots=True)
 class ScoreBuilder:
-    """A score on its way: what comes next may look at what it is so far."""
+    """Scores that are changed step by step; the next step may depend on the scores so far."""
 
     scores: NDArray[np.float64]
     steps: list[Step] = field(default_factory=list)
@@ -53,21 +52,21 @@ class ScoreBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """What a memory is worth before all boosts and factors, in one of the methods of the ranking profile."""
+    """Relevance before all boosts and steps, by the method of the ranking profile."""
 
     method: str
     values: NDArray[np.float64]
     weights: Factors
-    """By signal; what a signal lacks here it does not count."""
+    """By signal; a signal that is not named does not count."""
     graph_weight: float = 0.0
-    """Method multiplicative: graph mass in relevance, the rest is sim."""
+    """Method multiplicative: share of graph mass in relevance; the rest is sim."""
     quality_weight: float = 0.0
-    """Method multiplicative: what quality may add."""
+    """Method multiplicative: how much quality may add."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Final scores of a pool, and how they came about.
+    """Final scores of the candidates, and how they came about.
 
     scores = relevance x (product of the boosts), then every step in its order.
     """
@@ -80,9 +79,9 @@ class Scoring:
     steps: tuple[Step, ...]
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
-    """Who reaches the threshold of the ranking profile."""
+    """Whether a candidate reaches the threshold of the ranking profile."""
 
 
 def boosted(relevance: NDArray[np.float64], boosts: Factors) -> ScoreBuilder:
-    """Where the steps begin: relevance times the product of the boosts."""
+    """The scores before all steps: relevance times the product of the boosts."""
     return ScoreBuilder(relevance * product(boosts.values()))

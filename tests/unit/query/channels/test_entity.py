@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helix_query.recall.channels.entity import entity
+from helix_query.recall.channels.entity import linked_memories
 from helix_shared.artifacts.graph.snapshot import EdgeRows
 from helix_shared.artifacts.hits import Hits
 
@@ -52,9 +52,9 @@ def everyone(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
 def found(named: list[int], **constants: object) -> Hits:
     """What the channel finds for these entities."""
     asked = {
-        "graph": PEOPLE, "memories": MEMORIES, "cosines": cosines, "visible": everyone, "limit": 10,
+        "graph": PEOPLE, "memories": MEMORIES, "cosines": cosines, "is_visible": everyone, "limit": 10,
     } | constants  # fmt: skip
-    return entity(np.array(named, np.int64), **asked)  # type: ignore[arg-type] # a mapping of its arguments
+    return linked_memories(np.array(named, np.int64), **asked)  # type: ignore[arg-type] # a mapping of its arguments
 
 
 def scores(hits: Hits) -> dict[int, float]:
@@ -90,13 +90,13 @@ def test_a_hub_names_nobody_in_particular() -> None:
 
 def test_only_the_visible_ones_leave() -> None:
     """What the caller may not see is neither returned nor counted against the limit."""
-    hits = found([ANN], visible=lambda ordinals: ordinals != 1, limit=3)
+    hits = found([ANN], is_visible=lambda ordinals: ordinals != 1, limit=3)
     assert hits.ordinals.tolist() == [0, 2, 5]
 
 
 def test_an_invisible_memory_still_leads_to_visible_ones() -> None:
     """As in the walk of stage 5, the filter holds for what is returned."""
-    assert found([ANN], visible=lambda ordinals: ordinals == 2).ordinals.tolist() == [2]
+    assert found([ANN], is_visible=lambda ordinals: ordinals == 2).ordinals.tolist() == [2]
 
 
 def test_the_limit_bounds_the_list() -> None:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query.recall.candidates import Around, Entry
-from helix_query.recall.packing.neighbours import surround
-from helix_query.recall.packing.pack import CountTokens, TokenCounter, pack
+from helix_query.recall.packing.entries import CountTokens, Entry, TokenCounter
+from helix_query.recall.packing.neighbours import Neighbours, with_neighbours
+from helix_query.recall.packing.pack import pack_entries
 from helix_shared.encoders.store import default_model
 from helix_shared.encoders.tokens import TextTokens
 
@@ -36,12 +36,12 @@ def test_the_best_memory_is_surrounded_first() -> None:
     """Three words of mark and heading each: room for the neighbours of the first alone."""
     entries = [entry("a", "one"), entry("b", "two")]
     around = [
-        Around("a", entry("a-", "before"), entry("a+", "after")),
-        Around("b", entry("b-", "x"), entry("b+", "y")),
+        Neighbours("a", entry("a-", "before"), entry("a+", "after")),
+        Neighbours("b", entry("b-", "x"), entry("b+", "y")),
     ]
-    meter = TokenCounter(words, adds_up=True)
-    packed = pack(entries, token_budget=16, meter=meter)
-    result = surround(entries, packed, around, token_budget=16, meter=meter)
+    counter = TokenCounter(words, adds_up=True)
+    packed = pack_entries(entries, token_budget=16, counter=counter)
+    result = with_neighbours(entries, packed, around, token_budget=16, counter=counter)
     assert result.memory_ids == ("a", "b")
     assert result.surrounding_ids == ("a-", "a+")
     assert result.tokens == 16
@@ -57,7 +57,7 @@ def test_a_session_is_packed_whole_or_gives_way_to_the_neighbours() -> None:
     """Four turns around of four words each: 16 fit, 15 do not, and then the two beside it stand there."""
     memory = entry("m", "text")
     before, after = (entry("s0", "a"), entry("s1", "b")), (entry("s3", "c"), entry("s4", "d"))
-    around = [Around("m", before[-1], after[0], before, after)]
+    around = [Neighbours("m", before[-1], after[0], before, after)]
     for budget, expected in (
         (20, ("s0", "s1", "s3", "s4")),
         (19, ("s1", "s3")),
@@ -65,10 +65,11 @@ def test_a_session_is_packed_whole_or_gives_way_to_the_neighbours() -> None:
         (11, ("s1",)),
         (7, ()),
     ):
-        meter = TokenCounter(words, adds_up=True)
-        packed = pack([memory], token_budget=budget, meter=meter)
+        counter = TokenCounter(words, adds_up=True)
+        packed = pack_entries([memory], token_budget=budget, counter=counter)
         assert (
-            surround([memory], packed, around, token_budget=budget, meter=meter).surrounding_ids == expected
+            with_neighbours([memory], packed, around, token_budget=budget, counter=counter).surrounding_ids
+            == expected
         )
 
 
@@ -77,9 +78,9 @@ def test_the_budget_holds_and_no_memory_gives_way(data: st.DataObject, budget: i
     """Whatever stands around, and however the tokenizer counts: exact, within, and the same memories."""
     texts = st.text(max_size=40)
     count = words if adds_up else pieces
-    meter = TokenCounter(count, adds_up=adds_up)
+    counter = TokenCounter(count, adds_up=adds_up)
     entries = [entry(str(n), text, count) for n, text in enumerate(data.draw(st.lists(texts, max_size=6)))]
-    packed = pack(entries, token_budget=budget, meter=meter)
+    packed = pack_entries(entries, token_budget=budget, counter=counter)
     around = []
     for memory_id in packed.memory_ids:
         sides = data.draw(st.tuples(st.lists(texts, max_size=4), st.lists(texts, max_size=4)))
@@ -89,8 +90,8 @@ def test_the_budget_holds_and_no_memory_gives_way(data: st.DataObject, budget: i
         )
         nearest = (before[-1] if before else None, after[0] if after else None)
         whole = data.draw(st.booleans())
-        around.append(Around(memory_id, *nearest, *((before, after) if whole else ((), ()))))
-    result = surround(entries, packed, around, token_budget=budget, meter=meter)
+        around.append(Neighbours(memory_id, *nearest, *((before, after) if whole else ((), ()))))
+    result = with_neighbours(entries, packed, around, token_budget=budget, counter=counter)
     assert result.memory_ids == packed.memory_ids
     assert result.tokens == count(result.text) <= budget
     assert len(set(result.surrounding_ids)) == len(result.surrounding_ids)

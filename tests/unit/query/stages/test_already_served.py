@@ -1,14 +1,14 @@
 import numpy as np
 
 from helix_query.recall.candidates import Ranked
-from helix_query.recall.stages.already_served import delta
+from helix_query.recall.stages.diversify import first_new
 
 RANKED = Ranked(np.array([4, 2, 7, 1, 9]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]))
 
 
 def left(has: list[int], count: int) -> tuple[list[int], int]:
     """Positions that stay, and how many stood among them."""
-    kept, number = delta(RANKED, np.array(has, bool), count=count)
+    kept, number = first_new(RANKED, np.array(has, bool), count=count)
     assert len(kept.positions) == len(kept.scores)
     return kept.positions.tolist(), number
 

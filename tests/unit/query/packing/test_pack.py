@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_query.recall.candidates import Entry
-from helix_query.recall.packing.pack import TokenCounter, outside_in, pack
+from helix_query.recall.packing.entries import Entry, TokenCounter
+from helix_query.recall.packing.pack import outside_in, pack_entries
 
 
 def words(text: str) -> int:
@@ -30,10 +30,10 @@ def test_best_stands_at_the_start_second_at_the_end_third_after_the_first() -> N
 
 def test_every_memory_is_headed_by_its_citation() -> None:
     """Citation [n] is the n-th in the order of the text."""
-    packed = pack(
+    packed = pack_entries(
         [entry("a", "first"), entry("b", "second"), entry("c", "third")],
         token_budget=99,
-        meter=TokenCounter(words),
+        counter=TokenCounter(words),
     )
     assert packed.memory_ids == ("a", "c", "b")
     assert packed.text == (
@@ -45,14 +45,14 @@ def test_every_memory_is_headed_by_its_citation() -> None:
 def test_a_memory_that_does_not_fit_is_passed_over_whole() -> None:
     """Three words of heading each: the long one is left out, the next one still fits."""
     entries = [entry("a", "one"), entry("b", "one two three four five"), entry("c", "one two")]
-    packed = pack(entries, token_budget=9, meter=TokenCounter(words))
+    packed = pack_entries(entries, token_budget=9, counter=TokenCounter(words))
     assert packed.memory_ids == ("a", "c")
     assert packed.tokens == 9
 
 
 def test_a_budget_too_small_for_anything_packs_nothing() -> None:
     """Memories are whole or absent."""
-    packed = pack([entry("a", "one two three")], token_budget=2, meter=TokenCounter(words))
+    packed = pack_entries([entry("a", "one two three")], token_budget=2, counter=TokenCounter(words))
     assert (packed.text, packed.memory_ids, packed.tokens) == ("", (), 0)
 
 
@@ -64,7 +64,7 @@ def test_the_budget_is_never_exceeded(texts: list[str], budget: int) -> None:
     """Whatever the texts and however the tokenizer counts, the finished text fits and says so."""
     entries = [entry(str(number), text) for number, text in enumerate(texts)]
     for count in (words, pieces):
-        packed = pack(entries, token_budget=budget, meter=TokenCounter(count))
+        packed = pack_entries(entries, token_budget=budget, counter=TokenCounter(count))
         assert packed.tokens <= budget
         assert packed.tokens == count(packed.text)
         assert len(set(packed.memory_ids)) == len(packed.memory_ids)

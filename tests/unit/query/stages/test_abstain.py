@@ -9,12 +9,14 @@ from pydantic import ValidationError
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
-from helix_query.recall.candidates import DENSE, LEXICAL, Candidates, Ranking, Retrieved
-from helix_query.recall.stages.abstain import LOG_SIZE, Features, abstain, answer_features, logistic
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.candidates import GRAPH, Candidates, Ranking, Retrieved, bit_of
+from helix_query.recall.result import Features
+from helix_query.recall.stages.abstain import LOG_SIZE, answer_features, estimate, logistic
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import idf
 
-DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = 1, 2, 4
+DENSE_BIT, LEXICAL_BIT, GRAPH_BIT = bit_of(DENSE), bit_of(LEXICAL), bit_of(GRAPH)
 
 
 def hits(pairs: Sequence[tuple[int, float]]) -> Hits:
@@ -95,7 +97,7 @@ def test_a_question_without_words_has_no_lexical_share() -> None:
 def test_nobody_is_judged_where_a_channel_is_missing(missing: str) -> None:
     """The models were fitted to both; a list in other words does not stand for the question's own."""
     kept = [ranking for ranking in RETRIEVED.rankings if ranking.channel != missing]
-    other = Ranking(missing, RETRIEVED.rankings[0].hits, query="other words")
+    other = Ranking(missing, RETRIEVED.rankings[0].hits, words="other words")
     assert found(Retrieved((*kept, other))) is None
 
 
@@ -128,7 +130,7 @@ def test_below_the_threshold_it_abstains_and_says_why() -> None:
     """.59869 is below .6; each memory keeps its probability."""
     features = found()
     assert features is not None
-    belief = abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.6)
+    belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.6)
     assert belief.abstained
     assert belief.answer == pytest.approx(0.59868766)
     assert belief.reason == "relevance 0.599 is below the threshold 0.600 of the ranking profile"
@@ -141,9 +143,9 @@ def test_at_the_threshold_it_answers() -> None:
     """Only what is below is held back."""
     features = found()
     assert features is not None
-    exact = abstain(features, memory=None, answer=ANSWER, threshold=0.0).answer
+    exact = estimate(features, memory=None, answer=ANSWER, threshold=0.0).answer
     assert exact is not None
-    belief = abstain(features, memory=None, answer=ANSWER, threshold=exact)
+    belief = estimate(features, memory=None, answer=ANSWER, threshold=exact)
     assert (belief.abstained, belief.reason, belief.memories) == (False, "", None)
 
 
@@ -152,11 +154,11 @@ def test_nothing_found_has_probability_0() -> None:
     none = np.empty(0, np.int64)
     features = answer_features(POOL, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
     assert features is not None
-    belief = abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
+    belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
     assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")
     assert belief.memories is not None
     assert belief.memories.tolist() == []
-    assert not abstain(features, memory=MEMORY, answer=ANSWER, threshold=0.0).abstained
+    assert not estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.0).abstained
 
 
 def test_a_threshold_without_a_model_is_refused() -> None:

@@ -9,9 +9,17 @@ from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank
-from helix_query.recall.candidates import Candidates, CandidateSignals, Route, Window
+from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
 from helix_query.recall.stages.normalise import normalise
-from helix_query.recall.stages.rank import additive, boosts, inside, multiplicative, rank, recency
+from helix_query.recall.stages.rank import (
+    additive,
+    best_first,
+    boost_factors,
+    inside,
+    multiplicative,
+    recency,
+    scoring,
+)
 from helix_shared.artifacts.signals.columns import NO_TIME
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -23,7 +31,12 @@ def at(moment: datetime) -> int:
     return int(moment.timestamp()) * 1_000_000
 
 
-def traits_of(count: int, **columns: Any) -> CandidateSignals:
+def ranked_of(pool: Candidates, signals: CandidateSignals, route: Route, **constants: Any) -> Ranked:
+    """The order of stage 6 at `NOW`."""
+    return best_first(pool, scoring(pool, signals, route, now=NOW, type_names=MEMORY_TYPES, **constants))
+
+
+def signals_of(count: int, **columns: Any) -> CandidateSignals:
     """Plain candidates, some columns given."""
     defaults: dict[str, Any] = {
         "type_code": np.zeros(count, np.uint8),
@@ -63,12 +76,12 @@ def test_signals_are_normalised_over_the_pool() -> None:
 
 def test_every_type_is_weighed_by_its_own_row() -> None:
     """With all signals alike but a full sim, the additive score is the type's sim weight."""
-    pool, traits = (
+    pool, signals = (
         pool_of([1.0] * 5, [1.0] * 5, [0.0] * 5),
-        traits_of(5, type_code=np.arange(5, dtype=np.uint8)),
+        signals_of(5, type_code=np.arange(5, dtype=np.uint8)),
     )
     constants = PROFILES["helix-reference"].rank
-    ranked = rank(pool, traits, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
+    ranked = ranked_of(pool, signals, Route(), constants=constants)
     scores = dict(zip((MEMORY_TYPES[p] for p in ranked.positions), ranked.scores.tolist(), strict=True))
     expected = {"episodic": 0.35, "semantic": 0.40, "procedural": 0.45, "decision": 0.35, "code": 0.50}
     assert scores == pytest.approx(expected)
@@ -119,13 +132,11 @@ def test_reference_profile_has_exactly_the_published_table() -> None:
 
 def test_additive_rank_by_hand() -> None:
     """Two episodic memories: fused 1/0, cosine 0/1, recency 1/0 -> .35 x .5 + .30 against .35 x .5."""
-    ranked = rank(
+    ranked = ranked_of(
         pool_of([0.9, 0.1], [0.2, 0.6], [0.0, 0.0]),
-        traits_of(2, touched_at=[at(NOW), at(NOW - timedelta(days=9))]),
+        signals_of(2, touched_at=[at(NOW), at(NOW - timedelta(days=9))]),
         Route(),
-        now=NOW,
         constants=PROFILES["helix-reference"].rank,
-        type_names=MEMORY_TYPES,
     )
     assert ranked.positions.tolist() == [0, 1]
     assert ranked.scores.tolist() == pytest.approx([0.475, 0.175])
@@ -150,31 +161,35 @@ def test_quality_multiplies_relevance_by_little() -> None:
 def test_graph_leads_for_multi_hop_questions_only() -> None:
     """The same pool: mass decides when the route says multi_hop, similarity otherwise."""
     pool = pool_of([1.0, 0.4], [0.9, 0.3], [0.0, 1.0])
-    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
-    plain = rank(pool, traits_of(2), Route(), **common)
-    hops = rank(pool, traits_of(2), Route(intents=(Intent.MULTI_HOP,)), **common)
+    common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
+    plain = ranked_of(pool, signals_of(2), Route(), **common)
+    hops = ranked_of(pool, signals_of(2), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert plain.positions.tolist() == [0, 1]
     assert hops.positions.tolist() == [1, 0]
 
 
 def test_without_a_graph_similarity_ranks_multi_hop_questions_too() -> None:
     """Dense mode walks no graph: no mass anywhere must not mean no order."""
-    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
+    common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
     pool = pool_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
-    ranked = rank(pool, traits_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)
+    ranked = ranked_of(pool, signals_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert ranked.positions.tolist() == [1, 2, 0]
     assert ranked.scores[0] > ranked.scores[1] > ranked.scores[2]
 
 
-def test_boosts_multiply() -> None:
+def test_boosts_that_are_on_have_a_factor_each() -> None:
     """Pinned 1.1, priority 2 -> 1.2, same project 1.3; the other candidate keeps 1."""
-    factors = boosts(
-        traits_of(2, pinned=[True, False], priority=[2.0, 1.0], project_code=[7, 8]),
+    factors = boost_factors(
+        signals_of(2, pinned=[True, False], priority=[2.0, 1.0], project_code=[7, 8]),
         Boosts(pinned=0.1, priority=0.2, project=0.3),
         window=None,
         project_code=7,
     )
-    assert factors.tolist() == pytest.approx([1.1 * 1.2 * 1.3, 1.0])
+    assert {name: values.tolist() for name, values in factors.items()} == {
+        "pinned": [1.1, 1.0],
+        "priority": [1.2, 1.0],
+        "project": [1.3, 1.0],
+    }
 
 
 def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
@@ -182,7 +197,7 @@ def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
     window = Window(NOW - timedelta(days=7), NOW)
     day = timedelta(days=1)
     found = inside(
-        traits_of(
+        signals_of(
             5,
             occurred_at=[at(NOW - day), at(NOW - 30 * day), at(NOW - 30 * day), at(NOW - 30 * day), at(NOW)],
             event_start=[NO_TIME, at(NOW - 2 * day), at(NOW - 9 * day), at(NOW - 9 * day), at(NOW)],
@@ -196,44 +211,36 @@ def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
 def test_current_value_prefers_the_later_of_two_statements() -> None:
     """Both hold all words, the old one is more similar: asked for the current value the new one leads."""
     pool = replace(pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0] * 3), coverage=np.array([1.0, 1.0, 0.0]))
-    traits = traits_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
-    common: dict[str, Any] = {"now": NOW, "constants": PROFILES["helix"].rank, "type_names": MEMORY_TYPES}
-    assert rank(pool, traits, Route(), **common).positions.tolist() == [0, 1, 2]
-    current = rank(pool, traits, Route(intents=(Intent.CURRENT_VALUE,)), **common)
+    signals = signals_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
+    common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
+    assert ranked_of(pool, signals, Route(), **common).positions.tolist() == [0, 1, 2]
+    current = ranked_of(pool, signals, Route(intents=(Intent.CURRENT_VALUE,)), **common)
     assert current.positions.tolist() == [1, 0, 2]
 
 
-def test_who_says_the_very_words_stands_before_all_others() -> None:
-    """However little else speaks for it; of two the better stays the first."""
+def test_a_phrase_match_goes_before_all_others() -> None:
+    """However low its score; of two the better comes first."""
     pool = replace(
         pool_of([1.0, 0.9, 0.1, 0.0], [0.9, 0.8, 0.1, 0.0], [0.0] * 4),
-        quoted=np.array([False, False, True, True]),
+        phrase_match=np.array([False, False, True, True]),
     )
-    ranked = rank(
-        pool, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
-    )
+    ranked = ranked_of(pool, signals_of(4), Route(), constants=PROFILES["helix"].rank)
     assert ranked.positions.tolist() == [2, 3, 0, 1]
     assert ranked.scores[2:].tolist() == sorted(ranked.scores[2:].tolist(), reverse=True)
     strict = PROFILES["engram"].rank
-    ranked = rank(pool, traits_of(4), Route(), now=NOW, constants=strict, type_names=MEMORY_TYPES)
-    without = rank(
-        replace(pool, quoted=None), traits_of(4), Route(), now=NOW, constants=strict, type_names=MEMORY_TYPES
-    )
+    ranked = ranked_of(pool, signals_of(4), Route(), constants=strict)
+    without = ranked_of(replace(pool, phrase_match=None), signals_of(4), Route(), constants=strict)
     assert ranked.positions.tolist()[:2] == [2, 3]
     assert set(without.positions.tolist()) <= set(ranked.positions.tolist())
-    nobody = replace(pool, quoted=np.zeros(4, bool))
-    ranked = rank(
-        nobody, traits_of(4), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
-    )
+    nobody = replace(pool, phrase_match=np.zeros(4, bool))
+    ranked = ranked_of(nobody, signals_of(4), Route(), constants=PROFILES["helix"].rank)
     assert ranked.positions.tolist() == [0, 1, 2, 3]
 
 
 def test_equal_scores_go_by_ordinal() -> None:
     """An answer never depends on the order in which channels answered."""
     pool = Candidates(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))
-    ranked = rank(
-        pool, traits_of(2), Route(), now=NOW, constants=PROFILES["helix"].rank, type_names=MEMORY_TYPES
-    )
+    ranked = ranked_of(pool, signals_of(2), Route(), constants=PROFILES["helix"].rank)
     assert pool.ordinals[ranked.positions].tolist() == [4, 9]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helix_query.recall.channels.dense import dense
+from helix_query.recall.channels.vector_search import nearest_visible
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, SKETCH, blank, code
@@ -60,7 +60,7 @@ def test_thousands_of_memories_have_few_stored_vectors_compared(
     view = Visibility(Selection("acme"), signals, datetime(2026, 3, 4, tzinfo=UTC))
     shares = []
     for query in clustered(2, 20):
-        hits = dense(query, view, vectors=cast("Any", None), limit=100)
+        hits = nearest_visible(query, view, vectors=cast("Any", None), limit=100)
         exact = cosines(signals, query, np.arange(MEMORIES))
         shares.append(np.isin(np.argsort(-exact, kind="stable")[:100], hits.ordinals).mean())
         assert hits.scores.tolist() == np.sort(exact[hits.ordinals])[::-1].tolist()

@@ -6,8 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from helix_query.recall.candidates import ASSOCIATIVE, DENSE, ENTITY, LEXICAL, SEARCHED
-from helix_query.recall.stages.retrieve import ClearLead, ExtraSearch, retrieve
+from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.candidates import PHRASE_MATCH
+from helix_query.recall.channels import LANES
+from helix_query.recall.recipes.other_words import ExtraSearch
+from helix_query.recall.stages.retrieve import ClearLead, search_all
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
 
@@ -26,7 +29,7 @@ def hits(*scores: float) -> Hits:
 @pytest.fixture
 def lanes() -> Iterator[dict[str, ThreadPoolExecutor]]:
     """One pool a channel."""
-    pools = {name: ThreadPoolExecutor(2) for name in SEARCHED}
+    pools = {name: ThreadPoolExecutor(2) for name in LANES}
     yield pools
     for pool in pools.values():
         pool.shutdown()
@@ -40,7 +43,7 @@ def test_channels_run_at_once(lanes: dict[str, ThreadPoolExecutor]) -> None:
         meeting.wait()
         return hits(1.0)
 
-    found = retrieve({DENSE: search, LEXICAL: search}, lanes=lanes, deadline_seconds=5)
+    found = search_all({DENSE: search, LEXICAL: search}, lanes=lanes, deadline_seconds=5)
     assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]
     assert found.degraded == ()
 
@@ -54,7 +57,7 @@ def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPo
         return hits(1.0)
 
     started = time.monotonic()
-    found = retrieve({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=0.05)
+    found = search_all({DENSE: late, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=0.05)
     assert time.monotonic() - started < 2
     release.set()
     assert found.degraded == (DENSE,)
@@ -68,7 +71,7 @@ def test_a_failing_channel_is_named(lanes: dict[str, ThreadPoolExecutor], error:
     def fails() -> Hits:
         raise error
 
-    found = retrieve({DENSE: fails, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=5)
+    found = search_all({DENSE: fails, LEXICAL: lambda: hits(3.0)}, lanes=lanes, deadline_seconds=5)
     assert found.degraded == (DENSE,)
 
 
@@ -79,7 +82,7 @@ def test_no_channel_at_all_is_an_error(lanes: dict[str, ThreadPoolExecutor]) -> 
         raise ValueError
 
     with pytest.raises(TemporaryError):
-        retrieve({DENSE: fails, LEXICAL: fails}, lanes=lanes, deadline_seconds=5)
+        search_all({DENSE: fails, LEXICAL: fails}, lanes=lanes, deadline_seconds=5)
 
 
 def test_while_nobody_answers_the_first_late_one_is_waited_for(lanes: dict[str, ThreadPoolExecutor]) -> None:
@@ -92,7 +95,7 @@ def test_while_nobody_answers_the_first_late_one_is_waited_for(lanes: dict[str, 
         time.sleep(0.2)
         return hits(3.0)
 
-    found = retrieve({DENSE: fails, LEXICAL: late}, lanes=lanes, deadline_seconds=0.1)
+    found = search_all({DENSE: fails, LEXICAL: late}, lanes=lanes, deadline_seconds=0.1)
     assert [ranking.channel for ranking in found.rankings] == [LEXICAL]
     assert found.degraded == (DENSE,)
 
@@ -115,31 +118,31 @@ def test_auto_answers_from_a_clear_lexical_match_alone(lanes: dict[str, ThreadPo
         return hits(0.5)
 
     searches = {DENSE: dense, LEXICAL: lambda: hits(30.0, 2.0)}
-    found = retrieve(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
+    found = search_all(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
     assert found.lexical_alone
     assert asked == []
     searches = {DENSE: dense, LEXICAL: lambda: hits(30.0, 25.0)}
-    found = retrieve(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
+    found = search_all(searches, lanes=lanes, deadline_seconds=5, clear_lead=LEAD)
     assert not found.lexical_alone
     assert [ranking.channel for ranking in found.rankings] == [DENSE, LEXICAL]
 
 
 def test_other_words_are_lists_of_their_own_behind_the_question(lanes: dict[str, ThreadPoolExecutor]) -> None:
     """Each with what was asked; the question's own lists come first."""
-    found = retrieve(
+    found = search_all(
         {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0)},
-        further=[
+        extra_searches=[
             ExtraSearch(LEXICAL, "I use", lambda: hits(3.0)),
             ExtraSearch(DENSE, "I use", lambda: hits(4.0)),
         ],
         lanes=lanes,
         deadline_seconds=5,
     )
-    asked = [(ranking.channel, ranking.query, float(ranking.hits.scores[0])) for ranking in found.rankings]
+    asked = [(ranking.channel, ranking.words, float(ranking.hits.scores[0])) for ranking in found.rankings]
     assert asked == [(DENSE, "", 1.0), (LEXICAL, "", 2.0), (LEXICAL, "I use", 3.0), (DENSE, "I use", 4.0)]
 
 
-@pytest.mark.parametrize("channel", [ENTITY, ASSOCIATIVE])
+@pytest.mark.parametrize("channel", ["entity", "associative"])
 def test_a_failing_entity_or_associative_channel_is_named_and_the_others_answer(
     lanes: dict[str, ThreadPoolExecutor], channel: str
 ) -> None:
@@ -154,7 +157,7 @@ def test_a_failing_entity_or_associative_channel_is_named_and_the_others_answer(
         return hits(1.0)
 
     for broken in (fails, late):
-        found = retrieve(
+        found = search_all(
             {DENSE: lambda: hits(1.0), LEXICAL: lambda: hits(2.0), channel: broken},
             lanes=lanes,
             deadline_seconds=0.1,
@@ -172,14 +175,14 @@ def test_a_search_in_other_words_that_fails_degrades_its_channel_once(
     def fails() -> Hits:
         raise RustPanicError
 
-    found = retrieve(
+    found = search_all(
         {LEXICAL: lambda: hits(2.0)},
-        further=[ExtraSearch(LEXICAL, "one", fails), ExtraSearch(LEXICAL, "two", fails)],
+        extra_searches=[ExtraSearch(LEXICAL, "one", fails), ExtraSearch(LEXICAL, "two", fails)],
         lanes=lanes,
         deadline_seconds=5,
     )
     assert found.degraded == (LEXICAL,)
-    assert [ranking.query for ranking in found.rankings] == [""]
+    assert [ranking.words for ranking in found.rankings] == [""]
 
 
 def test_a_clear_lexical_lead_needs_no_other_words(lanes: dict[str, ThreadPoolExecutor]) -> None:
@@ -190,11 +193,27 @@ def test_a_clear_lexical_lead_needs_no_other_words(lanes: dict[str, ThreadPoolEx
         asked.append("other")
         return hits(1.0)
 
-    found = retrieve(
+    found = search_all(
         {DENSE: other, LEXICAL: lambda: hits(30.0, 2.0)},
-        further=[ExtraSearch(LEXICAL, "I use", other)],
+        extra_searches=[ExtraSearch(LEXICAL, "I use", other)],
         lanes=lanes,
         deadline_seconds=5,
         clear_lead=LEAD,
     )
     assert (found.lexical_alone, asked) == (True, [])
+
+
+def test_evidence_alone_is_no_answer(lanes: dict[str, ThreadPoolExecutor]) -> None:
+    """It holds no candidates; and a search for it that fails is named."""
+
+    def fails() -> Hits:
+        raise RustPanicError
+
+    with pytest.raises(TemporaryError):
+        search_all(
+            {DENSE: fails}, evidence={PHRASE_MATCH: lambda: hits(1.0)}, lanes=lanes, deadline_seconds=0.1
+        )
+    found = search_all(
+        {DENSE: lambda: hits(1.0)}, evidence={PHRASE_MATCH: fails}, lanes=lanes, deadline_seconds=5
+    )
+    assert (found.degraded, found.phrase_match) == ((PHRASE_MATCH,), None)

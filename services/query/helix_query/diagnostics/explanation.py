@@ -1,0 +1,87 @@
+"""What an explanation holds: where each candidate was lost, and what the stages made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.recall.result import Trace
+    from helix_query.recall.stages.scoring import Scoring
+
+
+class Loss(IntEnum):
+    """Where a memory was lost; the numbers are those of the contract."""
+
+    NONE = 0
+    FILTER = 1
+    SKIPPED = 2
+    NOT_RETRIEVED = 3
+    THRESHOLD = 4
+    NOT_AMONG_BEST = 5
+    NEAR_DUPLICATE = 6
+    TOP_K = 7
+    ALREADY_SERVED = 8
+    TOKEN_BUDGET = 9
+    ABSTAINED = 10
+
+
+STAGES: Final[Mapping[Loss, str]] = {
+    Loss.NONE: "",
+    Loss.FILTER: "retrieve",
+    Loss.SKIPPED: "route",
+    Loss.NOT_RETRIEVED: "retrieve",
+    Loss.THRESHOLD: "rank",
+    Loss.NOT_AMONG_BEST: "diversify",
+    Loss.NEAR_DUPLICATE: "diversify",
+    Loss.TOP_K: "diversify",
+    Loss.ALREADY_SERVED: "diversify",
+    Loss.TOKEN_BUDGET: "pack",
+    Loss.ABSTAINED: "abstain",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Whose near-duplicate a candidate is, by position in the candidates, and their Jaccard coefficient."""
+
+    position: int
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything of every candidate, by position in the candidates."""
+
+    trace: Trace
+    scoring: Scoring
+    losses: NDArray[np.int64]
+    """`Loss` of each."""
+    places: NDArray[np.int64]
+    """By final score, 1 is best; 0: below the threshold."""
+    duplicates: Mapping[int, Duplicate]
+    shown: Mapping[int, tuple[str, str]]
+    """Id and beginning of the text of those the caller may see; the others are withheld."""
+    ranks: Mapping[str, int]
+    """Rank in the answer by id."""
+    threshold: float
+    threshold_on: str
+    k: int
+    method: str
+    """Of the fusion."""
+
+    @property
+    def order(self) -> list[int]:
+        """Positions, best score first, those below the threshold at the end."""
+        below = np.where(self.places == 0, 1, 0)
+        return [int(one) for one in np.lexsort((self.trace.candidates.ordinals, -self.scoring.scores, below))]
+
+    def position_of(self, memory_id: str) -> int | None:
+        """Where in the candidates a memory is."""
+        return next((place for place, (one, _) in self.shown.items() if one == memory_id), None)

@@ -1,0 +1,74 @@
+"""What every stage of one recall may read; nothing here changes while the recall runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from helix_query.recall.routing.rules import intents_by_rule
+from helix_query.recall.visibility import Visibility
+from helix_query.scheduling.lazy import Lazy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_query.profile.intent import Intent
+    from helix_query.profile.profile import RankingProfile
+    from helix_query.profile.sections.section import Channel
+    from helix_query.recall.query import Query
+    from helix_shared.artifacts.generation.reader import Generation
+
+
+@dataclass(frozen=True, slots=True)
+class RecallContext:
+    """One query on one generation with one ranking profile."""
+
+    query: Query
+    snapshot: Snapshot
+    profile: RankingProfile
+    visibility: Visibility
+    already_served: Lazy[NDArray[np.int64]]
+    """Ordinals of the memories the caller has."""
+    rule_intents: Lazy[tuple[Intent, ...]]
+    """Intents that the words of the query show; two stages ask for them."""
+    deadline: float = math.inf
+    """A moment of the monotonic clock; no wait goes past it."""
+
+    @classmethod
+    def of(
+        cls, query: Query, snapshot: Snapshot, profile: RankingProfile, *, deadline: float = math.inf
+    ) -> Self:
+        """The context of one recall."""
+        # No field refers to the context: a reference cycle would keep the generation open after its swap.
+        return cls(
+            query,
+            snapshot,
+            profile,
+            Visibility.of(snapshot.generation, query.selection, query.clock),
+            Lazy(partial(snapshot.ordinals_of, query.already_served), until=deadline),
+            Lazy(partial(intents_by_rule, query.text), until=deadline),
+            deadline,
+        )
+
+    @property
+    def generation(self) -> Generation:
+        """The artifacts of the snapshot."""
+        return self.snapshot.generation
+
+    @property
+    def top_k(self) -> int:
+        """Memories wanted."""
+        return self.query.top_k or self.profile.top_k
+
+    @property
+    def token_budget(self) -> int:
+        """Tokens of the packed context."""
+        return self.query.token_budget or self.profile.token_budget
+
+    def limit_of(self, channel: Channel) -> int:
+        """Candidates asked of a channel."""
+        return self.profile.retrieve.limit_of(channel, self.top_k)

@@ -1,0 +1,61 @@
+"""The searches for evidence that a query calls for, ready to run on the lane of the lexical channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from helix_query.profile.intent import Intent
+from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
+from helix_query.recall.channels.lexical import created_by
+from helix_query.recall.evidence.phrase_match import phrase_match
+from helix_query.recall.evidence.quotation import is_quotation
+from helix_query.recall.evidence.term_coverage import term_coverage
+from helix_query.recall.routing.strip_times import strip_times
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from helix_query.recall.candidates import Route
+    from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.hits import Hits
+
+
+def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Callable[[], Hits]]:
+    """Searches by name, `TERM_COVERAGE` or `PHRASE_MATCH`; at most one of them."""
+    query, constants = context.query, context.profile.retrieve
+    if query.mode == "dense":
+        return {}
+    if Intent.CURRENT_VALUE in route.intents:
+        # A query for the current value must not be answered by an earlier statement in the same words.
+        return (
+            {TERM_COVERAGE: partial(_term_coverage, context, route)} if constants.term_coverage_limit else {}
+        )
+    if constants.phrase_match_limit and is_quotation(query.text):
+        return {PHRASE_MATCH: partial(_phrase_match, context)}
+    return {}
+
+
+def _term_coverage(context: RecallContext, route: Route) -> Hits:
+    """Memories that hold most of the words and had happened by the moment the query asks about."""
+    now = context.query.now
+    return term_coverage(
+        strip_times(context.query.text, now),
+        context.visibility,
+        lexicon=context.generation.lexicon,
+        limit=context.profile.retrieve.term_coverage_limit,
+        happened_by=microseconds(route.as_of_moment or now),
+        within=created_by(context),
+    )
+
+
+def _phrase_match(context: RecallContext) -> Hits:
+    return phrase_match(
+        context.query.text,
+        context.visibility,
+        lexicon=context.generation.lexicon,
+        limit=context.profile.retrieve.phrase_match_limit,
+        happened_by=microseconds(context.query.now),
+        within=created_by(context),
+        already_served=context.already_served.value,
+    )

@@ -1,0 +1,103 @@
+"""The packed context in parts: memories as entries, their citations and headings, their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+CountTokens = Callable[[str], int]
+
+BETWEEN: Final = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One memory as the packed context shows it, without its citation."""
+
+    memory_id: str
+    heading: str
+    text: str
+    tokens: int
+    """Tokens of the text alone, counted when it was written."""
+
+
+Block = tuple[str, Entry]
+"""A memory under its mark, as the text shows it."""
+
+
+def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
+    """The entry of a row for a caller in `zone`; None: UTC."""
+    return Entry(row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"])
+
+
+def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
+    """Date in `zone`, speaker or role, and title: the line behind a citation number."""
+    day = row["occurred_at"].astimezone(zone).date()
+    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"]]
+    return ", ".join(part for part in parts if part)
+
+
+def mark_of(number: int, sign: str = "") -> str:
+    """Citation of the memory `number`; with a sign, the mark of a memory packed before or after it."""
+    return f"[{number}{sign}]"
+
+
+class TokenCounter:
+    """Counts the tokens of a context; each part that occurs again is counted once.
+
+    Where a tokenizer's counts add up over white space (`Encoder.counts_add_up`) the sum of the parts is the
+    exact count of the whole, and only marks and headings are counted: texts bring their own counts. Else the
+    sum is an estimate, and the finished text is counted.
+    """
+
+    def __init__(self, count_tokens: CountTokens, *, adds_up: bool = False) -> None:
+        self._count = count_tokens
+        self._adds_up = adds_up
+        self._counted: dict[str, int] = {}
+
+    def block(self, mark: str, entry: Entry) -> int:
+        """Tokens of a memory under its mark."""
+        return self._part(mark) + self._part(f"{entry.heading}{BETWEEN}") + entry.tokens
+
+    def whole(self, blocks: Sequence[Block]) -> int:
+        """Tokens of the finished text, exactly."""
+        if not self._adds_up:
+            return self._count(text_of(blocks))
+        # One call for all marks: each occurs once, so remembering them would not help.
+        marks = self._count(" ".join(mark for mark, _ in blocks))
+        return marks + sum(self.block("", entry) for _, entry in blocks)
+
+    def _part(self, text: str) -> int:
+        if text not in self._counted:
+            self._counted[text] = self._count(text) if text.strip() else 0
+        return self._counted[text]
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """The finished text."""
+    return BETWEEN.join(
+        f"{mark} {entry.heading}\n{entry.text}" if entry.heading else f"{mark} {entry.text}"
+        for mark, entry in blocks
+    )
+
+
+def budget_for(memory_id: str, entries: Sequence[Entry], *, token_budget: int, counter: TokenCounter) -> int:
+    """The least budget from `token_budget` on with which stage 8 packs the memory.
+
+    The better entries before it that fit are packed too. Where counts do not add up this is an estimate.
+    """
+    widest = mark_of(len(entries))
+    needs = [counter.block(widest, entry) for entry in entries]
+    own = next(place for place, entry in enumerate(entries) if entry.memory_id == memory_id)
+    while True:
+        used = 0
+        for need in needs[:own]:
+            used += need if used + need <= token_budget else 0
+        if used + needs[own] <= token_budget:
+            return token_budget
+        token_budget = used + needs[own]

@@ -1,0 +1,71 @@
+"""Searches of a channel in other words than the query's, each a ranking of its own; for published recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from helix_query.profile.intent import Intent
+from helix_query.profile.sections.section import LEXICAL
+from helix_query.recall.channels.dense import search_plan
+from helix_query.recall.recipes.rephrasing import STATED, own_statements, rephrase, topic
+from helix_shared.artifacts.hits import Hits
+
+if TYPE_CHECKING:
+    from helix_query.recall.candidates import Route
+    from helix_query.recall.channels.plan import SearchPlan
+    from helix_query.recall.context import RecallContext
+
+
+RunSearch = Callable[[str, "SearchPlan"], Hits]
+"""Runs the search of the channel of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraSearch:
+    """A search of a channel in other words."""
+
+    channel: str
+    words: str
+    search: Callable[[], Hits]
+
+
+def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tuple[ExtraSearch, ...]:
+    """The searches in other words, for the intents that the profile rephrases."""
+    constants = context.profile.retrieve.rephrase
+    intents = set(constants.intents).intersection(route.intents)
+    found = [
+        ExtraSearch(name, words, partial(_search, context, route, run, name, words))
+        for words in rephrase(context.query.text, intents, most=constants.most)
+        for name in constants.channels
+    ]
+    if Intent.PREFERENCE in intents and constants.own_examples:
+        stated = " ".join((*STATED, topic(context.query.text)))
+        search = partial(_own_statements, context, route, run, stated)
+        found.append(ExtraSearch(LEXICAL, stated, search))
+    return tuple(found)
+
+
+def _search(
+    context: RecallContext, route: Route, run: RunSearch, name: str, words: str, limit: int | None = None
+) -> Hits:
+    vector = partial(context.snapshot.encoder.embed_query, words)
+    return run(name, search_plan(context, words, vector, route.intents, limit=limit))
+
+
+def _own_statements(context: RecallContext, route: Route, run: RunSearch, stated: str) -> Hits:
+    """Memories like the user's own statements on the subject; none where there are no such statements."""
+    constants, user_id = context.profile.retrieve.rephrase, context.query.selection.user_id
+    hits = _search(context, route, run, LEXICAL, stated, constants.own_examples)
+    lines = context.generation.signals.records(hits.ordinals)
+    statements = own_statements(
+        [line["text"] for line in lines if _said_by_user(line, user_id)], most=constants.most
+    )
+    return _search(context, route, run, LEXICAL, " ".join(statements)) if statements else Hits.none()
+
+
+def _said_by_user(line: Mapping[str, Any], user_id: str) -> bool:
+    """Whether a person said it, and the asking one where that is known."""
+    return line["role"] != "assistant" and (not user_id or line["user_id"] == user_id)
