@@ -29,7 +29,7 @@ from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
-from helix_lab.sets.wait_until_recallable import settle
+from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import events
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.broker.publisher import Publisher
@@ -38,7 +38,7 @@ from helix_shared.settings import helix_home
 from helix_shared.telemetry import configure_logging
 
 SHOWN: Final = 3
-SETTLE_SECONDS: Final = 150.0
+WAIT_SECONDS: Final = 150.0
 TEXT_CHARACTERS: Final = 150
 PLAIN_WIDTH: Final = 110
 """Columns when the output goes to a file or a pipe."""
@@ -108,7 +108,7 @@ def demonstrate(console: Console, home: Path) -> bool:
             result.append(span(sample))
         with RecallClient(stack.query_address) as client:
             with step(console, "wait until all of it can be recalled") as result:
-                run_async(settle(stack.nats_url, stack.query_address, wait_seconds=SETTLE_SECONDS))
+                run_async(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=WAIT_SECONDS))
                 reached = client.status()
                 result.append(
                     f"{reached.memories} memories, {reached.entities} entities, {reached.edges} edges"

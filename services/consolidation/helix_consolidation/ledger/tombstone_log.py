@@ -1,7 +1,7 @@
 """Tombstones on the disk: segments of fixed-size records, appended, and merged so that there are few.
 
 A publish writes what changed since the last one as a new segment and links the others, as the segments of the
-signals (`helix_shared.artifacts.segment*`). The last record of a key counts. Neighbouring segments are merged
+signals (`artifacts.signals.segments`). The last record of a key counts. Neighbouring segments are merged
 until each is `MERGE_RATIO` times the next, so a record is written again a logarithmic number of times. Every
 segment is a file of the manifest, whose checksum is verified before it is read. Of the events carried out the
 latest `REMEMBERED_EVENTS` are kept.
