@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Health checks of the containers: exit 0 when healthy, else 1 with one line on standard error.
 
-    python ops/healthy.py http://127.0.0.1:9100/metrics   the address answers 200, and nothing stands still
+    python ops/healthy.py http://127.0.0.1:9100/metrics   the address answers 200, and no writer is blocked
     python ops/healthy.py grpc://127.0.0.1:7461           the gRPC health service answers
 
 A worker serves its metrics once its durable consumer stands, and ends itself when it can never receive
@@ -30,15 +30,15 @@ def problem(address: str) -> str:
         with urlopen(address, timeout=TIMEOUT_SECONDS) as reply:  # noqa: S310  http alone passes the check above
             if reply.status != 200:  # noqa: PLR2004  HTTP OK
                 return f"{address} answers {reply.status}"
-            return _standstill(reply.read().decode())
+            return _blocked(reply.read().decode())
     except (URLError, OSError) as error:
         return f"{address} does not answer: {error}"
 
 
-def _standstill(metrics: str) -> str:
-    gauges = (line for line in metrics.splitlines() if line.startswith("helix_standstill{"))
-    stands = any(line.endswith(" 1.0") for line in gauges)
-    return "the writer stands still: `helix status` says why" if stands else ""
+def _blocked(metrics: str) -> str:
+    gauges = (line for line in metrics.splitlines() if line.startswith("helix_blocked{"))
+    blocked = any(line.endswith(" 1.0") for line in gauges)
+    return "the writer is blocked: `helix status` says why" if blocked else ""
 
 
 def _grpc_problem(target: str) -> str:

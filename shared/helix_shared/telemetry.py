@@ -25,9 +25,7 @@ STUCK_LANES = Gauge(
 EMBEDDINGS = Counter(
     "helix_embeddings_total", "Vectors handed out, made by the model or kept from an equal text", ["source"]
 )
-STANDSTILL = Gauge(
-    "helix_standstill", "1 while a process takes no messages because some do not fit it", ["service"]
-)
+BLOCKED = Gauge("helix_blocked", "1 while the writer holds messages of another release or model", ["service"])
 GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
 GENERATIONS_REJECTED = Counter("helix_generation_rejected_total", "Generations that failed verification")
 RECALL_SECONDS = Histogram(

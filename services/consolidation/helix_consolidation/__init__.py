@@ -1,6 +1,6 @@
-"""3. everything -> generations: the one writer of Helix.
+"""Stage 3 of the pipeline, and the only writer: derived messages and lifecycle events in, generations out.
 
-What follows from the derived messages and lifecycle events so far? `fold` answers in memory,
-`apply` writes it to the three stores and the signals, `publish` makes it a generation, and only
-then `consumer` acknowledges. Next comes the query service, which maps the generation read-only.
+Four rooms; imports go down only: `delivery` (NATS: fetch, apply, publish, settle) -> `stores` (write the
+stores, publish a generation, load one) -> `folding` (what a message changes) -> `ledger` (what the writer
+remembers). Start with `delivery.writer` for the loop, `folding.fold` for the effect of one message.
 """

@@ -1,4 +1,4 @@
-"""`python -m helix_consolidation`: the writer; further copies stand by until it is gone."""
+"""`python -m helix_consolidation`: the writer; additional processes stand by until it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helix_shared.broker.worker.worker import run
 
 def main() -> None:
     """Run until SIGTERM."""
-    # LanceDB writes plain warnings beside our structured log
+    # LanceDB would write unstructured warnings to the log
     os.environ.setdefault("RUST_LOG", "error")
     run(create_app)
 

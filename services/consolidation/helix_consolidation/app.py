@@ -19,7 +19,7 @@ _log = logger(__name__)
 
 
 def create_app() -> Worker:
-    """The writer, ready to run.
+    """Build the writer process.
 
     Raises:
         InvalidInputError: a setting is unknown or out of bounds.
@@ -34,7 +34,7 @@ def create_app() -> Worker:
 
 
 def wire(worker: Worker, broker: NatsBroker, settings: ConsolidationSettings) -> None:
-    """Let the writer's loop live and end with the application."""
+    """Start and stop the writer's loop with the application."""
     stop = asyncio.Event()
     running: list[asyncio.Task[None]] = []
 

@@ -13,66 +13,77 @@ from helix_shared.settings import BrokerSettings, helix_home
 
 
 class ConsolidationSettings(BrokerSettings):
-    """When it publishes, how much it holds, what it keeps."""
+    """Intervals, bounds and retention of the writer."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", env_prefix="HELIX_CONSOLIDATION_")
 
     data_dir: Path = Field(
-        default_factory=lambda: helix_home() / "data", description="folder of live, generations and CURRENT"
+        default_factory=lambda: helix_home() / "data",
+        description="data folder: the live stores, the generations and CURRENT",
     )
-    niceness: int = Field(5, ge=0, le=19, description="as of the workers; the one writer goes before them")
+    niceness: int = Field(
+        5,
+        ge=0,
+        le=19,
+        description="niceness of the process; lower than that of the workers, because there is one writer",
+    )
     deadline_seconds: float = Field(
         1_800.0,
         gt=0,
         le=86_400,
-        description="longest work on the stores at a time; then the process ends itself",
+        description="longest time for one piece of work on the stores; past it the process ends",
     )
     publish_interval_seconds: float = Field(
-        1.0, ge=0, le=600, description="least time between two generations"
+        1.0, ge=0, le=600, description="minimum time between two generations"
     )
     backlog_interval_seconds: float = Field(
         10.0,
         ge=0,
         le=600,
-        description="most time between two generations while many events wait; it grows with their number",
+        description="maximum time between two generations in a backlog; grows with the number of events",
     )
-    batch_messages: int = Field(512, ge=1, le=4_096, description="messages applied at once")
+    batch_messages: int = Field(512, ge=1, le=4_096, description="messages of one stream in a batch")
     apply_interval_seconds: float = Field(
         0.25,
         ge=0,
         le=5,
-        description="least time between two batches, unless one is full: small ones are dear",
+        description="minimum time between two batches, unless one is full; small ones cost more per message",
     )
     collect_seconds: float = Field(
-        0.02, gt=0.01, le=5, description="after a first message, longest wait for others to come with it"
+        0.02, gt=0.01, le=5, description="after a first message, longest wait for others to fetch with it"
     )
     held_messages: int = Field(
-        8_192, ge=1, le=32_768, description="messages of one stream held until their generation is out"
+        8_192, ge=1, le=32_768, description="messages of one stream held until they are published"
     )
-    keep_generations: int = Field(3, ge=1, le=1_000, description="newest generations never retired")
-    keep_seconds: float = Field(60.0, ge=0, le=86_400, description="younger generations are never retired")
+    keep_generations: int = Field(
+        3, ge=1, le=1_000, description="number of newest generations that are never retired"
+    )
+    keep_seconds: float = Field(
+        60.0, ge=0, le=86_400, description="age below which a generation is never retired"
+    )
     maintain_every: int = Field(
-        8, ge=1, le=100_000, description="generations between two looks at the vector table"
+        8, ge=1, le=100_000, description="generations between two maintenance runs of the vector table"
     )
-    tidy_seconds: float = Field(
-        1.5, gt=0, le=3_600, description="without anything new for this long, the vector table is tidied"
+    idle_maintenance_seconds: float = Field(
+        1.5, gt=0, le=3_600, description="time without changes after which the vector table is maintained"
     )
     vector_storage: StorageChoice = Field(
-        "auto", description="numbers of a stored vector; auto: by size; a store becomes narrower, never wider"
+        "auto",
+        description="number type of a stored vector; auto: by size; a store becomes narrower, never wider",
     )
     vector_scan: ScanChoice = Field(
         "auto",
         description="vector index: scalar (IVF-SQ), binary (IVF-RQ), product (IVF-PQ); auto: by size",
     )
     scan_dimensions: int = Field(
-        0, ge=0, le=8_192, description="numbers scanned of a Matryoshka model's vector; 0: all"
+        0, ge=0, le=8_192, description="dimensions scanned of a Matryoshka model's vector; 0: all"
     )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
     gap_seconds: float = Field(
-        2.0, gt=0, le=600, description="a missing sequence is looked up in its stream after it"
+        2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"
     )
 
     @property
     def vector_form(self) -> VectorForm:
-        """The three settings of vectors as one value."""
+        """The settings of vectors as one value."""
         return VectorForm(self.vector_storage, self.vector_scan, self.scan_dimensions)

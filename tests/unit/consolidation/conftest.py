@@ -16,16 +16,21 @@ from datasketch import MinHash
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
-from helix_consolidation.stores.shard import Outcome, Shard
+from helix_consolidation.stores.shard import Shard
 from helix_memory import events, subjects
 from helix_shared import edges
+from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.manifest import Manifest, StreamState
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.identity import content_hash, memory_id
 
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 NOW = int(NOON.timestamp() * 1e6)
+FIRST = memory_id("acme", "e1", 0)
+SECOND = memory_id("acme", "e2", 0)
 
 
 def unit_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
@@ -207,6 +212,14 @@ class Bench:
             return {}
         records = live.vectors.scan(live.vectors.schema.names).to_pylist()
         return {record["memory_id"]: record for record in records}
+
+    def found(self, query: str) -> list[str]:
+        """Publish; memory ids that the published lexicon finds for the tenant, best first."""
+        generation = Generation.open(self.folder, self.publish().generation)
+        hits = generation.lexicon.search(query, Selection(tenant_id="acme"), limit=10)
+        ids: list[str] = generation.vectors.take(hits.ordinals, ["memory_id"])["memory_id"].to_pylist()
+        generation.close()
+        return ids
 
     def publish(self, epoch: int = 1) -> Manifest:
         """Publish what was applied."""

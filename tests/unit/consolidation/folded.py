@@ -14,16 +14,16 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from helix_consolidation.folding.changes import Changes
-from helix_consolidation.folding.context import ConsolidationState
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.tombstones import Usage
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 
 from .conftest import NOW
+from .histories import TOMBSTONES
 
 NOT_COMPARED = ("vector", "minhash")
 """They follow from the text."""
-TOMBSTONES = ("forgotten", "erased", "replaced", "dropped", "withdrawn", "heirs", "seen", "scopes")
 
 
 class FoldedShard(Shard):
@@ -39,7 +39,7 @@ class FoldedShard(Shard):
         return {name: self.rows[ordinal][name] for name in columns}
 
     def _write(self, changes: Changes) -> None:
-        for ordinal, (batch, row) in changes.incoming_rows.items():
+        for ordinal, (batch, row) in changes.rows.items():
             columns = [name for name in changes.batches[batch].schema.names if name not in NOT_COMPARED]
             values = changes.batches[batch].select(columns).slice(row, 1).to_pylist()[0]
             self.rows[ordinal] = values

@@ -111,7 +111,7 @@ def _fill(shard: Shard, data: EvaluationSet, encoder: Encoder, advance: Advance)
         if outcome.dead or outcome.postponed:
             reasons = [str(error) for _, error in (*outcome.dead, *outcome.postponed)]
             raise PermanentError(f"a document was refused: {reasons[0]}")
-    shard.tidy()
+    shard.maintain_when_idle()
     stream = StreamState(name=EVENTS_STREAM, created_at=started, first_sequence=1, last_sequence=last)
     shard.publish(PublicationInfo(1, stream, datetime.now(UTC)), ensure_lease=lambda: None)
 

@@ -17,7 +17,7 @@ class WriterStatus:
     """Status of the writer."""
 
     has_lease: bool = False
-    """Whether a process is the writer; it may be at a standstill."""
+    """Whether a process is the writer; it may be blocked."""
     problem: str = ""
     """Why the writer takes no messages; empty while it takes them and while no process is the writer."""
 
@@ -30,7 +30,7 @@ class WriterStatus:
         """One line for people."""
         if not self.has_lease:
             return "no process has the lease"
-        return f"at a standstill: {self.problem}" if self.problem else "ok"
+        return f"blocked: {self.problem}" if self.problem else "ok"
 
 
 async def writer_status(jetstream: JetStreamContext) -> WriterStatus:

@@ -38,7 +38,7 @@ HELP: Final = f"""
 lag is the number of events that are published but not yet recallable.
 
 The command ends with 3, and names the part, when a part is down or the
-writer is at a standstill. When no process is the writer, it waits for one for up
+writer is blocked. When no process is the writer, it waits for one for up
 to 10 seconds.
 
 --deep reads the newest generation in the data folder of this machine and

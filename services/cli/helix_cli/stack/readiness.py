@@ -38,10 +38,10 @@ def _published(data: Path) -> int:
 
 
 async def _not_consuming(nats_url: str, consumers: Sequence[DurableConsumer]) -> str:
-    """Why messages are not consumed: the writer is at a standstill, or no process fetches for a consumer."""
+    """Why messages are not consumed: the writer is blocked, or no process fetches for a consumer."""
     async with connected(nats_url) as jetstream:
         if problem := (await writer_status(jetstream)).problem:
-            return f"the writer is at a standstill: {problem}"
+            return f"the writer is blocked: {problem}"
         idle = [c.name for c in consumers if not await _is_fetched(jetstream, c)]
     return f"nobody fetches for {', '.join(idle)}" if idle else ""
 

@@ -1,1 +1,4 @@
-"""The rooms below say what they hold."""
+"""The broker side: lease, standby, fetching, and the order apply -> publish -> acknowledge.
+
+Start with `consumer` (life of the process) and `writer` (the loop). Imports every other room.
+"""

@@ -1,10 +1,10 @@
-"""The writer stands still: a derived message does not fit it, and nothing that follows is applied.
+"""Incompatible messages block the derived stream: nothing that follows one is applied.
 
-The message is sound, but made by a worker of another release or with another model than the
-generation's. It and everything after it are held, unanswered and kept alive on the server. Every
-so often the worker is asked to derive the message again. As soon as what it derives fits, this
-takes the place of the message, and the writer goes on. A writer of another release, or with
-another data folder, is given the messages again when it starts.
+Such a message is sound, but was made by a worker of another release, or with another model than the
+generation's. It and everything after it are held, unacknowledged and kept alive on the server. At growing
+intervals the worker is asked to derive the message again; once the result fits, it replaces the body, and the
+writer goes on. A writer of another release, or with another data folder, receives the messages again when it
+starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.folding.decode import edge_of
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import STANDSTILL, logger
+from helix_shared.telemetry import BLOCKED, logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
 
-    from helix_consolidation.stores.shard import Outcome
+    from helix_consolidation.stores.outcome import Outcome
 
 MEMORIES: Final = "memories"
 ASKED_TOGETHER: Final = 16
@@ -35,14 +35,14 @@ _log = logger(__name__)
 
 
 class BlockedMessages:
-    """The messages that wait, why they do, and the requests for others in their place."""
+    """The held messages, the reason, and the requests to derive them again."""
 
     def __init__(self, client: Client, *, service: str) -> None:
         self._client = client
-        self._gauge = STANDSTILL.labels(service)
+        self._gauge = BLOCKED.labels(service)
         self._gauge.set(0)
         self._held: list[Msg] = []
-        self._unfit: list[Msg] = []
+        self._incompatible: list[Msg] = []
         self._asking: asyncio.Task[bool] | None = None
         self._delay = FIRST_DELAY_SECONDS
         self._asked_at = 0.0
@@ -51,35 +51,35 @@ class BlockedMessages:
 
     @property
     def is_on(self) -> bool:
-        """Whether derived messages wait here, so that no others may be taken."""
+        """Whether derived messages are held here, so that no others may be taken."""
         return bool(self._held)
 
-    def note(self, outcome: Outcome) -> bool:
-        """Hold what a batch could not be applied of; tells whether the reason changed."""
-        self._unfit = [message for message, _ in outcome.unfit]
-        self._held = [*self._unfit, *outcome.waiting]
-        reason = str(outcome.unfit[0][1]) if outcome.unfit else ""
+    def update(self, outcome: Outcome) -> bool:
+        """Hold what a batch left unapplied; tells whether the reason changed."""
+        self._incompatible = [message for message, _ in outcome.incompatible]
+        self._held = [*self._incompatible, *outcome.blocked]
+        reason = str(outcome.incompatible[0][1]) if outcome.incompatible else ""
         changed, self.reason = reason != self.reason, reason
-        if not self._unfit:
+        if not self._incompatible:
             self._delay = FIRST_DELAY_SECONDS
         if changed:
             self._gauge.set(int(bool(reason)))
             if reason:
-                _log.error("standing still", reason=reason, held=len(self._held))
+                _log.error("blocked", reason=reason, held=len(self._held))
             else:
-                _log.info("everything fits again")
+                _log.info("no longer blocked")
         return changed
 
     def take(self, *, model: str) -> list[Msg]:
-        """What is worth applying now: all that is held once something was derived again, else nothing.
+        """All held messages once one of them was derived again, else none.
 
-        Asks for it beside; `model` is the generation's.
+        Starts the next request in the background; `model` is the generation's.
         """
-        if not self._unfit:
+        if not self._incompatible:
             return self._held
         if self._asking is None:
             if time.monotonic() - self._asked_at >= self._delay:
-                self._asking = asyncio.create_task(self._ask(self._unfit[:ASKED_TOGETHER], model))
+                self._asking = asyncio.create_task(self._ask(self._incompatible[:ASKED_TOGETHER], model))
             return []
         if not self._asking.done():
             return []
@@ -92,13 +92,13 @@ class BlockedMessages:
         return self._held
 
     def close(self) -> None:
-        """Ask no more."""
+        """Cancel the running requests."""
         if self._asking is not None:
             self._asking.cancel()
         self._gauge.set(0)
 
     async def _ask(self, messages: Sequence[Msg], model: str) -> bool:
-        """Put what is derived again in the place of what does not fit; tells whether anything was."""
+        """Replace the bodies of messages that are derived again; tells whether any was."""
         return any(await asyncio.gather(*(self._ask_for(message, model) for message in messages)))
 
     async def _ask_for(self, message: Msg, model: str) -> bool:

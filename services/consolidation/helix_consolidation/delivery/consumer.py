@@ -1,10 +1,9 @@
-"""From standing by to writing to letting go, again and again: the life of one consolidation process.
+"""The life of one consolidation process: stand by, write under the lease, release it, and again.
 
-It has its own pull loop instead of FastStream's subscribers, because fetching, holding, and
-acknowledging after a generation are explicit here. A lost lease, or a server that is away for
-longer than the lease lives, ends the writing and not the process: it stands by again and starts
-from the newest generation. What was not published is delivered again. Any other failure ends the
-process. `app` starts this.
+It has its own pull loop instead of FastStream's subscribers, because it holds messages and acknowledges them
+after a generation is published. A lost lease, or a server that is away for longer than the lease is valid,
+ends the writing, not the process: it stands by again and starts from the newest generation. What was not
+published is delivered again. Any other failure ends the process.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from nats.errors import Error as NatsError
 from helix_consolidation.delivery.inbox import Inbox
 from helix_consolidation.delivery.lease import LostLeaseError
 from helix_consolidation.delivery.standby import POLL_SECONDS, stand_by
+from helix_consolidation.delivery.store_thread import StoreThread
 from helix_consolidation.delivery.stream_state import (
     check_acknowledged,
     check_epoch,
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
 
 DURABLES: Final = ((DERIVED_STREAM, CONSOLIDATION_DERIVED), (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE))
 INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError, ConnectionError)
-"""What ends the writing, not the process. Other operating system errors are the disk's."""
+"""Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
 
 _log = logger(__name__)
 
 
 async def consolidate(client: Client, settings: ConsolidationSettings, stop: asyncio.Event) -> None:
-    """Stand by and write until `stop` is set, and begin again after every interruption.
+    """Stand by and write until `stop` is set; start again after every interruption.
 
     Raises:
         HelixError: the data folder and the streams do not fit, or the stores disagree.
     """
     while not stop.is_set():
-        turn = await stand_by(client.jetstream(), settings.data_dir, stop)
-        if turn is None:
+        acquired = await stand_by(client.jetstream(), settings.data_dir, stop)
+        if acquired is None:
             return
-        lock, lease = turn
+        lock, lease = acquired
         try:
             await _write_under(lease, client, settings, stop)
         except INTERRUPTIONS as error:
@@ -71,7 +71,7 @@ async def consolidate(client: Client, settings: ConsolidationSettings, stop: asy
 async def _write_under(
     lease: Lease, client: Client, settings: ConsolidationSettings, stop: asyncio.Event
 ) -> None:
-    """Write while the lease is renewed; it is released once no thread of this writer runs any more."""
+    """Write while the lease is renewed; release it once no thread of this writer runs."""
     over = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -87,7 +87,7 @@ async def _write_under(
 
 
 def _cause(failures: ExceptionGroup[Exception]) -> Exception:
-    """The failure to act on: one that ends the process, if there is any."""
+    """The failure that decides: one that ends the process, if there is any."""
     leaves: list[Exception] = []
     waiting: list[Exception] = [failures]
     while waiting:
@@ -100,7 +100,7 @@ def _cause(failures: ExceptionGroup[Exception]) -> Exception:
 
 
 async def _renew_until(over: asyncio.Event, lease: Lease) -> None:
-    # an event, because nats-py now and then swallows a cancellation
+    # an event, because nats-py may swallow a cancellation
     while not over.is_set():
         try:
             await asyncio.wait_for(over.wait(), lease.renew_seconds)
@@ -109,17 +109,17 @@ async def _renew_until(over: asyncio.Event, lease: Lease) -> None:
 
 
 async def _write(client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event) -> None:
-    """Open the stores, write until `stop`, and close them, whatever happens."""
-    engine = ThreadPoolExecutor(1, thread_name_prefix="stores")
+    """Open the stores, write until `stop`, and close them in any case."""
+    executor = ThreadPoolExecutor(1, thread_name_prefix="stores")
     try:
-        await _write_with(engine, client, settings, lease, stop)
+        await _write_with(executor, client, settings, lease, stop)
     finally:
-        # work in a thread goes on when its caller is cancelled: nothing may begin before its end
-        await asyncio.to_thread(engine.shutdown)
+        # work in a thread continues when its caller is cancelled: wait until it ends
+        await asyncio.to_thread(executor.shutdown)
 
 
 async def _write_with(
-    engine: ThreadPoolExecutor,
+    executor: ThreadPoolExecutor,
     client: Client,
     settings: ConsolidationSettings,
     lease: Lease,
@@ -130,12 +130,12 @@ async def _write_with(
     open_shard = partial(
         Shard.open, settings.data_dir, maintain_every=settings.maintain_every, form=settings.vector_form
     )
-    shard = await asyncio.get_running_loop().run_in_executor(engine, open_shard)
+    shard = await asyncio.get_running_loop().run_in_executor(executor, open_shard)
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
     await check_acknowledged(jetstream, shard.state)
-    await _deliver_again(client)
+    await _request_redelivery(client)
     arrived = asyncio.Event()
     inboxes = [
         Inbox(
@@ -148,24 +148,25 @@ async def _write_with(
         )
         for stream, durable in DURABLES
     ]
+    thread = StoreThread(executor, deadline_seconds=settings.deadline_seconds)
     writer = Writer(
-        client, settings, engine=engine, lease=lease, shard=shard, inboxes=inboxes, arrived=arrived
+        client, settings, thread=thread, lease=lease, shard=shard, inboxes=inboxes, arrived=arrived
     )
     try:
-        await _run_beside(writer, inboxes, settings.ack_wait_seconds, stop)
-        await writer.settle()
+        await _run_writer(writer, inboxes, settings.ack_wait_seconds, stop)
+        await writer.finish()
     finally:
-        engine.submit(shard.close)
+        executor.submit(shard.close)
         for inbox in inboxes:
             await inbox.close()
 
 
-async def _run_beside(
+async def _run_writer(
     writer: Writer, inboxes: list[Inbox], ack_wait_seconds: float, stop: asyncio.Event
 ) -> None:
-    """Run the writer while messages are fetched and kept alive."""
+    """Run the writer with fetching and keep-alive in the background."""
     async with asyncio.TaskGroup() as tasks:
-        beside = [
+        background = [
             *(tasks.create_task(inbox.fetch_while_open()) for inbox in inboxes),
             *(tasks.create_task(inbox.keep_alive(ack_wait_seconds=ack_wait_seconds)) for inbox in inboxes),
         ]
@@ -173,13 +174,13 @@ async def _run_beside(
             await writer.run(stop)
         finally:
             for inbox in inboxes:
-                inbox.shut()
-            for task in beside:
+                inbox.stop_fetching()
+            for task in background:
                 task.cancel()
 
 
-async def _deliver_again(client: Client) -> None:
-    """Ask at once for what the last writer held; without the right to do so it comes after its ack wait."""
+async def _request_redelivery(client: Client) -> None:
+    """Request what the last writer held; without permission for that it comes after its ack wait."""
     for stream, durable in DURABLES:
         try:
             await client.jetstream().reset_consumer(stream, durable)

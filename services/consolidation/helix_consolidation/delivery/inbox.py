@@ -1,7 +1,7 @@
-"""The inbox: messages of one durable consumer, from fetching to answering.
+"""The inbox: messages of one durable consumer, from fetching to acknowledgement.
 
-Fetching runs beside applying, so a slow batch does not leave the network idle, and stops at a
-bound: what is fetched is held, and kept alive on the server, until its generation is published.
+Fetching runs in parallel to applying, and stops at a bound: a fetched message is held, and kept alive on the
+server, until its generation is published.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MEMORIES: Final = f"{ROOT}.derived.memories."
 
 
 class Inbox:
-    """Fetched and unanswered messages; `arrived` is set whenever something waits."""
+    """Fetched messages that are not settled; `arrived` is set whenever one waits to be taken."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Inbox:
         self._held: dict[int, Msg] = {}
         self._is_open = True
         self.is_paused = False
-        """While set, nothing is fetched or taken; what is held is kept alive."""
+        """While set, nothing is fetched or taken; held messages are kept alive."""
 
     @property
     def waiting(self) -> int:
@@ -57,18 +57,18 @@ class Inbox:
 
     @property
     def events_waiting(self) -> int:
-        """Of the messages waiting, those that answer an event with its memories."""
+        """Waiting messages that hold the memories of an event."""
         return sum(message.subject.startswith(_MEMORIES) for message in self._waiting)
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing is fetched before something is answered."""
+        """Whether nothing is fetched until something is released."""
         return len(self._held) >= self._held_messages
 
     async def fetch_while_open(self) -> None:
-        """Fetch while there is room; a server that is away is asked again.
+        """Fetch while there is room; retry while the server is away.
 
-        Ends by `shut`: nats-py's fetch now and then swallows the cancellation of its task.
+        Ends by `stop_fetching`: nats-py's fetch may swallow the cancellation of its task.
         """
         while self._is_open:
             if self.is_paused or self.is_full or self.waiting >= 2 * self._batch_messages:
@@ -83,30 +83,30 @@ class Inbox:
         return [self._waiting.popleft() for _ in range(min(most, self.waiting))]
 
     def put_back(self, messages: Sequence[Msg]) -> None:
-        """These were taken and not worked on; they are the next to be taken."""
+        """Undo `take`: these messages are the next to be taken."""
         self._waiting.extendleft(reversed(messages))
 
     def release(self, messages: Iterable[Msg]) -> None:
-        """These are answered; they need not be kept alive any more."""
+        """Stop holding these messages, and keeping them alive."""
         for message in messages:
             self._held.pop(message.metadata.sequence.stream, None)
 
     async def keep_alive(self, *, ack_wait_seconds: float) -> None:
-        """Tell the server every third of the ack wait that everything held is being worked on."""
+        """Report everything held as in progress, every third of the ack wait."""
         while True:
             await asyncio.sleep(ack_wait_seconds / 3)
             for message in list(self._held.values()):
                 if not message.is_acked:
-                    # lost when the server is away: then the message comes again, and changes nothing
+                    # if it is lost the message is delivered again, which changes nothing
                     with contextlib.suppress(*UNANSWERED):
                         await message.in_progress()
 
-    def shut(self) -> None:
-        """Fetch nothing more."""
+    def stop_fetching(self) -> None:
+        """Make `fetch_while_open` end."""
         self._is_open = False
 
     async def give_back(self) -> None:
-        """Let go of everything held, so that the next writer gets it at once."""
+        """Return everything held to the server, so that the next writer gets it at once."""
         for message in self._held.values():
             if not message.is_acked:
                 await message.nak()
@@ -114,7 +114,7 @@ class Inbox:
         self._waiting.clear()
 
     async def close(self) -> None:
-        """End the subscription; draining a connection waits half a minute for an open one."""
+        """End the subscription; with an open one, draining the connection takes half a minute."""
         with contextlib.suppress(*UNANSWERED):
             await self._subscription.unsubscribe()
 

@@ -1,14 +1,14 @@
 """Who may write: a lease in NATS, and an operating system lock on the data folder.
 
-The lease is one key in a bucket whose entries expire; whoever creates it, or takes it over by
-compare-and-set, is the writer, and the revision of that first write is the fencing epoch in every
-manifest; `turn` keeps it from going back when the bucket is made anew. It is renewed every third
-of its time to live. A writer that could not renew in time stops by its own clock, which started
-before the server's: it stops first.
+The lease is one key in a bucket whose entries expire. The process that creates it, or takes it over by
+compare-and-set, is the writer; the revision of that first write is the fencing epoch in every manifest.
+`standby` keeps epochs ascending when the bucket is created again. The lease is renewed every third of its
+time to live. A writer that could not renew in time stops by its own clock, which started before the server's,
+so it stops first.
 
-The folder lock ends with its process, however that ends. Who holds it knows that no other writer
-uses this folder, so a lease that names the same lock is taken over at once instead of being
-waited for. Tried: a killed writer is replaced in a second, not in the time to live.
+The folder lock ends with its process, however that ends. Its holder knows that no other writer uses this
+folder, so it takes over a lease that names the same lock at once: a killed writer is replaced within a
+second.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ HOLDER: Final = "holder"
 PROBLEM: Final = streams.WRITER_PROBLEM
 LOCK_NAME: Final = "live.lock"
 SAFETY: Final = 0.8
-"""Share of the time to live after which an unrenewed lease no longer counts as held."""
+"""Share of the time to live after which an unrenewed lease counts as lost."""
 
 _log = logger(__name__)
 
 
 class LostLeaseError(HelixError):
-    """Another writer may be at work; nothing more may be published."""
+    """Another writer may be active; nothing more may be published."""
 
 
 class FolderLock:
@@ -56,14 +56,14 @@ class FolderLock:
 
     @property
     def identity(self) -> str:
-        """Names this lock file on this machine; equal for two processes that would exclude each other."""
+        """Name of this lock file on this machine; equal for two processes that would exclude each other."""
         boot = Path("/proc/sys/kernel/random/boot_id")
         machine = boot.read_text().strip() if boot.exists() else str(uuid.getnode())
         status = self._path.stat()
         return f"{machine}:{status.st_dev}:{status.st_ino}"
 
     def acquire(self) -> bool:
-        """Take the lock if nobody has it; never waits."""
+        """Take the lock if it is free; never waits."""
         if self._file is not None:
             return True
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -76,7 +76,7 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Give it back; repeats harmlessly."""
+        """Release the lock; may be called again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -99,13 +99,12 @@ class Lease:
     async def acquire(cls, bucket: KeyValue, *, lock_identity: str) -> Self | None:
         """The lease, or None while another process holds it.
 
-        The caller holds the folder lock that `lock_identity` names. The time to live is the
-        bucket's own.
+        The caller must hold the folder lock `lock_identity`. The time to live is the bucket's own.
         """
         ttl_seconds = (await bucket.status()).ttl or streams.LEASE_TTL_SECONDS
         claim = {HOLDER: uuid.uuid4().hex, "lock": lock_identity, PROBLEM: ""}
         value = _encoded(claim)
-        asked = time.monotonic()
+        requested = time.monotonic()
         try:
             revision = await bucket.create(KEY, value)
         except KeyWrongLastSequenceError:
@@ -114,7 +113,7 @@ class Lease:
                 return None
             revision = taken
         lease = cls(bucket, claim, revision, ttl_seconds=ttl_seconds)
-        lease._renewed = asked
+        lease._renewed = requested
         return lease
 
     @property
@@ -128,7 +127,7 @@ class Lease:
         return not self._lost and time.monotonic() - self._renewed < self._ttl_seconds * SAFETY
 
     def ensure_held(self) -> None:
-        """Pass only while the lease is held.
+        """Raise unless the lease is held.
 
         Raises:
             LostLeaseError: it was taken over, or could not be renewed in time.
@@ -139,27 +138,27 @@ class Lease:
     async def renew(self) -> None:
         """Extend the lease by compare-and-set.
 
-        A server that is away is no loss yet: the clock decides.
+        While the server is away the lease counts as held until its time runs out.
 
         Raises:
-            LostLeaseError: another process has it, or time ran out.
+            LostLeaseError: another process has it, or its time ran out.
         """
         async with self._renewing:
             await self._renew()
         self.ensure_held()
 
     async def _renew(self) -> None:
-        asked = time.monotonic()
+        requested = time.monotonic()
         try:
             self._revision = await self._extended()
-            self._renewed = asked
+            self._renewed = requested
         except KeyWrongLastSequenceError:
             self._lost = True
         except UNANSWERED as error:
             _log.warning("lease not renewed", reason=str(error) or type(error).__name__)
 
     async def release(self) -> None:
-        """Let the next one in at once; failure only costs it the time to live."""
+        """Free the lease for the next process; on failure it expires."""
         if self.is_held:
             self._lost = True
             try:
@@ -167,8 +166,8 @@ class Lease:
             except UNANSWERED as error:
                 _log.warning("lease not released", reason=str(error) or type(error).__name__)
 
-    async def tell(self, problem: str) -> None:
-        """State in the lease why the writer stands still, for whoever reads it; empty: it does not.
+    async def report(self, problem: str) -> None:
+        """State in the lease why the writer is blocked, for `helix status`; empty: it is not.
 
         Raises: as `renew`.
         """
@@ -180,7 +179,7 @@ class Lease:
         try:
             return await self._bucket.update(KEY, value, last=self._revision)
         except KeyWrongLastSequenceError:
-            # a renewal of our own whose answer was lost moved the revision too
+            # an own renewal whose reply was lost changed the revision as well
             try:
                 entry = await self._bucket.get(KEY)
             except KeyNotFoundError:
@@ -205,7 +204,7 @@ def _encoded(claim: dict[str, str]) -> bytes:
 
 
 def _decoded(value: bytes | None) -> dict[str, Any]:
-    """The claim in an entry; empty when it is none of ours."""
+    """The claim in an entry; empty when it is not a JSON object."""
     try:
         claim = json.loads(value or b"{}")
     except ValueError:

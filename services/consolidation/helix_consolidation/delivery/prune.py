@@ -1,10 +1,8 @@
-"""Pruning HELIX_DERIVED: what every consumer acknowledged is removed, and nothing else is.
+"""Pruning HELIX_DERIVED: what every consumer acknowledged is removed, and nothing else.
 
-The stream keeps its messages whether a consumer stands or not, because with interest retention a
-message that is published while a consumer is missing is acknowledged to its publisher and
-dropped. So the stream is bounded here: the writer purges it up to the lowest acknowledgement
-floor of the provisioned consumers. A consumer that is missing stops the pruning, and finds
-everything it has not seen when it is provisioned again.
+The stream does not use interest retention, because that drops a message published while a consumer is
+missing. Instead the writer purges it up to the lowest acknowledgement floor of the provisioned consumers. A
+missing consumer stops the pruning, so it receives everything once it is provisioned again.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ async def prune_derived(jetstream: JetStreamContext) -> int:
     Raises:
         nats.errors.Error: the server does not answer.
     """
-    # asked before the consumers: a message that comes in between is above the floor of all of them
+    # read before the consumers: a message that comes in between is above the floor of all of them
     state = (await jetstream.stream_info(DERIVED_STREAM)).state
     if not state.messages:
         return 0
@@ -53,8 +51,8 @@ async def prune_derived(jetstream: JetStreamContext) -> int:
 def acknowledged(info: ConsumerInfo, last_sequence: int) -> int:
     """Sequence up to which a consumer needs nothing more of a stream that ended at `last_sequence`.
 
-    Messages that its filter passes over count once nothing else is open: its own floor stands at
-    the last message it acknowledged.
+    The consumer's own floor is the last message it acknowledged. Later messages that its filter skips count
+    as well once nothing is pending.
     """
     if not info.num_pending and not info.num_ack_pending:
         return last_sequence

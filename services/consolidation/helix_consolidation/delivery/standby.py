@@ -1,8 +1,8 @@
-"""Waiting for one's turn: first the folder lock, then the lease.
+"""Standing by: wait for the folder lock, then for the lease.
 
-A lease bucket that was made anew counts its revisions from 1, and fencing epochs are revisions.
-Its count is therefore set above the epoch of the newest generation on the disk before a lease of
-it counts: an epoch never goes back, and nobody has to repair the bucket.
+A lease bucket that was created again counts its revisions from 1, and fencing epochs are revisions. Its count
+is therefore raised above the epoch of the newest generation on the disk before a lease is used: epochs never
+go back, and nobody has to repair the bucket.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def stand_by(
             reason = "another process has the folder lock"
             if lock.acquire():
                 lease, reason = await _lease(
-                    jetstream, lock, await asyncio.to_thread(published_epoch, folder)
+                    jetstream, lock, await asyncio.to_thread(_published_epoch, folder)
                 )
                 if lease is not None:
                     _log.info("writing", epoch=lease.epoch)
@@ -62,8 +62,8 @@ async def stand_by(
     return None
 
 
-def published_epoch(folder: Path) -> int:
-    """Epoch of the newest generation on the disk, announced or not; 0 when there is none.
+def _published_epoch(folder: Path) -> int:
+    """Epoch of the newest generation on the disk, current or not; 0 when there is none.
 
     Raises:
         CorruptArtifactError: its manifest cannot be read.
@@ -73,13 +73,13 @@ def published_epoch(folder: Path) -> int:
 
 
 async def _lease(jetstream: JetStreamContext, lock: FolderLock, epoch: int) -> tuple[Lease | None, str]:
-    """A lease of a later epoch than `epoch`, or the reason why there is none."""
+    """A lease with an epoch above `epoch`, or the reason why there is none."""
     try:
         bucket = await jetstream.key_value(LEASES)
         lease = await Lease.acquire(bucket, lock_identity=lock.identity)
         if lease is not None and lease.epoch <= epoch:
-            _log.warning("lease bucket was made anew", revision=lease.epoch, newest_epoch=epoch)
-            # nobody else has a lease of this bucket, and our own goes with the purge
+            _log.warning("lease bucket was created again", revision=lease.epoch, newest_epoch=epoch)
+            # no other process has a lease of this bucket, and the purge removes our own
             await jetstream.purge_stream(LEASE_STREAM, seq=epoch + 1)
             lease = await Lease.acquire(bucket, lock_identity=lock.identity)
     except BucketNotFoundError:

@@ -1,9 +1,8 @@
-"""What the streams say: where they stand, whether they fit the last generation, what is gone.
+"""State of the streams: their ends, whether they match the last generation, which messages are gone.
 
-A stream that went backwards, or was made anew, would be read as if nothing had happened: new
-events reuse sequences that count as applied. And a data folder that is older than what was
-acknowledged lacks messages that never come again. Both are noticed at the start, before anything
-is applied.
+In a stream that was truncated or created again, new events reuse sequences that count as applied. A data
+folder that is older than the acknowledgements lacks messages that are never delivered again. Both are
+detected at the start, before anything is applied.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from helix_shared.errors import PermanentError
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
-    from helix_consolidation.folding.context import ConsolidationState
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.ledger.sequences import ProcessedSequences
     from helix_shared.artifacts.generation.manifest import Manifest
 
@@ -39,21 +38,21 @@ async def event_stream(jetstream: JetStreamContext) -> StreamState:
 
 
 def check_stream(stream: StreamState, manifest: Manifest) -> None:
-    """Compare the stream with the one the last generation was built from.
+    """Compare the stream with the one that the last generation was built from.
 
     Raises:
-        PermanentError: it was made anew, or lost its end.
+        PermanentError: it was created again, or truncated.
     """
     before = manifest.stream
     if before.created_at is not None and stream.created_at != before.created_at:
         raise PermanentError(
             f"stream {stream.name} was created at {stream.created_at}, generation {manifest.generation} "
-            f"knows it from {before.created_at}; use the stream's own data folder, or an empty one"
+            f"was built from one of {before.created_at}; use the stream's own data folder, or an empty one"
         )
     if stream.last_sequence < manifest.applied_sequence:
         raise PermanentError(
             f"stream {stream.name} ends at {stream.last_sequence}, generation {manifest.generation} "
-            f"has applied {manifest.applied_sequence}; the stream lost its end: restore it"
+            f"has applied {manifest.applied_sequence}; the stream was truncated: restore it"
         )
 
 
@@ -61,18 +60,18 @@ def check_epoch(epoch: int, manifest: Manifest) -> None:
     """Compare a new lease with the one of the last generation's writer.
 
     Raises:
-        PermanentError: it is no later one.
+        PermanentError: its epoch is not higher.
     """
     if epoch <= manifest.epoch:
         raise PermanentError(
             f"lease epoch {epoch} does not follow epoch {manifest.epoch} of generation "
-            f"{manifest.generation}: the lease bucket was made anew; start again after "
+            f"{manifest.generation}: the lease bucket was created again; start again after "
             f"`nats stream purge {LEASE_STREAM} --seq={manifest.epoch + 1} --force`"
         )
 
 
 async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationState) -> None:
-    """Compare what was acknowledged with what this data folder holds, and go on from there.
+    """Compare the acknowledgements with what this data folder holds, and mark them as processed.
 
     Raises:
         PermanentError: acknowledged messages are not in this folder.
@@ -90,7 +89,7 @@ async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationSt
 
 
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:
-    """Skip the sequences behind the floor whose messages are gone; tells whether there were any."""
+    """Skip the sequences right above the floor whose messages are gone; tells whether there were any."""
     wanted = processed.floor + 1
     try:
         found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)

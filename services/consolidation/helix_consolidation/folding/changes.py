@@ -1,4 +1,4 @@
-"""What one batch of messages changes, by ordinal: the edge between `fold` and `apply`."""
+"""What one batch of messages changes, by ordinal: output of `fold`, input of `stores.apply`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A typed edge between two memories; with weight 0 there is none any more."""
+    """A typed edge between two memories; weight 0 removes it."""
 
     source: int
     target: int
@@ -25,13 +25,13 @@ class Relation:
 
 @dataclass(slots=True)
 class Changes:
-    """Filled by `fold` in the order of events; the last word on an ordinal wins."""
+    """Filled by `fold` in the order of events; the last change of an ordinal counts."""
 
     stored_before: int
     """Ordinals below are in the stores already, unless erased."""
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    incoming_rows: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Ordinal -> batch and row of its new edge columns."""
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Ordinal -> index into `batches`, and the row there, of its new columns."""
     expansions: dict[int, list[str]] = field(default_factory=dict)
     links: dict[int, list[Link]] = field(default_factory=dict)
     relations: dict[tuple[int, int, str], Relation] = field(default_factory=dict)
@@ -39,49 +39,47 @@ class Changes:
     rewritten: set[int] = field(default_factory=set)
     """Rows whose record changes."""
     reindexed: set[int] = field(default_factory=set)
-    """Rows whose words or visibility change, so that the lexicon must follow."""
+    """Rows whose text or visibility changes, so the lexicon changes as well."""
     erased: set[int] = field(default_factory=set)
 
-    def arrive(self, ordinal: int, batch: int, row: int) -> None:
-        """The row comes whole from a message."""
-        self.incoming_rows[ordinal] = (batch, row)
-        self.rewritten.add(ordinal)
-        self.reindexed.add(ordinal)
+    def set_row(self, ordinal: int, batch: int, row: int) -> None:
+        """The row is replaced by one of a message."""
+        self.rows[ordinal] = (batch, row)
+        self.reindex(ordinal)
 
-    def expand(self, ordinal: int, expansions: list[str]) -> None:
-        """The row answers these questions, and no others."""
+    def set_expansions(self, ordinal: int, expansions: list[str]) -> None:
+        """The row has these expansions, and no others."""
         self.expansions[ordinal] = expansions
         if expansions:
-            self.rewritten.add(ordinal)
-            self.reindexed.add(ordinal)
+            self.reindex(ordinal)
 
-    def link(self, ordinal: int, links: list[Link]) -> None:
+    def set_links(self, ordinal: int, links: list[Link]) -> None:
         """The memory has these links, and no others."""
         self.links[ordinal] = links
 
     def relate(self, relation: Relation) -> None:
-        """An edge between two memories; a repeat changes nothing."""
+        """Set an edge between two memories; a repeat changes nothing."""
         self.relations[relation.source, relation.target, relation.edge] = relation
 
-    def use(self, ordinal: int, usage: Usage) -> None:
-        """The row was served, and helped or did not."""
+    def add_usage(self, ordinal: int, usage: Usage) -> None:
+        """Add feedback on the row."""
         self.usage[ordinal] = self.usage.get(ordinal, Usage()) + usage
         self.rewritten.add(ordinal)
 
-    def update_status(self, ordinal: int) -> None:
-        """The row stands otherwise than before."""
+    def reindex(self, ordinal: int) -> None:
+        """The record and the lexicon entry of the row change."""
         self.rewritten.add(ordinal)
         self.reindexed.add(ordinal)
 
     def erase(self, ordinal: int) -> None:
-        """The row goes; nothing else about it is written."""
-        for known in (self.incoming_rows, self.expansions, self.links, self.usage):
-            known.pop(ordinal, None)
+        """The row is removed; nothing else about it is written."""
+        for values in (self.rows, self.expansions, self.links, self.usage):
+            values.pop(ordinal, None)
         for ordinals in (self.rewritten, self.reindexed):
             ordinals.discard(ordinal)
         self.erased.add(ordinal)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no store has to be touched."""
+        """Whether no store changes."""
         return not (self.rewritten or self.erased or self.links or self.relations or self.expansions)

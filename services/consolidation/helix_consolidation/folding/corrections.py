@@ -1,8 +1,8 @@
-"""Completing a correction: what its event says nothing of is taken from the memory it corrects.
+"""Completing a correction: fields that its event leaves open are copied from the memory it corrects.
 
-The rows are completed before anything else is made of them, so the new version belongs to the session and
-document of the old one wherever the event did not give others. Who may recall it is always taken from the old
-one: `user_id` and `acl` of a lifecycle event say for whom it acts (`reach`).
+The rows are completed before anything else uses them, so the new version belongs to the session and document
+of the old one unless the event names others. Who may recall it is always copied from the old one: `user_id`
+and `acl` of the event say for whom it acts (`event_reach`).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ VISIBILITY: Final = ("user_id", "acl", "shared")
 
 
 def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """`rows` of one message with the columns that `origin.keeps` as the corrected memory has them.
+    """`rows` of one message with the columns `origin.keeps` copied from the corrected memory.
 
-    Where that is gone since this correction was applied, its own rows still have them. Where these are gone
-    as well the rows stay as they are: `memories` stores none of them.
+    If that memory was removed after this correction was applied, they are copied from the correction's own
+    stored rows. If these are gone as well, `rows` stay as they are: `memories` stores none of them.
     """
-    if not rows.num_rows or not rows["corrects"][0].as_py():
+    corrects = rows["corrects"][0].as_py() if rows.num_rows else ""
+    if not corrects:
         return rows
     _check_columns(origin, rows)
-    ordinal = context.find(origin.tenant_id, rows["corrects"][0].as_py())
+    ordinal = context.find(origin.tenant_id, corrects)
     if ordinal is None:
-        ordinal = next(
-            iter(memories_of(context, origin.tenant_id, origin.event_id, origin.event_sequence)), None
-        )
+        own = memories_of(context, origin.tenant_id, origin.event_id, origin.event_sequence)
+        ordinal = next(iter(own), None)
     if ordinal is None:
         return rows
     values = context.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))

@@ -1,8 +1,4 @@
-"""Collecting: pull messages of a durable consumer, decode each, and hold it until it is answered.
-
-Next comes `fold`. One undecodable message spoils no other; a message is answered only when the
-generation that contains it is published.
-"""
+"""Decoding a delivered message into an item for `fold`, with all checks of its content."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.folding.incoming_rows import check_memories
-from helix_consolidation.folding.lifecycle import LifecycleEvent
 from helix_memory import subjects
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared import edges
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.broker.worker.rederive import header_sequence
@@ -26,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from nats.aio.msg import Msg
 
+LifecycleEvent = ForgetEvent | EraseEvent | FeedbackEvent
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -37,13 +35,13 @@ class Derived:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Event first; of one event memories come before what enriches them."""
+        """Sort key: the event, then memories before their enrichment, then the own sequence."""
         return self.origin.event_sequence, subjects.EDGES.index(self.origin.edge), self.sequence
 
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """A forget, erase or feedback event; `at` is the server's time of storing it, in microseconds."""
+    """A forget, erase or feedback event; `at` is when the server stored it, in microseconds."""
 
     event: LifecycleEvent
     sequence: int
@@ -51,53 +49,65 @@ class Lifecycle:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Place among the derived messages."""
+        """Sort key among the derived messages."""
         return self.sequence, 0, 0
 
 
 Item = Derived | Lifecycle
 
 
-def decode(message: Msg) -> Item:
-    """The item in a message of either stream.
+def decode(message: Msg, *, log_end: int) -> Item:
+    """The item in a message of either stream; `log_end` is the last sequence of HELIX_EVENTS.
 
     Raises:
         IncompatibleError: a worker of another release made it.
-        PermanentError: it is none, or it speaks for another tenant than its subject.
+        PermanentError: it is malformed, names another tenant than its subject, or an event after `log_end`.
     """
+    if message.metadata.stream == subjects.EVENTS_STREAM:
+        return _lifecycle(message)
+    item = _derived(message)
+    if item.origin.event_sequence > log_end:
+        raise PermanentError(
+            f"message is derived from event {item.origin.event_sequence}, the log ends at {log_end}"
+        )
+    return item
+
+
+def edge_of(message: Msg) -> str:
+    """The edge that a message of HELIX_DERIVED came on."""
+    return message.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
+
+
+def header_order(message: Msg) -> tuple[int, int]:
+    """The first two parts of `Derived.order`, from subject and header: known without decoding the body."""
+    edge = edge_of(message)
+    return header_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
+
+
+def settled_event(message: Msg) -> int | None:
+    """The event that counts as processed once this message is, from its header; None: there is none."""
     position = message.metadata
     if position.stream == subjects.EVENTS_STREAM:
-        at = microseconds(position.timestamp)
-        return decode_lifecycle(message.subject, message.data, sequence=position.sequence.stream, at=at)
-    return decode_derived(message.subject, message.data, sequence=position.sequence.stream)
+        return position.sequence.stream
+    return (header_sequence(message) or None) if edge_of(message) == "memories" else None
 
 
-def decode_lifecycle(subject: str, body: bytes, *, sequence: int, at: int) -> Lifecycle:
-    """A lifecycle event from its JSON body.
-
-    Raises:
-        PermanentError: as `decode`.
-    """
-    event = published_event(subject, body)
+def _lifecycle(message: Msg) -> Lifecycle:
+    event, position = published_event(message.subject, message.data), message.metadata
     if not isinstance(event, LifecycleEvent):
         raise PermanentError(f"kind: {event.kind} is not for consolidation")
-    return Lifecycle(event, sequence, at)
+    return Lifecycle(event, position.sequence.stream, microseconds(position.timestamp))
 
 
-def decode_derived(subject: str, body: bytes, *, sequence: int) -> Derived:
-    """A derived message from its Arrow body.
-
-    Raises:
-        PermanentError: as `decode`.
-    """
-    origin, rows = edges.decode(body)
-    if subjects.derived_subject(origin.edge, origin.tenant_id) != subject:
+def _derived(message: Msg) -> Derived:
+    origin, rows = edges.decode(message.data)
+    if subjects.derived_subject(origin.edge, origin.tenant_id) != message.subject:
         raise PermanentError("derived message names another tenant or edge than its subject")
     if origin.edge == "memories":
         check_memories(origin, rows)
     else:
         _check_enrichment(origin, rows)
-    return Derived(origin, rows, sequence)
+    return Derived(origin, rows, message.metadata.sequence.stream)
 
 
 def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
@@ -109,37 +119,6 @@ def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
         weights = rows["weight"].to_numpy()
         if not (np.isfinite(weights) & (weights > 0)).all():
             raise PermanentError("links message has a weight that is not above 0")
-
-
-def within(item: Item, log_end: int) -> Item:
-    """The item, if the event it speaks for exists.
-
-    Raises:
-        PermanentError: the log of events ends before it.
-    """
-    claimed = item.order[0]
-    if claimed > log_end:
-        raise PermanentError(f"message answers event {claimed}, the log ends at {log_end}")
-    return item
-
-
-def edge_of(message: Msg) -> str:
-    """The edge that a message of HELIX_DERIVED came on."""
-    return message.subject.removeprefix(f"{subjects.ROOT}.derived.").partition(".")[0]
-
-
-def place_of(message: Msg) -> tuple[int, int]:
-    """Where a derived message that cannot be decoded stands among the others; the begin of `order`."""
-    edge = edge_of(message)
-    return header_sequence(message), subjects.EDGES.index(edge) if edge in subjects.EDGES else 0
-
-
-def event_sequence_of(message: Msg) -> int | None:
-    """The event a message answers, even when its body cannot be decoded; None: it answers none."""
-    position = message.metadata
-    if position.stream == subjects.EVENTS_STREAM:
-        return position.sequence.stream
-    return (header_sequence(message) or None) if edge_of(message) == "memories" else None
 
 
 _ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

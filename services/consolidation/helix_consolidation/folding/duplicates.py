@@ -1,6 +1,7 @@
-"""Folding near-duplicates: a memory repeats the earliest of the log that says nearly the same; both stay.
+"""Folding near-duplicates: a memory points to the earliest of the log that says nearly the same; both stay.
 
-Each memory has one `RELATES` edge, to the one it repeats. `relate` has the index.
+Each memory has at most one `RELATES` edge, to the memory it duplicates. `ledger.near_duplicates` is the
+index.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.changes import Relation
-from helix_consolidation.ledger.near_duplicates import log_position
+from helix_consolidation.ledger.sequences import log_position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,51 +21,51 @@ if TYPE_CHECKING:
 EDGE: Final = "RELATES"
 
 
-def index(context: FoldContext, ordinal: int, incoming: IncomingRow, *, is_new: bool) -> None:
-    """Index a memory, or another version of it, and say what it repeats and which later ones repeat it."""
-    near, values = context.state.near, (incoming.group, incoming.content, incoming.signature)
+def index(context: FoldContext, ordinal: int, row: IncomingRow, *, is_new: bool) -> None:
+    """Index a memory, or another version of it; update what it duplicates and what duplicates it."""
+    near, values = context.state.near, (row.group, row.content, row.signature)
     if not is_new and near.holds(ordinal, *values):
         return
-    repeats: list[int] = []
+    duplicates: list[int] = []
     if not is_new:
-        repeats = context.state.ledger.duplicates_of([ordinal])
-        for changed in (ordinal, *repeats):
-            _repeat(context, changed, None)
-        follow(context, sorted(near.forget(ordinal)))
-    place = near.add(ordinal, log_position(incoming.entry.stream_sequence, incoming.entry.piece), *values)
-    _repeat_found(context, ordinal, place.earliest)
-    compare(context, [*repeats, *context.state.ledger.duplicates_of(sorted(place.displaced))])
-    _follow(context, ordinal, place.later)
+        duplicates = context.state.ledger.duplicates_of([ordinal])
+        for changed in (ordinal, *duplicates):
+            _record(context, changed, None)
+        match_later(context, sorted(near.remove(ordinal)))
+    matches = near.add(ordinal, log_position(row.entry.stream_sequence, row.entry.piece), *values)
+    _record_match(context, ordinal, matches.earliest)
+    match_again(context, [*duplicates, *context.state.ledger.duplicates_of(sorted(matches.displaced))])
+    _match_later(context, ordinal, matches.later)
 
 
-def compare(context: FoldContext, ordinals: Iterable[int]) -> None:
-    """Look up anew what these memories repeat."""
+def match_again(context: FoldContext, ordinals: Iterable[int]) -> None:
+    """Look up again what these memories duplicate."""
     for ordinal in ordinals:
-        _repeat_found(context, ordinal, context.state.near.place(ordinal).earliest)
+        _record_match(context, ordinal, context.state.near.matches(ordinal).earliest)
 
 
-def follow(context: FoldContext, ordinals: Iterable[int]) -> None:
-    """Let later near-duplicates of these memories repeat them, unless they repeat an earlier one."""
+def match_later(context: FoldContext, ordinals: Iterable[int]) -> None:
+    """Let later near-duplicates of these memories point to them, unless they point to an earlier one."""
     for ordinal in ordinals:
-        _follow(context, ordinal, context.state.near.place(ordinal).later)
+        _match_later(context, ordinal, context.state.near.matches(ordinal).later)
 
 
-def _follow(context: FoldContext, ordinal: int, neighbours: Iterable[DuplicateMatch]) -> None:
+def _match_later(context: FoldContext, ordinal: int, matches: Iterable[DuplicateMatch]) -> None:
     ledger = context.state.ledger
-    for later in neighbours:
-        repeated = ledger.duplicate_of(later.ordinal)
-        if repeated is None or ledger.order(repeated) > ledger.order(ordinal):
-            _repeat(context, later.ordinal, ordinal, later.jaccard)
+    for later in matches:
+        current = ledger.duplicate_of(later.ordinal)
+        if current is None or ledger.order(current) > ledger.order(ordinal):
+            _record(context, later.ordinal, ordinal, later.jaccard)
 
 
-def _repeat_found(context: FoldContext, ordinal: int, found: DuplicateMatch | None) -> None:
-    if found is None:
-        _repeat(context, ordinal, None)
+def _record_match(context: FoldContext, ordinal: int, match: DuplicateMatch | None) -> None:
+    if match is None:
+        _record(context, ordinal, None)
     else:
-        _repeat(context, ordinal, found.ordinal, found.jaccard)
+        _record(context, ordinal, match.ordinal, match.jaccard)
 
 
-def _repeat(context: FoldContext, ordinal: int, earlier: int | None, jaccard: float = 0.0) -> None:
+def _record(context: FoldContext, ordinal: int, earlier: int | None, jaccard: float = 0.0) -> None:
     before = context.state.ledger.duplicate_of(ordinal)
     if before == earlier:
         return

@@ -1,7 +1,7 @@
 """The memories of one event, found by their ids: an id follows from tenant, event and piece.
 
-Pieces are numbered from 0 without gaps, and an erased one is remembered, so the first id that nobody knows
-ends them.
+Pieces are numbered from 0 without gaps, and an erased one has a tombstone, so the first unknown id ends the
+list.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from helix_shared.identity import memory_id
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from helix_consolidation.folding.context import ConsolidationState, FoldContext
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
 
 
 def first_sequence(state: ConsolidationState, tenant_id: str, event_id: str) -> int | None:
@@ -24,30 +25,29 @@ def first_sequence(state: ConsolidationState, tenant_id: str, event_id: str) -> 
 
 
 def memories_of(context: FoldContext, tenant_id: str, event_id: str, event_sequence: int) -> list[int]:
-    """Ordinals of the memories of an event as it was published at `event_sequence`."""
-    state = context.state
-    pieces = _pieces(state, tenant_id, event_id)
+    """Ordinals of the memories of an event as published at `event_sequence`."""
+    pieces = _pieces(context.state, tenant_id, event_id)
     found = {o for _, o, stream in pieces if o is not None and stream == event_sequence}
-    return sorted(found | state.provisional.get(event_sequence, set()))
+    return sorted(found | context.state.provisional.get(event_sequence, set()))
 
 
 def later_memories(
     state: ConsolidationState, tenant_id: str, event_id: str, after: int
 ) -> list[tuple[int, int | None]]:
-    """Codes, and ordinals where they are there, of memories of an event's publications after `after`."""
+    """Codes, and ordinals unless erased, of memories of an event's publications after `after`."""
     return [(code, o) for code, o, stream in _pieces(state, tenant_id, event_id) if stream > after]
 
 
 def _pieces(
     state: ConsolidationState, tenant_id: str, event_id: str
 ) -> Iterator[tuple[int, int | None, int]]:
-    """Code, ordinal and stream sequence of each piece; without an ordinal it was erased."""
+    """Code, ordinal (None: erased) and stream sequence of each piece."""
     for piece in count():
         name = memory_id(tenant_id, event_id, piece)
         code, ordinal = value_code(tenant_id, "memory", name), state.ledger.find(name)
         if ordinal is not None:
             yield code, ordinal, state.ledger.sequences(ordinal)[0]
-        elif code in state.tombstones.dropped:
-            yield code, None, state.tombstones.dropped[code].sequence
+        elif code in state.tombstones.erased_memories:
+            yield code, None, state.tombstones.erased_memories[code].sequence
         else:
             return

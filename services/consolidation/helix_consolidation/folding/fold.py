@@ -1,10 +1,9 @@
-"""What follows from a batch of messages, in memory: messages and what is known -> `Changes`.
+"""Folding one message into the state: message + state -> `Changes`, all in memory.
 
-Items come in the order of their events. Each is accepted whole, or raises before it changed
-anything: a `PermanentError` for the dead letters, a `TemporaryError` when an event before it is not
-answered yet. A message that was folded before is passed over. The state is a function of the set of
-messages: repeats and reorderings end in the same one, and the property test feeds both. `apply` writes
-the changes to the stores.
+Items come in the order of their events. Each is accepted whole, or raises before anything changed: a
+`PermanentError` for the dead letters, a `TemporaryError` when an earlier event is not processed yet. A
+message that was folded before is skipped. The state is a function of the set of messages: repeats and
+reorderings end in the same state, which the property tests check. `stores.apply` writes the changes.
 """
 
 from __future__ import annotations
@@ -15,31 +14,32 @@ from helix_consolidation.folding.decode import Derived, Lifecycle
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
+from helix_consolidation.folding.version_family import update_status
 
 if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
 
 
 def fold(context: FoldContext, item: Derived | Lifecycle) -> None:
-    """Carry out the acts whose turn has come, then fold one message and count its event as answered.
+    """Carry out the due actions, then fold one message and mark it as processed.
 
-    The acts come first: a dead letter or a gap in the stream may have answered the event they waited for, and
-    a correction must not find what an earlier event of the log erased.
+    The actions come first: a dead letter or a skipped gap may have completed the events they waited for, and
+    a correction must not find what an earlier event erased.
 
     Raises:
         PermanentError: it can never be applied.
-        TemporaryError: an event before it is not answered yet.
+        TemporaryError: an earlier event is not processed yet.
     """
     state = context.state
     apply_due_actions(context)
     if isinstance(item, Lifecycle):
         if item.sequence not in state.applied:
-            fold_action(context, action_of(item.event, item.sequence, item.at))
+            fold_action(context, action_of(item))
             state.applied.mark(item.sequence)
     elif item.sequence not in state.derived or item.sequence in state.unstored_dead_letters:
         _fold_derived(context, item)
         state.derived.mark(item.sequence)
-        # it may have been refused before, and its dead letter not been stored
+        # an earlier delivery may have been refused without its dead letter being stored
         state.unstored_dead_letters.discard(item.sequence)
 
 
@@ -55,6 +55,6 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
 
 
 def sweep(context: FoldContext) -> None:
-    """Hide what expired by now, and carry out what waited for a gap in the stream."""
+    """Hide what expired, and carry out the actions that a skipped gap made due."""
     apply_due_actions(context)
-    context.update_status(context.state.ledger.expired(context.now))
+    update_status(context, context.state.ledger.expired(context.now))

@@ -1,7 +1,7 @@
-"""Reading a memories message: its rows checked, and what the ledger and the index need of them.
+"""Reading a memories message: its rows are checked and turned into what the ledger and the indexes need.
 
-A message that passes here is applied whole; one that does not is refused whole. The tenant of
-every row is the tenant of the message: that wall is checked here once, for all stores.
+A message is applied whole or refused whole. The tenant of every row must be the tenant of the message; this
+is checked here once, for all stores.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.ledger.event_reach import TENANT, Actor, actor_of, value_code, visibility_of
-from helix_consolidation.ledger.ledger import Entry
-from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts
-from helix_consolidation.ledger.near_duplicates import signatures_of
+from helix_consolidation.ledger.consolidation_state import Model
+from helix_consolidation.ledger.event_reach import (
+    NEVER,
+    TENANT,
+    Actor,
+    MemoryFacts,
+    actor_of,
+    value_code,
+    visibility_of,
+)
+from helix_consolidation.ledger.facts import Entry
+from helix_consolidation.ledger.minhash_bands import signatures_of
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import Origin, check_schema, memories_schema
@@ -52,26 +60,8 @@ _TIMES: Final = (
     "created_at", "occurred_at", "valid_from", "valid_to", "expires_at", "event_start", "event_end",
 )  # fmt: skip
 _CALENDAR: Final = 253_000_000_000 * 1_000_000
-"""Microseconds from 1970 to about the year 9987, and as far back: beyond year 1."""
+"""Bound of times in microseconds around 1970: about the years 1 to 9987, which `datetime` can hold."""
 _HASH: Final = re.compile(r"^[0-9a-f]{32}$")
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The encoder behind the vectors of a generation."""
-
-    name: str
-    checksum: str
-    dimensions: int
-
-    @property
-    def id(self) -> str:
-        """As workers state it, `name@checksum`."""
-        return f"{self.name}@{self.checksum}" if self.name else self.checksum
-
-    def __str__(self) -> str:
-        """As error messages name it."""
-        return f"model {self.name}@{self.checksum} ({self.dimensions} dimensions)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +69,21 @@ class IncomingRow:
     """One row of a memories message."""
 
     entry: Entry
+    facts: MemoryFacts
     event_id: str
     group: int
     content: int
     signature: NDArray[np.uint32]
 
-    @property
-    def memory_facts(self) -> MemoryFacts:
-        """What decides how it will stand."""
-        entry = self.entry
-        code = value_code(entry.tenant_id, "memory", entry.memory_id)
-        named = (code, entry.session, entry.document, entry.user)
-        return MemoryFacts(entry.stream_sequence, *named, entry.visibility, entry.expires_at)
-
 
 def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
-    """Refuse a message that could not be appended as it is.
+    """Refuse a message whose rows could not be stored as they are.
 
     Raises:
         IncompatibleError: another schema.
-        PermanentError: another tenant, a malformed id, or a vector with NaN.
+        PermanentError: another tenant, a malformed id, or a value out of range.
     """
-    check_schema(origin, rows.schema, memories_schema(dimensions_of(rows)))
+    check_schema(origin, rows.schema, memories_schema(_dimensions_of(rows)))
     if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
         raise PermanentError(f"memories message of tenant {origin.tenant_id} holds rows of another tenant")
     if not all(MEMORY_ID_PATTERN.match(memory_id) for memory_id in rows["memory_id"].to_pylist()):
@@ -111,12 +94,12 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
 
 
 def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
-    """What the schema cannot say of a row."""
-    # of an event published again, a message holds its own row and the completed one of before
+    """Check what the schema cannot express."""
+    # a message of an event published again holds its own row and the completed earlier one under one id
     ids = [*zip(rows["memory_id"].to_pylist(), rows["stream_sequence"].to_pylist(), strict=True)]
     sequences = rows["revision_sequence"].to_pylist()
     numbers = [rows[name].to_numpy() for name in ("salience", "confidence", "priority")]
-    # a view costs a tenth of a cast, and every message has seven of these columns
+    # a view costs a tenth of a cast
     times = [rows[name].view(pa.int64()).drop_null().to_numpy() for name in _TIMES]
     rules = {
         "an id twice": len(set(ids)) == len(ids),
@@ -133,14 +116,8 @@ def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
         raise PermanentError(f"memories message holds {', '.join(broken)}")
 
 
-def dimensions_of(rows: pa.RecordBatch) -> int:
-    """Length of the vectors of a memories message; 0 when it has no vector column."""
-    found = rows.schema.field("vector").type if "vector" in rows.schema.names else None
-    return int(found.list_size) if isinstance(found, pa.FixedSizeListType) else 0
-
-
 def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
-    """The model of a memories message; one without rows names it in its origin, or not at all.
+    """The model of a memories message; one without rows may name it in its origin.
 
     Raises:
         PermanentError: its rows come from several models.
@@ -151,11 +128,11 @@ def model_of(origin: Origin, rows: pa.RecordBatch) -> Model | None:
     if not names:
         return None
     name, _, checksum = names[0].rpartition("@")
-    return Model(name, checksum, dimensions_of(rows))
+    return Model(name, checksum, _dimensions_of(rows))
 
 
 def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
-    """For whom the event of a message acts; `rows` are as they came, before anything is filled in."""
+    """For whom the event of a message acts; `rows` are as received, before corrections are completed."""
     sequences = rows["stream_sequence"].to_pylist()
     if origin.event_sequence not in sequences:
         return TENANT
@@ -170,20 +147,11 @@ def read_rows(rows: pa.RecordBatch) -> list[IncomingRow]:
     light = light.set_column(at, "expires_at", light["expires_at"].cast(pa.int64()))
     values = light.to_pylist()
     signatures = signatures_of([value["minhash"] for value in values])
-    return [
-        IncomingRow(
-            _entry(value),
-            value["event_id"],
-            _group(value),
-            content_code(value["content_hash"]),
-            signature,
-        )
-        for value, signature in zip(values, signatures, strict=True)
-    ]
+    return [_row(value, signature) for value, signature in zip(values, signatures, strict=True)]
 
 
 def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
-    """63-bit code of the rows that are compared with each other."""
+    """63-bit code of a group; only rows of one group are compared as near-duplicates."""
     text = joined(tenant_id, owner, memory_type, *sorted(set(audience)))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
 
@@ -193,23 +161,38 @@ def content_code(content_hash: str) -> int:
     return int(content_hash[:16], 16) >> 1
 
 
-def _group(row: dict[str, Any]) -> int:
-    owner = owner_of(row["user_id"], shared=row["shared"])
-    return group_code(row["tenant_id"], owner, row["type"], audience_of(row["acl"]))
+def _dimensions_of(rows: pa.RecordBatch) -> int:
+    """Length of the vectors of a memories message; 0 when it has no vector column."""
+    found = rows.schema.field("vector").type if "vector" in rows.schema.names else None
+    return int(found.list_size) if isinstance(found, pa.FixedSizeListType) else 0
 
 
-def _entry(row: dict[str, Any]) -> Entry:
-    tenant, owner = row["tenant_id"], owner_of(row["user_id"], shared=row["shared"])
-    return Entry(
-        memory_id=row["memory_id"],
+def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
+    tenant = values["tenant_id"]
+    owner, audience = owner_of(values["user_id"], shared=values["shared"]), audience_of(values["acl"])
+    entry = Entry(
+        memory_id=values["memory_id"],
         tenant_id=tenant,
-        piece=row["piece"],
-        stream_sequence=row["stream_sequence"],
-        revision_sequence=row["revision_sequence"],
-        session=value_code(tenant, "session", row["session_id"]),
-        document=value_code(tenant, "document", row["document_id"]),
-        user=value_code(tenant, "user", row["user_id"]),
-        expires_at=NEVER if row["expires_at"] is None else row["expires_at"],
-        corrects=row["corrects"],
-        visibility=visibility_of(tenant, owner, audience_of(row["acl"])),
+        piece=values["piece"],
+        stream_sequence=values["stream_sequence"],
+        revision_sequence=values["revision_sequence"],
+        session=value_code(tenant, "session", values["session_id"]),
+        document=value_code(tenant, "document", values["document_id"]),
+        user=value_code(tenant, "user", values["user_id"]),
+        expires_at=NEVER if values["expires_at"] is None else values["expires_at"],
+        corrects=values["corrects"],
+        visibility=visibility_of(tenant, owner, audience),
+    )
+    facts = MemoryFacts(
+        stream_sequence=entry.stream_sequence,
+        memory=value_code(tenant, "memory", entry.memory_id),
+        session=entry.session,
+        document=entry.document,
+        user=entry.user,
+        visibility=entry.visibility,
+        expires_at=entry.expires_at,
+    )
+    group = group_code(tenant, owner, values["type"], audience)
+    return IncomingRow(
+        entry, facts, values["event_id"], group, content_code(values["content_hash"]), signature
     )

@@ -1,10 +1,10 @@
-"""Families: a memory, its corrections, theirs, and so on, found in the ledger and the tombstones.
+"""Status updates that respect version families: a memory, its corrections, their corrections, and so on.
 
-`versions` decides which member stands. An erased correction stays a member without a row, so that what was
-corrected through it is still told from what was not.
+`ledger.versions` decides which member is current. An erased correction stays a member without a row, so what
+was corrected through it is still found.
 
-Whether a member is live decides about what it corrects and what else corrects that, and goes on upwards only
-through members that are not live. So a new correction of a long family is judged with its neighbours.
+Whether a member is active affects what it corrects and the other corrections of that, and continues upwards
+only through members that are not active. So a new correction in a long family is checked with its neighbours.
 """
 
 from __future__ import annotations
@@ -12,27 +12,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus, forgotten_at, status_of
+from helix_consolidation.folding.memory_status import forgotten_at, status_of
+from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.tombstones import NO_ORDINAL
 from helix_consolidation.ledger.versions import Version, superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-    from helix_consolidation.folding.context import ConsolidationState
-
-
-Place = tuple[int, int | None]
-"""A memory by its code, and its ordinal where it is there."""
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.facts import MemoryStatus
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A member by its code; without an ordinal it was erased, or never there."""
+    """A member by its code; without an ordinal it was erased, or never existed."""
 
     code: int
     corrects: int
     ordinal: int | None
+
+
+def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
+    """Compute the status of these memories and of the versions they affect; what changed will be written."""
+    state, requested = context.state, set(ordinals)
+    for start in dict.fromkeys(_start_of(state, ordinal) for ordinal in sorted(requested)):
+        for member, status in _statuses(state, start, context.now, requested).items():
+            if status != state.ledger.status(member):
+                state.ledger.record_status(member, status)
+                context.changes.reindex(member)
 
 
 def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
@@ -40,57 +49,60 @@ def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
     return [member.ordinal for member in _family(state, ordinal) if member.ordinal is not None]
 
 
-def statuses(
-    state: ConsolidationState, start: Place, now: int, asked: Collection[int]
+def _statuses(
+    state: ConsolidationState, start: tuple[int, int | None], now: int, requested: Collection[int]
 ) -> dict[int, MemoryStatus]:
-    """How the memories around `start` stand, by ordinal: of them the `asked`, and those with another heir.
+    """By ordinal: the status of the `requested` members near `start`, and of those with another successor.
 
-    `start` is the `place_of` a memory that changed; `now` is in microseconds.
+    `start` is the `_start_of` a memory that changed; `now` is in microseconds.
     """
     path, top = _path(state, start)
     family = _around(state, top, path)
-    by = superseded([version for _, version in family]) if len(family) > 1 else {}
+    successors = superseded([version for _, version in family]) if len(family) > 1 else {}
     found: dict[int, MemoryStatus] = {}
     for member, _ in family:
         if member.ordinal is None or path.isdisjoint((member.code, member.corrects)):
             continue
-        heir = by.get(member.code, "")
-        if member.ordinal in asked or heir != state.ledger.superseded_by(member.ordinal):
-            row = state.ledger.memory_facts(member.ordinal)
-            found[member.ordinal] = status_of(row, state.tombstones, state.pending, now, superseded_by=heir)
+        successor = successors.get(member.code, "")
+        if member.ordinal in requested or successor != state.ledger.status(member.ordinal).superseded_by:
+            facts = state.ledger.memory_facts(member.ordinal)
+            found[member.ordinal] = status_of(
+                facts, state.tombstones, state.pending, now, superseded_by=successor
+            )
     return found
 
 
-def place_of(state: ConsolidationState, ordinal: int) -> Place:
-    """Where the judgement of a memory begins: with what it corrects, else with itself."""
+def _start_of(state: ConsolidationState, ordinal: int) -> tuple[int, int | None]:
+    """Code, and ordinal if it exists, of what a memory corrects; of the memory itself if it corrects none."""
     code, corrected = state.ledger.corrected_by(ordinal)
     return (code, corrected) if code else (state.ledger.code(ordinal), ordinal)
 
 
-def _path(state: ConsolidationState, start: Place) -> tuple[set[int], _Member]:
-    """Codes from `start` upwards to the first live member and what that corrects, and the last member."""
-    code, place = start
+def _path(state: ConsolidationState, start: tuple[int, int | None]) -> tuple[set[int], _Member]:
+    """Codes from `start` upwards to the first active member and what that corrects, and the last member."""
+    code, ordinal = start
     path: set[int] = set()
     is_last = False
     while True:
         path.add(code)
-        corrects, corrected = _corrected_by(state, code, place)
+        corrects, corrected = _corrected_by(state, code, ordinal)
         if not corrects or corrects in path or is_last:
-            return path, _Member(code, 0, place)
-        is_last = _version(state, _Member(code, corrects, place)).is_live
-        code, place = corrects, corrected
+            return path, _Member(code, NOTHING, ordinal)
+        is_last = _version(state, _Member(code, corrects, ordinal)).is_active
+        code, ordinal = corrects, corrected
 
 
 def _around(state: ConsolidationState, top: _Member, path: set[int]) -> list[tuple[_Member, Version]]:
-    """The members below `top` that decide which version stands for those of `path` and their corrections.
+    """The members from `top` down that decide the current version of those in `path` and their corrections.
 
-    What is corrected comes before its corrections. Of others a live member decides, whatever corrects it.
+    A member comes before its corrections. Below an active member outside of `path` nothing is listed: that
+    member is the successor, whatever corrects it.
     """
     found = {top.code: (top, _version(state, top))}
     waiting = [top]
     while waiting:
         member = waiting.pop()
-        if path.isdisjoint((member.code, member.corrects)) and found[member.code][1].is_live:
+        if path.isdisjoint((member.code, member.corrects)) and found[member.code][1].is_active:
             continue
         new = [below for below in _corrections(state, member.code) if below.code not in found]
         found.update((below.code, (below, _version(state, below))) for below in new)
@@ -99,7 +111,7 @@ def _around(state: ConsolidationState, top: _Member, path: set[int]) -> list[tup
 
 
 def _family(state: ConsolidationState, ordinal: int) -> list[_Member]:
-    """All members, what is corrected before its corrections."""
+    """All members; each comes before its corrections."""
     root = _root(state, ordinal)
     found, waiting = {root.code: root}, [root]
     while waiting:
@@ -110,49 +122,48 @@ def _family(state: ConsolidationState, ordinal: int) -> list[_Member]:
 
 
 def _corrections(state: ConsolidationState, code: int) -> list[_Member]:
-    """What corrects a member; one that is there again after it was erased is listed as being there."""
+    """The corrections of a member; one that was erased and published again is listed with its ordinal."""
     ledger = state.ledger
     there = [_Member(ledger.code(o), code, o) for o in ledger.corrections_of(code)]
-    erased = state.tombstones.heirs.get(code, set()).difference(member.code for member in there)
-    return there + [_Member(heir, code, None) for heir in sorted(erased)]
+    erased = state.tombstones.erased_corrections_of.get(code, set()).difference(m.code for m in there)
+    return there + [_Member(other, code, None) for other in sorted(erased)]
 
 
 def _root(state: ConsolidationState, ordinal: int) -> _Member:
-    """The memory that corrects nothing; where it is not there, only its code is known."""
+    """The member that corrects nothing, or the last one that a correction names."""
     above: set[int] = set()
     code = state.ledger.code(ordinal)
-    place: int | None = ordinal
+    current: int | None = ordinal
     while code not in above:
         above.add(code)
-        corrects, corrected = _corrected_by(state, code, place)
+        corrects, corrected = _corrected_by(state, code, current)
         if not corrects:
             break
-        code, place = corrects, corrected
-    return _Member(code, 0, place)
+        code, current = corrects, corrected
+    return _Member(code, NOTHING, current)
 
 
 def _corrected_by(state: ConsolidationState, code: int, ordinal: int | None) -> tuple[int, int | None]:
     """Code and ordinal of what a member corrects."""
     if ordinal is not None:
         return state.ledger.corrected_by(ordinal)
-    ancestor = state.tombstones.erased_corrections.get(code)
-    if ancestor is None:
-        return 0, None
-    place = ancestor.ordinal
-    is_there = place != NO_ORDINAL and state.ledger.is_there(place)
-    return ancestor.corrects, place if is_there else None
+    erased = state.tombstones.erased_corrections.get(code)
+    if erased is None:
+        return NOTHING, None
+    is_there = erased.ordinal != NO_ORDINAL and state.ledger.is_there(erased.ordinal)
+    return erased.corrects, erased.ordinal if is_there else None
 
 
 def _version(state: ConsolidationState, member: _Member) -> Version:
     if member.ordinal is None:
-        ancestor = state.tombstones.erased_corrections.get(member.code)
-        sequence, piece = (0, 0) if ancestor is None else (ancestor.sequence, ancestor.piece)
-        return Version(member.code, member.corrects, sequence, piece, "", is_live=False)
+        erased = state.tombstones.erased_corrections.get(member.code)
+        sequence, piece = (0, 0) if erased is None else (erased.sequence, erased.piece)
+        return Version(member.code, member.corrects, sequence, piece, "", is_active=False)
     ledger = state.ledger
     sequence, piece = ledger.order(member.ordinal)
-    row = ledger.memory_facts(member.ordinal)
-    is_live = (
-        row.memory not in state.tombstones.withdrawn
-        and forgotten_at(row, state.tombstones, state.pending) == NEVER
+    facts = ledger.memory_facts(member.ordinal)
+    is_active = (
+        facts.memory not in state.tombstones.withdrawn
+        and forgotten_at(facts, state.tombstones, state.pending) == NEVER
     )
-    return Version(member.code, member.corrects, sequence, piece, ledger.memory_id(member.ordinal), is_live)
+    return Version(member.code, member.corrects, sequence, piece, ledger.memory_id(member.ordinal), is_active)

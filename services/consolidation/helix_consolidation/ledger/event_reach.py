@@ -1,11 +1,10 @@
-"""Which event reaches which memory: the one rule of all lifecycle events (ops/decisions/0026).
+"""Which event reaches which memory: one rule for all lifecycle events (ops/decisions/0026).
 
-An event reaches what a recall for its own user and principals could return. An event without a user acts
-for the tenant and reaches all of its memories. The rule holds for forget, restore, erase, feedback,
-correct and for the deletion of a document, however the event names its memories. A new version of a document
-reaches less: published for a user, it replaces that user's own pieces, whatever their access list, and hides
-nothing that others share. A memory that is out of reach is treated as if it did not exist: the outcome tells
-nothing of it.
+An event reaches the memories that a recall with its `user_id` and `acl` could return. An event without a user
+acts for the tenant and reaches all of its memories. The rule holds for forget, restore, erase, feedback and
+correct, and for the deletion of a document. A new version of a document reaches less: published for a user,
+it replaces that user's own pieces, whatever their access list. A memory out of reach is treated as if it did
+not exist.
 
 Users and principals are kept as `value_code`s, so nothing here holds a name.
 """
@@ -21,31 +20,13 @@ from helix_shared.audience import EVERYONE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SelectorKind = Literal["memory", "session", "document", "user", "event", "principal"]
+ValueKind = Literal["memory", "session", "document", "user", "event", "principal"]
+SelectorKind = Literal["memory", "session", "document", "user"]
+"""What an event may select memories by."""
 NOTHING: Final = 0
 """Code of an empty value; no selector has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """For whom an event acts: codes of its user (`NOTHING`: the tenant) and of its access list."""
-
-    user: int = NOTHING
-    principals: frozenset[int] = frozenset()
-    is_own: bool = False
-    """Only what was published for the user is reached, whatever its access list."""
-
-    @property
-    def code(self) -> int:
-        """63-bit code of the scope; `NOTHING` for the tenant."""
-        if self.user == NOTHING and not self.principals:
-            return NOTHING
-        parts = (self.user, *sorted(self.principals))
-        return _code(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
-
-
-TENANT: Final = Actor()
-"""Acts for the whole tenant."""
+NEVER: Final = -(2**63)
+"""Null of a time in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,43 +41,78 @@ EVERYBODY: Final = Visibility()
 """Every user of the tenant may recall it."""
 
 
-def reaches(scope: Actor, visibility: Visibility, user: int = NOTHING) -> bool:
-    """Whether an event of `scope` reaches a memory of the same tenant that was published for `user`."""
-    if scope.user == NOTHING:
-        return True
-    if scope.is_own:
-        return user == scope.user
-    return visibility.owner in (NOTHING, scope.user) and (
-        not visibility.audience or not scope.principals.isdisjoint(visibility.audience)
-    )
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """For whom an event acts: codes of its user (`NOTHING`: the tenant) and of its access list."""
+
+    user: int = NOTHING
+    principals: frozenset[int] = frozenset()
+    is_own: bool = False
+    """Reaches only what was published for the user, whatever its access list."""
+
+    @property
+    def code(self) -> int:
+        """63-bit code of the actor; `NOTHING` for the tenant."""
+        if self.user == NOTHING and not self.principals:
+            return NOTHING
+        parts = (self.user, *sorted(self.principals))
+        return _code(b"".join(part.to_bytes(8, "big") for part in parts) + b"own" * self.is_own)
+
+    def reaches(self, visibility: Visibility, user: int = NOTHING) -> bool:
+        """Whether the actor reaches a memory of the same tenant that was published for `user`."""
+        if self.user == NOTHING:
+            return True
+        if self.is_own:
+            return user == self.user
+        return visibility.owner in (NOTHING, self.user) and (
+            not visibility.audience or not self.principals.isdisjoint(visibility.audience)
+        )
+
+
+TENANT: Final = Actor()
+"""Acts for the whole tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """What decides which events reach a memory; ids are `value_code`s, `expires_at` is in microseconds."""
+
+    stream_sequence: int
+    memory: int
+    session: int
+    document: int
+    user: int
+    visibility: Visibility = EVERYBODY
+    expires_at: int = NEVER
+
+    @property
+    def selectors(self) -> tuple[int, ...]:
+        """Codes an event may select the memory by; some are `NOTHING`."""
+        return self.memory, self.session, self.document, self.user
 
 
 def actor_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Actor:
-    """The scope of an event from its fields; without a user the access list narrows nothing."""
+    """The actor of an event with these fields; without a user it is the tenant, whatever the access list."""
     if not user_id:
         return TENANT
     return Actor(value_code(tenant_id, "user", user_id), _principals(tenant_id, acl))
 
 
 def own_actor_of(tenant_id: str, user_id: str) -> Actor:
-    """The scope of a new version of a document: the user's own pieces; without a user, all pieces."""
+    """The actor of a new version of a document: reaches the user's own pieces; without a user, all pieces."""
     return Actor(value_code(tenant_id, "user", user_id), is_own=True) if user_id else TENANT
 
 
 def visibility_of(tenant_id: str, owner: str, audience: Iterable[str]) -> Visibility:
-    """The visibility of a record from its `owner` and `audience`."""
+    """The visibility of a record with these columns."""
     named = list(audience)
     principals = frozenset[int]() if EVERYONE in named else _principals(tenant_id, named)
     return Visibility(value_code(tenant_id, "user", owner), principals)
 
 
-def value_code(tenant_id: str, selector_kind: SelectorKind, value: str) -> int:
-    """63-bit code of a value inside a tenant, or `NOTHING` for an empty value."""
-    return (
-        _code(f"{tenant_id}\x1f{selector_kind}\x1f{value}".encode("utf-8", "surrogatepass"))
-        if value
-        else NOTHING
-    )
+def value_code(tenant_id: str, kind: ValueKind, value: str) -> int:
+    """63-bit code of a value of this kind in a tenant; `NOTHING` for an empty value."""
+    return _code(f"{tenant_id}\x1f{kind}\x1f{value}".encode("utf-8", "surrogatepass")) if value else NOTHING
 
 
 def _principals(tenant_id: str, names: Iterable[str]) -> frozenset[int]:

@@ -1,19 +1,36 @@
-"""Which sequences of a stream are answered: a contiguous floor and what lies scattered above it.
+"""Positions in the streams: which sequences are processed, and the position of a memory in the log.
 
-The floor is what a generation promises: every event up to it is in. Sequences that will never be
-answered, because their message is gone from the stream, are skipped by the consumer.
+The floor of `ProcessedSequences` is what a generation promises: every event up to it is in. A sequence whose
+message is gone from the stream is skipped by `delivery.stream_state`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+Number = TypeVar("Number", int, "NDArray[np.int64]")
+_PIECES: Final = 1 << 16
+"""An event has fewer pieces."""
+
+
+def log_position(stream_sequence: Number, piece: Number) -> Number:
+    """Position of a memory in the log as one number."""
+    return stream_sequence * _PIECES + piece
+
+
+def from_log_position(position: int) -> tuple[int, int]:
+    """The inverse of `log_position`: stream sequence and piece."""
+    return divmod(position, _PIECES)
+
 
 class ProcessedSequences:
-    """Answered in any order, reported without holes."""
+    """Sequences processed in any order: a floor without gaps, and the scattered ones above it."""
 
     def __init__(self, floor: int = 0, above: Iterable[int] = ()) -> None:
         self._floor = floor
@@ -23,41 +40,41 @@ class ProcessedSequences:
 
     @property
     def floor(self) -> int:
-        """Every sequence from 1 to here is answered."""
+        """Every sequence from 1 to here is processed."""
         return self._floor
 
     @property
     def above(self) -> tuple[int, ...]:
-        """Answered sequences beyond the first hole, ascending."""
+        """Processed sequences beyond the first gap, ascending."""
         return tuple(sorted(self._above))
 
     @property
     def highest(self) -> int:
-        """The highest answered sequence."""
+        """The highest processed sequence."""
         return max(self._above, default=self._floor)
 
     @property
-    def processed(self) -> int:
-        """How many sequences are answered."""
+    def count(self) -> int:
+        """Number of processed sequences."""
         return self._floor + len(self._above)
 
     @property
     def has_gap(self) -> bool:
-        """Whether something above the floor is answered while the next sequence is not."""
+        """Whether something above the floor is processed and the next sequence is not."""
         return bool(self._above)
 
     def __contains__(self, sequence: int) -> bool:
         return sequence <= self._floor or sequence in self._above
 
     def floor_with(self, others: Container[int]) -> int:
-        """What the floor would be if `others` were answered as well."""
+        """What the floor would be if `others` were processed as well."""
         floor = self._floor
         while floor + 1 in self._above or floor + 1 in others:
             floor += 1
         return floor
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what lies above the floor as ranges, last included."""
+        """Plain values; what is above the floor as ranges with both ends."""
         ranges: list[list[int]] = []
         for sequence in self.above:
             if ranges and ranges[-1][1] == sequence - 1:
@@ -71,27 +88,27 @@ class ProcessedSequences:
         """The inverse of `to_json`."""
         return cls(value["floor"], (s for first, last in value["above"] for s in range(first, last + 1)))
 
-    def without(self, open_again: Iterable[int]) -> ProcessedSequences:
-        """The same with some of them unanswered."""
-        left = {sequence for sequence in open_again if sequence in self}
+    def without(self, unprocessed: Iterable[int]) -> ProcessedSequences:
+        """A copy in which these sequences are not processed."""
+        left = {sequence for sequence in unprocessed if sequence in self}
         floor = min((self._floor + 1, *left)) - 1
         lifted = (sequence for sequence in range(floor + 1, self._floor + 1) if sequence not in left)
         return ProcessedSequences(floor, (*lifted, *(self._above - left)))
 
     def mark(self, sequence: int) -> None:
-        """Count one sequence; a repeat changes nothing."""
+        """Mark one sequence as processed; a repeat changes nothing."""
         if sequence > self._floor:
             self._above.add(sequence)
-            self._close()
+            self._raise_floor()
 
     def skip_to(self, sequence: int) -> None:
-        """Everything up to and including `sequence` is answered or will never come."""
+        """Mark everything up to and including `sequence`."""
         if sequence > self._floor:
             self._floor = sequence
             self._above = {s for s in self._above if s > sequence}
-            self._close()
+            self._raise_floor()
 
-    def _close(self) -> None:
+    def _raise_floor(self) -> None:
         while self._floor + 1 in self._above:
             self._floor += 1
             self._above.remove(self._floor)

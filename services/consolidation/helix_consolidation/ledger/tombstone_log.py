@@ -1,17 +1,16 @@
-"""Tombstones on the disk: segments of fixed-size records, appended, and merged so that there are few.
+"""Tombstones on the disk: append-only segments of fixed-size records, merged so that there are few.
 
-A publish writes what changed since the last one as a new segment and links the others, as the segments of the
-signals (`artifacts.signals.segments`). The last record of a key counts. Neighbouring segments are merged
-until each is `MERGE_RATIO` times the next, so a record is written again a logarithmic number of times. Every
-segment is a file of the manifest, whose checksum is verified before it is read. Of the events carried out the
-latest `REMEMBERED_EVENTS` are kept.
+A publish writes the changes since the last one as a new segment and links the others. The last record of a
+key counts. Neighbouring segments are merged until each is `MERGE_RATIO` times the next, so a record is
+rewritten a logarithmic number of times. Every segment is a file of the manifest, and its checksum is verified
+before it is read. Of the executed events the latest `REMEMBERED_EVENTS` are kept.
 """
 
 from __future__ import annotations
 
 import os
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -40,20 +39,20 @@ _RECORD: Final = np.dtype(
 
 
 class Table(IntEnum):
-    """Which dictionary of the tombstones a record belongs to; the numbers are stored."""
+    """Which dictionary of `Tombstones` a record belongs to; the numbers are stored."""
 
-    SCOPES = 1
+    ACTORS = 1
     FORGOTTEN = 2
     ERASED = 3
     REPLACED = 4
-    DROPPED = 5
+    ERASED_MEMORIES = 5
     WITHDRAWN = 6
-    ANCESTORS = 7
-    SEEN = 8
+    ERASED_CORRECTIONS = 7
+    EXECUTED = 8
 
 
 class Record(NamedTuple):
-    """One change; `tombstones` says what the numbers mean in each table."""
+    """One change; `Tombstones` says what the numbers mean in each table."""
 
     table: Table
     key: int
@@ -63,29 +62,28 @@ class Record(NamedTuple):
     flag: int = 0
 
 
-_REMOVED_BY: Final = {Table.DROPPED: "flag", Table.WITHDRAWN: "flag", Table.ANCESTORS: "scope"}
-"""Tables in which a record takes an earlier one back: the one that has 0 there."""
-_OF_ONE_MEMORY: Final = (*_REMOVED_BY, Table.SEEN)
-"""Tables with one entry a key, whatever its scope."""
+_REMOVED_BY: Final = {
+    Table.ERASED_MEMORIES: "flag",
+    Table.WITHDRAWN: "flag",
+    Table.ERASED_CORRECTIONS: "scope",
+}
+"""Tables in which a record with 0 in this field revokes an earlier one."""
+_ONE_PER_KEY: Final = (*_REMOVED_BY, Table.EXECUTED)
+"""Tables with one entry a key, whatever its `scope`."""
 
 
 class TombstoneLog:
-    """The segments in a folder; one thread of one process writes."""
+    """The segments in a folder, which may be new; one thread of one process writes.
+
+    Raises:
+        CorruptArtifactError: a segment cannot be read.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         paths = sorted(path for path in folder.iterdir() if path.name.startswith(_PREFIX))
         self._segments = [(path, len(_load(path, mapped=True))) for path in paths]
-
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Open the segments of a folder, which may be new.
-
-        Raises:
-            CorruptArtifactError: a segment cannot be read.
-        """
-        return cls(folder)
 
     @property
     def files(self) -> list[Path]:
@@ -99,7 +97,7 @@ class TombstoneLog:
                 yield Record(Table(table), key, scope, sequence, value, flag)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records as a new segment, and merge the youngest segments where that pays."""
+        """Write records as a new segment, merged with the newest segments as `MERGE_RATIO` requires."""
         if not records:
             return
         rows = np.array([tuple(record) for record in records], _RECORD)
@@ -122,9 +120,9 @@ class TombstoneLog:
 
 
 def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
-    """The last row of every key, in order; where nothing older stands, without what only takes back."""
-    values = np.where(rows["table"] == Table.SCOPES, rows["value"], 0)
-    scopes = np.where(np.isin(rows["table"], _OF_ONE_MEMORY), 0, rows["scope"])
+    """The last row of every key, in order; of the whole log without the rows that only revoke another."""
+    values = np.where(rows["table"] == Table.ACTORS, rows["value"], 0)
+    scopes = np.where(np.isin(rows["table"], _ONE_PER_KEY), 0, rows["scope"])
     keys = (values, scopes, rows["key"], rows["table"])
     order = np.lexsort(keys)
     same = np.ones(len(order) - 1, bool)
@@ -133,14 +131,14 @@ def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     kept = np.sort(order[~np.append(same, values=False)])
     found: NDArray[np.void] = rows[kept]
     is_kept = np.ones(len(found), bool)
-    is_kept[np.flatnonzero(found["table"] == Table.SEEN)[:-REMEMBERED_EVENTS]] = False
+    is_kept[np.flatnonzero(found["table"] == Table.EXECUTED)[:-REMEMBERED_EVENTS]] = False
     for table, name in _REMOVED_BY.items() if is_whole else ():
         is_kept &= (found["table"] != table) | (found[name] != 0)
     return found[is_kept]
 
 
 def _load(path: Path, *, mapped: bool = False) -> NDArray[np.void]:
-    """The rows of a segment; `mapped` ones are read from the disk as they are looked at."""
+    """The rows of a segment; `mapped`: as a memory map."""
     try:
         rows: NDArray[np.void] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError) as error:

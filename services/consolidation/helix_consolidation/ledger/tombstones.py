@@ -1,10 +1,10 @@
 """What was forgotten, erased, replaced or withdrawn, kept for rows that arrive late.
 
 Lifecycle actions are recorded here in the order of the log; rows arrive in any order and are checked on
-arrival. A selector applies to rows with a lower stream sequence than its event, within the reach of the
-event's actor (`event_reach`). Selectors and actors are kept as unsalted 63-bit hashes: after an erasure no
-name of a user or session remains, but whoever guesses a name can recognise its hash. The tenant is part of
-every hash, so nothing reaches across tenants.
+arrival. A selector applies to rows with a lower stream sequence than its event that the event's actor reaches
+(`event_reach`). Selectors and actors are kept as unsalted 63-bit hashes: after an erasure no name of a user
+or session remains, but whoever guesses a name can recognise its hash. The tenant is part of every hash, so
+nothing reaches across tenants.
 
 Every change is a fixed-size record of `tombstone_log`; a generation stores the records since the last one.
 """
@@ -15,17 +15,16 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.ledger.event_reach import TENANT, Actor, reaches
-from helix_consolidation.ledger.near_duplicates import from_log_position, log_position
+from helix_consolidation.ledger.event_reach import TENANT, Actor
+from helix_consolidation.ledger.sequences import from_log_position, log_position
 from helix_consolidation.ledger.tombstone_log import REMEMBERED_EVENTS, Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from helix_consolidation.ledger.memory_status import MemoryFacts
+    from helix_consolidation.ledger.event_reach import MemoryFacts
 
 NO_ORDINAL: Final = -1
-"""An event has fewer pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +37,30 @@ class ForgetRecord:
 
 
 class ErasedMemory(NamedTuple):
-    """What is left of an erased memory: codes and places in the log."""
+    """What is kept of an erased memory: codes and stream sequences."""
 
     sequence: int
     """Stream sequence of the row."""
     erased_at: int
     """Sequence of the event that erased it."""
-    seen_by: int
-    """Code of who could recall it, as a scope."""
+    actor: int
+    """Code of an actor with the user and principals that could recall it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedCorrection:
-    """What an erased correction corrected, and where it stood in the log."""
+    """What an erased correction corrected, and its position in the log."""
 
     corrects: int
     ordinal: int
-    """Ordinal of what it corrected; `NO_ORDINAL`: that was not there."""
+    """Ordinal of what it corrected; `NO_ORDINAL`: that did not exist."""
     sequence: int
     piece: int
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What feedback says of one memory; adding is the only thing done to it."""
+    """Feedback on one memory; only ever added up."""
 
     helpful: int = 0
     unhelpful: int = 0
@@ -79,161 +78,166 @@ class Usage:
 
 @dataclass(slots=True)
 class Tombstones:
-    """All that outlives the rows it speaks of; keys are codes, see `reach`."""
+    """All that outlives the rows it is about; keys are codes, see `event_reach`."""
 
-    scopes: dict[int, Actor] = field(default_factory=lambda: {TENANT.code: TENANT})
-    """Scope code -> scope."""
+    actors: dict[int, Actor] = field(default_factory=lambda: {TENANT.code: TENANT})
+    """Actor code -> actor."""
     forgotten: dict[int, dict[int, ForgetRecord]] = field(default_factory=dict)
-    """Selector -> scope code -> the last forget or restore."""
+    """Selector -> actor code -> the last forget or restore."""
     erased: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Selector -> scope code -> sequence of the last erasure."""
+    """Selector -> actor code -> sequence of the last erasure."""
     replaced: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Document -> scope code -> sequence of the last version or deletion."""
-    dropped: dict[int, ErasedMemory] = field(default_factory=dict)
-    """By erased memory."""
+    """Document -> actor code -> sequence of the last version or deletion."""
+    erased_memories: dict[int, ErasedMemory] = field(default_factory=dict)
+    """By code of the memory."""
     withdrawn: set[int] = field(default_factory=set)
-    """Memories that the latest answer to their event does not hold any more."""
+    """Memories that the latest memories message of their event no longer holds."""
     erased_corrections: dict[int, ErasedCorrection] = field(default_factory=dict)
     """Erased correction -> what it corrected."""
-    heirs: dict[int, set[int]] = field(default_factory=dict)
+    erased_corrections_of: dict[int, set[int]] = field(default_factory=dict)
     """Corrected memory -> its erased corrections."""
-    seen: OrderedDict[int, int] = field(default_factory=OrderedDict)
-    """Events carried out -> sequence; the latest of the log are kept."""
+    executed: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    """Executed events -> sequence; the latest of the log are kept."""
     changes: list[Record] = field(default_factory=list, compare=False)
-    """Since they were last taken by `take_changes`."""
+    """Since the last `take_changes`."""
 
     def is_repeat(self, event: int, sequence: int) -> bool:
-        """Whether this event id was carried out under a lower sequence."""
-        return self.seen.get(event, sequence) < sequence
+        """Whether this event id was executed under a lower sequence."""
+        return self.executed.get(event, sequence) < sequence
 
-    def see(self, event: int, sequence: int) -> None:
-        """Remember an event that is carried out; calls come in the order of the log."""
-        self._note(Record(Table.SEEN, event, sequence=sequence))
+    def record_executed(self, event: int, sequence: int) -> None:
+        """Record an executed event; calls come in the order of the log."""
+        self._note(Record(Table.EXECUTED, event, sequence=sequence))
 
-    def forget(self, selector: int, scope: Actor, verdict: ForgetRecord) -> None:
-        """Remember a forget or a restore."""
-        code, flag = self._scope(scope), int(verdict.is_hidden)
-        self._note(Record(Table.FORGOTTEN, selector, code, verdict.sequence, verdict.at, flag))
+    def record_forget(self, selector: int, actor: Actor, record: ForgetRecord) -> None:
+        """Record a forget or a restore."""
+        code, flag = self._actor(actor), int(record.is_hidden)
+        self._note(Record(Table.FORGOTTEN, selector, code, record.sequence, record.at, flag))
 
-    def erase(self, selector: int, scope: Actor, sequence: int) -> None:
-        """Remember the erasure of a memory, session, document or user."""
-        self._note(Record(Table.ERASED, selector, self._scope(scope), sequence))
+    def record_erasure(self, selector: int, actor: Actor, sequence: int) -> None:
+        """Record the erasure of a memory, session, document or user."""
+        self._note(Record(Table.ERASED, selector, self._actor(actor), sequence))
 
-    def replace(self, document: int, scope: Actor, sequence: int) -> None:
-        """Remember that pieces of a document older than `sequence` are superseded."""
-        self._note(Record(Table.REPLACED, document, self._scope(scope), sequence))
+    def record_replacement(self, document: int, actor: Actor, sequence: int) -> None:
+        """Record that pieces of a document older than `sequence` are superseded."""
+        self._note(Record(Table.REPLACED, document, self._actor(actor), sequence))
 
-    def drop(self, row: MemoryFacts, erased_at: int, ancestor: ErasedCorrection | None = None) -> None:
-        """Remember that the event at `erased_at` erased a row."""
-        memory, seen_by = row.memory, Actor(row.visibility.owner, row.visibility.audience)
-        self._note(Record(Table.DROPPED, memory, self._scope(seen_by), row.stream_sequence, erased_at, 1))
-        if ancestor is not None:
-            place = log_position(ancestor.sequence, ancestor.piece)
-            self._note(Record(Table.ANCESTORS, memory, ancestor.corrects, place, ancestor.ordinal))
+    def record_erased_memory(
+        self, memory: MemoryFacts, erased_at: int, correction: ErasedCorrection | None = None
+    ) -> None:
+        """Record that the event at `erased_at` erased a memory; `correction` if it was one."""
+        code = memory.memory
+        actor = self._actor(Actor(memory.visibility.owner, memory.visibility.audience))
+        self._note(Record(Table.ERASED_MEMORIES, code, actor, memory.stream_sequence, erased_at, 1))
+        if correction is not None:
+            position = log_position(correction.sequence, correction.piece)
+            self._note(
+                Record(Table.ERASED_CORRECTIONS, code, correction.corrects, position, correction.ordinal)
+            )
 
-    def allow(self, memory: int) -> None:
-        """Take `drop` back: what was erased was a later publication, which counts for nothing."""
-        if memory in self.dropped:
-            self._note(Record(Table.DROPPED, memory))
+    def revoke_erased_memory(self, memory: int) -> None:
+        """Undo `record_erased_memory`: the erased rows were of a later publication, which does not count."""
+        if memory in self.erased_memories:
+            self._note(Record(Table.ERASED_MEMORIES, memory))
         if memory in self.erased_corrections:
-            self._note(Record(Table.ANCESTORS, memory))
+            self._note(Record(Table.ERASED_CORRECTIONS, memory))
 
-    def withdraw(self, memory: int, *, withdrawn: bool) -> None:
-        """Remember whether the latest answer to its event holds a memory."""
+    def record_withdrawn(self, memory: int, *, withdrawn: bool) -> None:
+        """Record whether the latest memories message of its event lacks a memory."""
         if (memory in self.withdrawn) != withdrawn:
             self._note(Record(Table.WITHDRAWN, memory, flag=int(withdrawn)))
 
     def is_erased(self, memory: int, sequence: int) -> bool:
-        """Whether a row of this memory, of this stream sequence or an earlier one, was erased."""
-        dropped = self.dropped.get(memory)
-        return dropped is not None and dropped.sequence <= sequence
+        """Whether a row of this memory of this stream sequence, or of an earlier one, was erased."""
+        erased = self.erased_memories.get(memory)
+        return erased is not None and erased.sequence <= sequence
 
-    def erased_at(self, row: MemoryFacts) -> int:
-        """The last erasure that reaches a row by its id or by anything it belongs to; 0: none."""
-        return self._reached_at(self.erased, row, row.selectors)
+    def erased_at(self, memory: MemoryFacts) -> int:
+        """Sequence of the last erasure that reaches a memory by any of its selectors; 0: none."""
+        return self._last_reaching(self.erased, memory, memory.selectors)
 
-    def is_replaced(self, row: MemoryFacts) -> bool:
-        """Whether a later version, or the deletion, of its document reaches a row."""
-        return self._reached_at(self.replaced, row, (row.document,)) > 0
+    def is_replaced(self, memory: MemoryFacts) -> bool:
+        """Whether a later version, or the deletion, of its document reaches a memory."""
+        return self._last_reaching(self.replaced, memory, (memory.document,)) > 0
 
-    def verdicts(self, row: MemoryFacts, selector: int) -> list[ForgetRecord]:
-        """Forgets and restores of one selector that reach a row."""
+    def forget_records(self, memory: MemoryFacts, selector: int) -> list[ForgetRecord]:
+        """Forgets and restores of one selector that reach a memory."""
         return [
-            verdict
-            for scope, verdict in self.forgotten.get(selector, {}).items()
-            if verdict.sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility)
+            record
+            for actor, record in self.forgotten.get(selector, {}).items()
+            if record.sequence > memory.stream_sequence and self.actors[actor].reaches(memory.visibility)
         ]
 
     def take_changes(self) -> list[Record]:
-        """What changed since the last call."""
+        """The records since the last call."""
         changes, self.changes = self.changes, []
         return changes
 
     def restore(self, record: Record) -> None:
-        """Take over a stored record; of records with one key the last one given counts."""
-        by_scope = {Table.ERASED: self.erased, Table.REPLACED: self.replaced}
-        if record.table in by_scope:
-            by_scope[record.table].setdefault(record.key, {})[record.scope] = record.sequence
+        """Apply a stored record; of records with one key the last applied counts."""
+        by_actor = {Table.ERASED: self.erased, Table.REPLACED: self.replaced}
+        if record.table in by_actor:
+            by_actor[record.table].setdefault(record.key, {})[record.scope] = record.sequence
         elif record.table == Table.FORGOTTEN:
-            verdict = ForgetRecord(record.sequence, bool(record.flag), record.value)
-            self.forgotten.setdefault(record.key, {})[record.scope] = verdict
-        elif record.table == Table.SCOPES:
-            known = self.scopes.get(record.key, Actor(record.scope))
+            forget = ForgetRecord(record.sequence, bool(record.flag), record.value)
+            self.forgotten.setdefault(record.key, {})[record.scope] = forget
+        elif record.table == Table.ACTORS:
+            before = self.actors.get(record.key, Actor(record.scope))
             added = frozenset((record.value,) if record.value else ())
-            self.scopes[record.key] = Actor(known.user, known.principals | added, bool(record.flag))
-        elif record.table == Table.SEEN:
-            self.seen[record.key] = record.sequence
-            self.seen.move_to_end(record.key)
-            if len(self.seen) > REMEMBERED_EVENTS:
-                self.seen.popitem(last=False)
+            self.actors[record.key] = Actor(before.user, before.principals | added, bool(record.flag))
+        elif record.table == Table.EXECUTED:
+            self.executed[record.key] = record.sequence
+            self.executed.move_to_end(record.key)
+            if len(self.executed) > REMEMBERED_EVENTS:
+                self.executed.popitem(last=False)
         else:
             self._restore_memory(record)
 
     def _restore_memory(self, record: Record) -> None:
-        """A record of one memory that is gone."""
+        """Apply a record about one memory."""
         if record.table == Table.WITHDRAWN:
             (self.withdrawn.add if record.flag else self.withdrawn.discard)(record.key)
-        elif record.table == Table.ANCESTORS:
-            self._restore_ancestor(record)
+        elif record.table == Table.ERASED_CORRECTIONS:
+            self._restore_correction(record)
         elif record.flag:
-            self.dropped[record.key] = ErasedMemory(record.sequence, record.value, record.scope)
+            self.erased_memories[record.key] = ErasedMemory(record.sequence, record.value, record.scope)
         else:
-            self.dropped.pop(record.key, None)
+            self.erased_memories.pop(record.key, None)
 
-    def _restore_ancestor(self, record: Record) -> None:
-        """What an erased correction corrected; nothing (0) takes an earlier record back."""
+    def _restore_correction(self, record: Record) -> None:
+        """Apply what an erased correction corrected; a `scope` of 0 revokes an earlier record."""
         before = self.erased_corrections.pop(record.key, None)
         if before is not None:
-            heirs = self.heirs[before.corrects]
-            heirs.discard(record.key)
-            if not heirs:
-                del self.heirs[before.corrects]
+            others = self.erased_corrections_of[before.corrects]
+            others.discard(record.key)
+            if not others:
+                del self.erased_corrections_of[before.corrects]
         if record.scope:
-            sequence, piece = from_log_position(record.sequence)
-            self.erased_corrections[record.key] = ErasedCorrection(
-                record.scope, record.value, sequence, piece
-            )
-            self.heirs.setdefault(record.scope, set()).add(record.key)
+            position = from_log_position(record.sequence)
+            self.erased_corrections[record.key] = ErasedCorrection(record.scope, record.value, *position)
+            self.erased_corrections_of.setdefault(record.scope, set()).add(record.key)
 
     def _note(self, record: Record) -> None:
         self.restore(record)
         self.changes.append(record)
 
-    def _scope(self, scope: Actor) -> int:
-        code = scope.code
-        if code not in self.scopes:
-            for principal in (0, *sorted(scope.principals)):
-                self._note(Record(Table.SCOPES, code, scope.user, 0, principal, int(scope.is_own)))
+    def _actor(self, actor: Actor) -> int:
+        """Code of an actor, which is recorded if it is new."""
+        code = actor.code
+        if code not in self.actors:
+            for principal in (0, *sorted(actor.principals)):
+                self._note(Record(Table.ACTORS, code, actor.user, 0, principal, int(actor.is_own)))
         return code
 
-    def _reached_at(
-        self, table: dict[int, dict[int, int]], row: MemoryFacts, selectors: Iterable[int]
+    def _last_reaching(
+        self, table: dict[int, dict[int, int]], memory: MemoryFacts, selectors: Iterable[int]
     ) -> int:
         reaching = (
             sequence
             for selector in selectors
             if selector
-            for scope, sequence in table.get(selector, {}).items()
-            if sequence > row.stream_sequence and reaches(self.scopes[scope], row.visibility, row.user)
+            for actor, sequence in table.get(selector, {}).items()
+            if sequence > memory.stream_sequence
+            and self.actors[actor].reaches(memory.visibility, memory.user)
         )
         return max(reaching, default=0)

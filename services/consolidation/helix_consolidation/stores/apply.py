@@ -1,8 +1,7 @@
-"""Writing changes to the stores, in one order: vectors, lexicon, graph, signals.
+"""Write changes to the stores: vectors, lexicon, signals, graph.
 
-A failure here is not repaired: the process ends, the live folder is made anew from the last
-generation, and everything since is delivered again. So there is no half-applied batch to reason
-about. `publish` comes next.
+A failure here is not repaired: the process ends, the next one starts from the last generation, and everything
+since is delivered again. So no half-applied batch can remain.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
-    """Write one batch; afterwards the stores agree with the ledger, once the lexicon commits."""
+    """Write one batch; the stores then agree with the ledger, once the lexicon commits."""
     erased = sorted(changes.erased)
     _clear_expansions(live, changes)
     if changes.rewritten:
@@ -42,7 +41,7 @@ def write_changes(live: Live, ledger: Ledger, changes: Changes) -> None:
 
 
 def _clear_expansions(live: Live, changes: Changes) -> None:
-    """Rewrite the stored rows that lose their expansions; most of those that have none never had any."""
+    """Rewrite the stored rows that lose their expansions; most rows without expansions never had any."""
     emptied = [
         ordinal
         for ordinal, expansions in changes.expansions.items()
@@ -73,41 +72,39 @@ def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
             live.graph.relate(relation.source, relation.target, relation.edge, relation.weight)
         else:
             live.graph.unrelate(relation.source, relation.target, relation.edge)
-    # what came and went in one batch is in no store, and may lie beyond the ordinals that they know
+    # a row added and erased in one batch is in no store, and its ordinal may be beyond their size
     for ordinal in sorted(o for o in changes.erased if o < changes.stored_before):
         live.graph.remove(ordinal)
 
 
 def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
-    """The rewritten rows: those that arrived from their messages, the others from the table."""
+    """The rewritten rows: replaced ones from their messages, the others from the table."""
     stored = [o for o in sorted(changes.rewritten) if o < changes.stored_before]
     old = live.vectors.take(stored)
     schema = memories_schema(old.schema.field("vector").type.list_size)
-    arrived = [o for o in sorted(changes.rewritten) if o in changes.incoming_rows]
-    kept = old.filter(
-        pa.array([o not in changes.incoming_rows for o in old["ordinal"].to_pylist()], pa.bool_())
-    )
+    arrived = [o for o in sorted(changes.rewritten) if o in changes.rows]
+    kept = old.filter(pa.array([o not in changes.rows for o in old["ordinal"].to_pylist()], pa.bool_()))
     edge = pa.concat_tables(
         [_arrived_rows(changes, arrived, schema), kept.select(schema.names).cast(schema)]
     ).combine_chunks()
     carried = additions_of(old)
-    placed = [
-        _placed(ordinal, carried.get(ordinal, Additions()), ledger, changes)
+    fields = [
+        _fields(ordinal, carried.get(ordinal, Additions()), ledger, changes)
         for ordinal in [*arrived, *kept["ordinal"].to_pylist()]
     ]
-    return records_of(edge, placed)
+    return records_of(edge, fields)
 
 
 def _arrived_rows(changes: Changes, ordinals: list[int], schema: pa.Schema) -> pa.Table:
     if not ordinals:
         return schema.empty_table()
     starts = np.cumsum([0, *(batch.num_rows for batch in changes.batches)])
-    rows = [int(starts[batch]) + row for batch, row in (changes.incoming_rows[o] for o in ordinals)]
+    rows = [int(starts[batch]) + row for batch, row in (changes.rows[o] for o in ordinals)]
     batches = [batch.replace_schema_metadata(None) for batch in changes.batches]
     return pa.Table.from_batches(batches, schema=schema).take(rows)
 
 
-def _placed(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> RecordFields:
+def _fields(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> RecordFields:
     if ordinal in changes.expansions:
         additions = replace(additions, expansions=tuple(changes.expansions[ordinal]))
     if ordinal in changes.usage:

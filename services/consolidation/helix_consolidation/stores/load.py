@@ -1,7 +1,7 @@
-"""Starting: the last generation cloned into the live folder, and everything known read back.
+"""Start from the last generation: clone it into the live folder and rebuild the state.
 
-A few columns of the vector table are scanned and turned into the ledger and the near-duplicate
-index column-wise: seconds for a million memories.
+A few columns of the vector table are scanned and turned into the ledger and the near-duplicate index
+column-wise: seconds for a million memories.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.folding.context import ConsolidationState
-from helix_consolidation.folding.incoming_rows import Model, content_code, group_code
-from helix_consolidation.ledger.event_reach import NOTHING, Visibility, value_code, visibility_of
-from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
-from helix_consolidation.ledger.memory_status import NEVER
-from helix_consolidation.ledger.near_duplicates import log_position
+from helix_consolidation.folding.incoming_rows import content_code, group_code
+from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
+from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
+from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE
+from helix_consolidation.ledger.sequences import log_position
 from helix_consolidation.stores.state_files import restore_state
 from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 LIVE: Final = "live"
 _PLAIN: Final = {"piece": "piece", "stream": "stream_sequence", "revision": "revision_sequence"}
 _TIMES: Final = ("expires_at", "deleted_at")
-_SCOPES: Final[dict[SelectorKind, str]] = {
+_SELECTORS: Final[dict[SelectorKind, str]] = {
     "session": "session_id",
     "document": "document_id",
     "user": "user_id",
@@ -51,7 +50,7 @@ _SCANNED: Final = (
     "memory_id",
     "tenant_id",
     *_PLAIN.values(),
-    *_SCOPES.values(),
+    *_SELECTORS.values(),
     *_TIMES,
     "type",
     "owner",
@@ -72,13 +71,13 @@ class Loaded:
 
     state: ConsolidationState
     live: Live | None
-    """None until an answer of ingest names the model and how long its vectors are."""
+    """None until a memories message names the model and the length of its vectors."""
     manifest: Manifest | None
     """Of CURRENT; None when there is none."""
 
 
 def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
-    """Clone CURRENT into `<root>/live` and read it; what was in `live` before is gone.
+    """Clone CURRENT into `<root>/live` and read it; the previous content of `live` is removed.
 
     Raises:
         CorruptArtifactError: CURRENT cannot be read.
@@ -89,7 +88,7 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
     if number is None:
         shutil.rmtree(folder, ignore_errors=True)
         return Loaded(state, None, None)
-    # what is cloned unread would be published again under a fresh checksum
+    # damage that is not found now would be published again under a fresh checksum
     verify(folder_of(root, number), verified=set())
     manifest = clone(root, number, folder)
     live = Live.open(folder, form=form)
@@ -112,8 +111,8 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
         facts[name][rows] = table[column].to_numpy()
     for name in _TIMES:
         facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
-    for selector_kind, column in _SCOPES.items():
-        facts[selector_kind][rows] = _scopes(table, selector_kind, column)
+    for kind, column in _SELECTORS.items():
+        facts[kind][rows] = _selector_codes(table, kind, column)
     facts["visibility"][rows], visibilities = _visibilities(table)
     facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
     tenants = table["tenant_id"].combine_chunks().dictionary_encode()
@@ -127,14 +126,14 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
         digest=int(digest_of(ids), 16),
     )
     state.provisional = _provisional(state, rows, facts["stream"][rows])
-    ranks = log_position(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
-    state.near.load(rows, ranks, _groups(table), _contents(table), _signatures(table["minhash"]))
+    positions = log_position(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
+    state.near.load(rows, positions, _groups(table), _contents(table), _signatures(table["minhash"]))
 
 
 def _provisional(
     state: ConsolidationState, rows: NDArray[np.int64], streams: NDArray[np.int64]
 ) -> dict[int, set[int]]:
-    """Rows whose own event is not answered yet."""
+    """Rows whose own event is not processed yet."""
     found: dict[int, set[int]] = {}
     young = streams > state.applied.floor
     for ordinal, stream in zip(rows[young].tolist(), streams[young].tolist(), strict=True):
@@ -143,10 +142,9 @@ def _provisional(
     return found
 
 
-def _scopes(table: pa.Table, selector_kind: SelectorKind, column: str) -> NDArray[np.int64]:
+def _selector_codes(table: pa.Table, kind: SelectorKind, column: str) -> NDArray[np.int64]:
     def code(row: int) -> int:
-        value = table[column][row].as_py()
-        return value_code(table["tenant_id"][row].as_py(), selector_kind, value) if value else NOTHING
+        return value_code(table["tenant_id"][row].as_py(), kind, table[column][row].as_py())
 
     return codes_of_rows([table["tenant_id"], table[column]], code)
 
@@ -186,9 +184,9 @@ def _signatures(minhash: pa.ChunkedArray) -> NDArray[np.uint32]:
 
 
 def _ordinals_of(table: pa.Table, column: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    places = pc.index_in(table[column], value_set=table["memory_id"].combine_chunks())
-    places = places.fill_null(-1).to_numpy()
-    found: NDArray[np.int64] = np.where(places < 0, NO_DUPLICATE, rows[places]) if len(rows) else rows
+    found_at = pc.index_in(table[column], value_set=table["memory_id"].combine_chunks())
+    positions = found_at.fill_null(-1).to_numpy()
+    found: NDArray[np.int64] = np.where(positions < 0, NO_DUPLICATE, rows[positions]) if len(rows) else rows
     return found
 
 

@@ -1,7 +1,7 @@
-"""Publishing what was applied as the next generation, and retiring old ones.
+"""Publish what was applied as the next generation.
 
-Everything here runs in the writer's thread. The lease is asked right before the generation is
-made, and a writer of an earlier epoch than the last generation's never publishes.
+The lease is checked right before, and a writer whose epoch is lower than that of the last generation never
+publishes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from helix_consolidation.folding.context import ConsolidationState
-    from helix_consolidation.folding.incoming_rows import Model
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
     from helix_shared.artifacts.generation.live_stores import Live
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationInfo:
-    """What a generation says beside its content."""
+    """What a manifest states besides the content of its generation."""
 
     epoch: int
     stream: StreamState
@@ -38,42 +37,44 @@ def publish_generation(
     live: Live,
     state: ConsolidationState,
     parent: Manifest | None,
-    circumstances: PublicationInfo,
+    info: PublicationInfo,
     *,
     ensure_lease: Callable[[], None],
 ) -> Manifest:
-    """Commit, and publish the live stores with the state.
+    """Commit the lexicon, and publish the live stores with the state.
 
     Raises:
-        LostLeaseError: another writer may be at work; nothing was published.
+        LostLeaseError: another writer may be active; nothing was published.
         PermanentError: a later writer published already.
         CorruptArtifactError: the stores disagree; nothing was published.
         TemporaryError: the lexicon was merging; try again.
     """
     if state.model is None:
-        raise PermanentError("nothing can be published before the first row told its model; wait for it")
-    if parent is not None and circumstances.epoch < parent.epoch:
         raise PermanentError(
-            f"lease of epoch {circumstances.epoch} is older than generation {parent.generation} of epoch "
+            "nothing can be published before the first memories message names its model; wait for it"
+        )
+    if parent is not None and info.epoch < parent.epoch:
+        raise PermanentError(
+            f"lease of epoch {info.epoch} is older than generation {parent.generation} of epoch "
             f"{parent.epoch}: another writer took over; restart to stand by"
         )
     live.lexicon.commit()
-    manifest = _manifest(state, state.model, parent, circumstances)
+    manifest = _manifest(state, state.model, parent, info)
     ensure_lease()
     return publish(root, live, manifest, extras=save_state(state, live.folder))
 
 
 def _manifest(
-    state: ConsolidationState, model: Model, parent: Manifest | None, circumstances: PublicationInfo
+    state: ConsolidationState, model: Model, parent: Manifest | None, info: PublicationInfo
 ) -> Manifest:
     ledger = state.ledger
     previous = 0 if parent is None else parent.generation
     return Manifest(
         generation=previous + 1,
         parent=previous,
-        epoch=circumstances.epoch,
-        published_at=circumstances.now,
-        stream=circumstances.stream,
+        epoch=info.epoch,
+        published_at=info.now,
+        stream=info.stream,
         applied_sequence=state.applied.floor,
         derived_sequence=state.derived.floor,
         counts=Counts(
@@ -81,7 +82,7 @@ def _manifest(
             hidden=ledger.hidden,
             lexicon=ledger.memories - ledger.hidden,
             signals=ledger.size,
-            # counted by `generation.publish`
+            # counted by `publishing.publish`
             nodes=0,
             entities=0,
             edges=0,

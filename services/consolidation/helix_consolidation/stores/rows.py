@@ -1,7 +1,7 @@
-"""Whole records from edge rows: what the writer adds to a memory, as columns.
+"""Build records from edge rows: the columns that the writer adds to a memory.
 
-The edge columns are taken over as they came, vectors included; only the additions are Python
-values. `apply` decides which rows, `helix_shared.artifacts.vectors.records` knows the schema.
+The edge columns are copied as they came, vectors included; only the added columns are Python values. `apply`
+decides which rows, `helix_shared.artifacts.vectors.records` has the schema.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus
+from helix_consolidation.ledger.event_reach import NEVER
 from helix_shared.audience import audience_of, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from helix_consolidation.ledger.facts import MemoryStatus
     from helix_consolidation.ledger.tombstones import Usage
 
 _TIME: Final = pa.timestamp("us", tz="UTC")
@@ -34,7 +35,7 @@ _CARRIED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a record has beyond its edge row; the time is in microseconds."""
+    """Columns of a record that a new version of its edge row keeps; the time is in microseconds."""
 
     expansions: tuple[str, ...] = ()
     access_count: int = 0
@@ -56,7 +57,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class RecordFields:
-    """A row's ordinal, its additions, and what the ledger says of it."""
+    """All columns that the writer adds to a row."""
 
     ordinal: int
     additions: Additions
@@ -65,7 +66,7 @@ class RecordFields:
 
 
 def additions_of(records: pa.Table) -> dict[int, Additions]:
-    """The additions of stored records that outlive a new version of the row, by ordinal."""
+    """The additions of stored records, by ordinal."""
     light = records.select(_CARRIED)
     at = light.column_names.index("last_accessed_at")
     light = light.set_column(at, "last_accessed_at", light["last_accessed_at"].cast(pa.int64()))
@@ -75,31 +76,31 @@ def additions_of(records: pa.Table) -> dict[int, Additions]:
     }
 
 
-def records_of(edge: pa.Table, placed: Sequence[RecordFields]) -> pa.Table:
-    """Records in the order of `placed`, whose n-th row in `edge` is the n-th."""
+def records_of(edge: pa.Table, fields: Sequence[RecordFields]) -> pa.Table:
+    """Records: the n-th row of `edge` with the n-th of `fields`."""
     scopes = edge.select(["shared", "user_id", "acl"]).to_pylist()
     columns: dict[str, pa.Array] = {
-        "ordinal": pa.array([p.ordinal for p in placed], pa.int64()),
-        "expansions": pa.array([p.additions.expansions for p in placed], _NAMES),
-        "is_latest": pa.array([p.status.is_latest for p in placed], pa.bool_()),
-        "superseded_by": pa.array([p.status.superseded_by for p in placed], pa.string()),
-        "duplicate_of": pa.array([p.duplicate_of for p in placed], pa.string()),
-        "deleted_at": _times([_known(p.status.deleted_at) for p in placed]),
-        "access_count": pa.array([p.additions.access_count for p in placed], pa.int32()),
-        "helpful_count": pa.array([p.additions.helpful_count for p in placed], pa.int32()),
-        "unhelpful_count": pa.array([p.additions.unhelpful_count for p in placed], pa.int32()),
-        "last_accessed_at": _times([p.additions.last_accessed_at for p in placed]),
+        "ordinal": pa.array([f.ordinal for f in fields], pa.int64()),
+        "expansions": pa.array([f.additions.expansions for f in fields], _NAMES),
+        "is_latest": pa.array([f.status.is_latest for f in fields], pa.bool_()),
+        "superseded_by": pa.array([f.status.superseded_by for f in fields], pa.string()),
+        "duplicate_of": pa.array([f.duplicate_of for f in fields], pa.string()),
+        "deleted_at": _times([_nullable(f.status.deleted_at) for f in fields]),
+        "access_count": pa.array([f.additions.access_count for f in fields], pa.int32()),
+        "helpful_count": pa.array([f.additions.helpful_count for f in fields], pa.int32()),
+        "unhelpful_count": pa.array([f.additions.unhelpful_count for f in fields], pa.int32()),
+        "last_accessed_at": _times([f.additions.last_accessed_at for f in fields]),
         "owner": pa.array(
             [owner_of(scope["user_id"], shared=scope["shared"]) for scope in scopes], pa.string()
         ),
         "audience": pa.array([audience_of(scope["acl"]) for scope in scopes], _NAMES),
         "event_at": pc.coalesce(edge["event_start"], edge["occurred_at"]),
-        "hidden": pa.array([p.status.is_hidden for p in placed], pa.bool_()),
+        "hidden": pa.array([f.status.is_hidden for f in fields], pa.bool_()),
     }
     return pa.table({**{name: edge[name] for name in edge.column_names}, **columns})
 
 
-def _known(moment: int) -> int | None:
+def _nullable(moment: int) -> int | None:
     return None if moment == NEVER else moment
 
 

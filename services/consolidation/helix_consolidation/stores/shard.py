@@ -1,22 +1,22 @@
-"""The shard: the stores and everything known about them, changed by one thread at a time.
+"""The shard: the stores and the state, changed by one thread at a time.
 
-`consumer` decides when; this is what it calls in a thread: apply a batch, sweep, publish, tidy up.
-Any error that leaves here other than the documented ones means that memory and stores may
-disagree: the process ends and starts again from the last generation.
+`delivery.writer` decides when to apply a batch, sweep, publish or maintain. Any error other than the
+documented ones means that state and stores may disagree: the process ends and starts again from the last
+generation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
-from helix_consolidation.folding.decode import Derived, decode, event_sequence_of, place_of, within
+from helix_consolidation.folding.decode import Derived, decode, header_order, settled_event
 from helix_consolidation.folding.fold import fold, sweep
 from helix_consolidation.folding.lifecycle import apply_due_actions
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
+from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import publish_generation
 from helix_memory.subjects import DERIVED_STREAM
 from helix_shared.artifacts.generation.folders import published_numbers
@@ -34,32 +34,16 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from helix_consolidation.folding.context import ConsolidationState
-    from helix_consolidation.folding.decode import Lifecycle
+    from helix_consolidation.folding.decode import Item
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
 
 _log = logger(__name__)
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of a batch; `done` and `dead` are answered once their generation is out.
-
-    The dead letters of `dead` are stored before that.
-    """
-
-    done: list[Msg] = field(default_factory=list)
-    unfit: list[tuple[Msg, IncompatibleError]] = field(default_factory=list)
-    """Not applied, because this writer cannot read them or has another model."""
-    waiting: list[Msg] = field(default_factory=list)
-    """Not applied, because they come after one that does not fit."""
-    postponed: list[tuple[Msg, TemporaryError]] = field(default_factory=list)
-    dead: list[tuple[Msg, PermanentError]] = field(default_factory=list)
-
-
 class Shard:
-    """One data folder, its live stores, and what the writer knows."""
+    """One data folder, its live stores, and the state of the writer."""
 
     def __init__(
         self,
@@ -76,13 +60,13 @@ class Shard:
         self._maintain_every = maintain_every
         self._form = form
         self._erased = False
-        self._is_untidy = True
+        self._needs_maintenance = True
         self.state = state
         self.manifest = manifest
 
     @classmethod
     def open(cls, root: Path, *, maintain_every: int, form: VectorForm = DEFAULT_FORM) -> Self:
-        """Start from CURRENT; what the live folder held is gone.
+        """Start from CURRENT; the previous content of the live folder is removed.
 
         Raises:
             CorruptArtifactError: CURRENT cannot be read.
@@ -95,93 +79,90 @@ class Shard:
 
     @property
     def can_publish(self) -> bool:
-        """Whether there are stores; the first answer of ingest, which names the model, creates them."""
+        """Whether there are stores; the first memories message, which names the model, creates them."""
         return self._live is not None
 
     def apply(self, messages: Sequence[Msg], *, now: int, log_end: int) -> Outcome:
         """Decode, fold and write one batch in the order of events.
 
-        `now` is in microseconds; `log_end` is the last sequence of HELIX_EVENTS: nothing can answer a
-        later event, whatever a message claims.
+        `now` is in microseconds; `log_end` is the last sequence of HELIX_EVENTS: a message that claims a
+        later event is refused.
         """
         outcome = Outcome()
-        context = self._folding(now)
-        decoded: list[tuple[Derived | Lifecycle, Msg]] = []
+        context = self._context(now)
+        decoded: list[tuple[Item, Msg]] = []
         for message in messages:
             try:
-                decoded.append((within(decode(message), log_end), message))
+                decoded.append((decode(message, log_end=log_end), message))
             except IncompatibleError as error:
-                self._stop_before(message, error, outcome)
+                self._block(message, error, outcome)
             except PermanentError as error:
-                self._bury(message, error, outcome, log_end)
+                self._refuse(message, error, outcome, log_end)
         for item, message in sorted(decoded, key=lambda pair: pair[0].order):
             self._fold_one(context, item, message, outcome, log_end)
-        unfit, outcome.unfit = outcome.unfit, []
-        for message, misfit in unfit:
-            # another message of this batch may have answered its event
-            self._stop_before(message, misfit, outcome)
+        incompatible, outcome.incompatible = outcome.incompatible, []
+        for message, reason in incompatible:
+            # another message of this batch may have completed its event
+            self._block(message, reason, outcome)
         apply_due_actions(context)
         self._write(context.changes)
-        self.state.tidy()
+        self.state.prune()
         return outcome
 
     def dead_letters_stored(self, outcome: Outcome) -> None:
-        """The dead letters of a batch are stored: a generation may say that these messages are answered."""
+        """Count the dead messages of a batch as processed: their dead letters are stored."""
         for message, _ in outcome.dead:
             if message.metadata.stream == DERIVED_STREAM:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
     def sweep(self, *, now: int) -> bool:
-        """Hide what expired; tells whether anything did."""
-        context = self._folding(now)
+        """Hide what expired; tells whether anything changed."""
+        context = self._context(now)
         sweep(context)
         self._write(context.changes)
         return not context.changes.is_empty
 
-    def publish(self, circumstances: PublicationInfo, *, ensure_lease: Callable[[], None]) -> Manifest:
+    def publish(self, info: PublicationInfo, *, ensure_lease: Callable[[], None]) -> Manifest:
         """Publish the next generation.
 
         Raises: as `publish_generation`.
         """
         if self._live is None:
-            raise PermanentError("there is nothing to publish before the first answer of ingest")
+            raise PermanentError("there is nothing to publish before the first memories message")
         self._maintain(self._live)
         if self._erased:
             self.state.erasure_generation = 1 + (0 if self.manifest is None else self.manifest.generation)
         self.manifest = publish_generation(
-            self._root, self._live, self.state, self.manifest, circumstances, ensure_lease=ensure_lease
+            self._root, self._live, self.state, self.manifest, info, ensure_lease=ensure_lease
         )
         self._erased = False
         return self.manifest
 
-    def tidy(self) -> bool:
-        """Use a quiet moment for what the next searches gain from; tell whether there is news to publish."""
+    def maintain_when_idle(self) -> bool:
+        """Begin or finish maintenance of the vector table; tells whether there is something to publish."""
         if self._live is None:
             return False
         vectors = self._live.vectors
         if vectors.is_maintaining:
             return vectors.finish_maintenance()
-        if self._is_untidy:
-            self._is_untidy = False
+        if self._needs_maintenance:
+            self._needs_maintenance = False
             vectors.begin_maintenance(resting=True)
         return False
 
     def retire(self, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
         """Remove old generations; after an erasure all older ones, once no reader can need them."""
-        oldest, erasure_generation = (
-            min(published_numbers(self._root), default=0),
-            self.state.erasure_generation,
-        )
-        kept = 1 if oldest < erasure_generation else keep
+        oldest = min(published_numbers(self._root), default=0)
+        kept = 1 if oldest < self.state.erasure_generation else keep
         return retire(self._root, now=now, keep=kept, min_age_seconds=min_age_seconds)
 
     def close(self) -> None:
-        """Let go of the stores; what was not published is forgotten."""
+        """Close the stores; what was not published is lost."""
         if self._live is not None:
             self._live.close()
             self._live = None
 
-    def _folding(self, now: int) -> FoldContext:
+    def _context(self, now: int) -> FoldContext:
         return FoldContext(self.state, Changes(stored_before=self.state.ledger.size), now, self._stored)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
@@ -191,49 +172,51 @@ class Shard:
         return rows[0] if rows else {}
 
     def _fold_one(
-        self, context: FoldContext, item: Derived | Lifecycle, message: Msg, outcome: Outcome, log_end: int
+        self, context: FoldContext, item: Item, message: Msg, outcome: Outcome, log_end: int
     ) -> None:
-        if isinstance(item, Derived) and any(item.order[:2] > place_of(m) for m, _ in outcome.unfit):
-            outcome.waiting.append(message)
+        if isinstance(item, Derived) and any(
+            item.order[:2] > header_order(earlier) for earlier, _ in outcome.incompatible
+        ):
+            outcome.blocked.append(message)
             return
         try:
             fold(context, item)
             outcome.done.append(message)
         except IncompatibleError as error:
-            self._stop_before(message, error, outcome)
+            self._block(message, error, outcome)
         except TemporaryError as error:
-            if self._is_early(item) or message.metadata.num_delivered < ATTEMPTS:
+            if self._is_out_of_order(item) or message.metadata.num_delivered < ATTEMPTS:
                 outcome.postponed.append((message, error))
             else:
-                self._bury(message, PermanentError(str(error)), outcome, log_end)
+                self._refuse(message, PermanentError(str(error)), outcome, log_end)
         except PermanentError as error:
-            self._bury(message, error, outcome, log_end)
+            self._refuse(message, error, outcome, log_end)
 
-    def _bury(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
-        """A dead letter is an answer too: nothing more will come of its event."""
-        sequence = event_sequence_of(message)
+    def _refuse(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
+        """Dead-letter a message; its event counts as processed, because nothing more will come of it."""
+        sequence = settled_event(message)
         if sequence is not None and sequence <= log_end:
             self.state.applied.mark(sequence)
-        self._answer_derived(message)
+        self._mark_derived(message)
         if message.metadata.stream == DERIVED_STREAM:
             self.state.unstored_dead_letters.add(message.metadata.sequence.stream)
         outcome.dead.append((message, error))
 
-    def _is_early(self, item: Derived | Lifecycle) -> bool:
-        """Whether something before it is not applied: then it waits, however long, and is not to blame."""
-        is_before_answer = isinstance(item, Derived) and self.state.derived.floor < item.sequence - 1
-        return is_before_answer or self.state.applied.floor < item.order[0] - 1
+    def _is_out_of_order(self, item: Item) -> bool:
+        """Whether something before it is not processed: then it waits without a limit of attempts."""
+        derived = item.sequence if isinstance(item, Derived) else 0
+        return self.state.is_out_of_order(event=item.order[0], derived=derived)
 
-    def _stop_before(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
-        """Nothing that comes after this message is applied, unless its event has an answer already."""
-        sequence = event_sequence_of(message)
+    def _block(self, message: Msg, error: IncompatibleError, outcome: Outcome) -> None:
+        """Apply nothing that comes after this message, unless its event is processed already."""
+        sequence = settled_event(message)
         if sequence is not None and sequence in self.state.applied:
-            self._answer_derived(message)
+            self._mark_derived(message)
             outcome.done.append(message)
         else:
-            outcome.unfit.append((message, error))
+            outcome.incompatible.append((message, error))
 
-    def _answer_derived(self, message: Msg) -> None:
+    def _mark_derived(self, message: Msg) -> None:
         position = message.metadata
         if position.stream == DERIVED_STREAM:
             self.state.derived.mark(position.sequence.stream)
@@ -248,7 +231,7 @@ class Shard:
             return
         write_changes(self._live, self.state.ledger, changes)
         self._erased = self._erased or bool(changes.erased)
-        self._is_untidy = True
+        self._needs_maintenance = True
 
     def _maintain(self, live: Live) -> None:
         number = 0 if self.manifest is None else self.manifest.generation

@@ -1,8 +1,8 @@
-"""The writer's own state, saved inside every generation: what is answered, what is pending, tombstones.
+"""The writer's own state inside every generation: processed sequences, pending actions, tombstones.
 
-A small file with what is under way, and the segments of `tombstone_log`. All of them are listed and
-checksummed in the manifest like any other file, so they are never older or newer than the stores beside them.
-What follows from the stores themselves is not in them: `load` reads that back from the stores.
+A small JSON file, and the segments of `tombstone_log`. All are listed and checksummed in the manifest like
+any other file, so they always match the stores beside them. What follows from the stores themselves is not
+saved: `load` derives it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from helix_shared.errors import CorruptArtifactError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from helix_consolidation.folding.context import ConsolidationState
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
 
 STATE_FILE: Final = "consolidation/state.json"
 TOMBSTONES: Final = "consolidation/tombstones"
@@ -27,7 +27,7 @@ STATE_VERSION: Final = 3
 
 def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]:
     """The files of the state by relative path: bytes to write, and files in the folder `live` to link."""
-    log = TombstoneLog.open(live / TOMBSTONES) if state.log is None else state.log
+    log = TombstoneLog(live / TOMBSTONES) if state.log is None else state.log
     state.log = log
     log.append(state.tombstones.take_changes())
     linked: dict[str, Path | bytes] = {f"{TOMBSTONES}/{path.name}": path for path in log.files}
@@ -35,7 +35,7 @@ def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]
 
 
 def encode_state(state: ConsolidationState) -> bytes:
-    """Content of the small file."""
+    """Content of the JSON file."""
     value = {
         "version": STATE_VERSION,
         "ordinals": state.ledger.size,
@@ -50,7 +50,7 @@ def encode_state(state: ConsolidationState) -> bytes:
 
 
 def restore_state(state: ConsolidationState, live: Path) -> int:
-    """Put the state in the folder `live` into `state`; returns the number of ordinals given.
+    """Read the state in the folder `live` into `state`; returns the number of ordinals assigned.
 
     Raises:
         CorruptArtifactError: a file is missing, damaged or of another version.
@@ -61,7 +61,7 @@ def restore_state(state: ConsolidationState, live: Path) -> int:
         if value["version"] != STATE_VERSION:
             raise CorruptArtifactError(f"state of version {value['version']} in {path}; rebuild, or upgrade")
         _restore(state, value)
-        state.log = TombstoneLog.open(live / TOMBSTONES)
+        state.log = TombstoneLog(live / TOMBSTONES)
         for record in state.log.records():
             state.tombstones.restore(record)
         return int(value["ordinals"])
@@ -73,7 +73,7 @@ def _restore(state: ConsolidationState, value: dict[str, Any]) -> None:
     state.applied = ProcessedSequences.from_json(value["applied"])
     state.derived = ProcessedSequences.from_json(value["derived"])
     state.derived_stream = value["derived_stream"]
-    # a state of before this was saved has none
+    # older states of this version lack it
     state.erasure_generation = value.get("erasure", 0)
     state.pending = PendingActions.of([LifecycleAction.from_json(action) for action in value["pending"]])
     state.latest_derived = {(kind, key): sequence for kind, key, sequence in value["recent"]}

@@ -21,11 +21,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.folding.context import ConsolidationState
-from helix_consolidation.folding.incoming_rows import Model
-from helix_consolidation.ledger.event_reach import EVERYBODY
-from helix_consolidation.ledger.ledger import FACTS, NO_DUPLICATE
-from helix_consolidation.ledger.memory_status import NEVER, MemoryStatus
+from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
+from helix_consolidation.ledger.event_reach import EVERYBODY, NEVER
+from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, MemoryStatus
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
 from helix_consolidation.stores.rows import Additions, RecordFields, records_of
 from helix_lab.bench.generate.base_memories import Base

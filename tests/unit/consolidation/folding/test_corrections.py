@@ -12,8 +12,7 @@ from helix_ingest.kept_columns import kept_columns
 from helix_memory.events import CorrectEvent
 from helix_shared.edges import memories_schema
 from helix_shared.identity import memory_id
-
-from .conftest import NOON, Bench, Stream, row
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, row
 
 FIRST: Final = memory_id("acme", "e1", 0)
 SECOND: Final = memory_id("acme", "e2", 0)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from helix_consolidation.ledger.event_reach import value_code
-from helix_consolidation.ledger.ledger import Entry, Ledger
-from helix_consolidation.ledger.memory_status import MemoryStatus
+from helix_consolidation.ledger.facts import Entry, MemoryStatus
+from helix_consolidation.ledger.ledger import Ledger
 from helix_shared.artifacts.generation.manifest import digest_of
 
 

@@ -8,8 +8,7 @@ from time import process_time
 
 import pytest
 
-from helix_consolidation.ledger.event_reach import TENANT
-from helix_consolidation.ledger.memory_status import MemoryFacts
+from helix_consolidation.ledger.event_reach import TENANT, MemoryFacts
 from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
 
 ROW = MemoryFacts(stream_sequence=0, memory=1, session=2, document=3, user=0)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
-from helix_consolidation.folding.context import ConsolidationState
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_shared.errors import TemporaryError
-
-from .conftest import Stream
+from tests.unit.consolidation.conftest import Stream
 
 LATER = TemporaryError("an earlier event is not answered yet")
 

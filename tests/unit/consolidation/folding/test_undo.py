@@ -12,9 +12,8 @@ from nats.aio.msg import Msg
 from helix_consolidation.ledger.versions import Version, superseded
 from helix_memory.events import EraseEvent, Event, ForgetEvent
 from helix_shared.identity import memory_id
-
-from .conftest import Bench, Stream, lifecycle, row
-from .histories import applied
+from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, row
+from tests.unit.consolidation.histories import applied
 
 OLD, NEW, NEWEST = (memory_id("acme", event, 0) for event in ("e1", "e2", "e3"))
 
@@ -101,26 +100,26 @@ def test_every_order_of_arrival_undoes_the_same(stream: Stream, kind: str, undon
 def test_of_the_pieces_of_a_correction_none_supersedes_another() -> None:
     """Two pieces of one event correct memory 1; the first is named, both stand."""
     family = [
-        Version(1, 0, 1, 0, "old", is_live=True),
-        Version(2, 1, 5, 0, "first", is_live=True),
-        Version(3, 1, 5, 1, "second", is_live=True),
+        Version(1, 0, 1, 0, "old", is_active=True),
+        Version(2, 1, 5, 0, "first", is_active=True),
+        Version(3, 1, 5, 1, "second", is_active=True),
     ]
     assert superseded(family) == {1: "first"}
-    undone = [family[0], Version(2, 1, 5, 0, "first", is_live=False), family[2]]
+    undone = [family[0], Version(2, 1, 5, 0, "first", is_active=False), family[2]]
     assert superseded(undone) == {1: "second"}
 
 
 def test_a_later_correction_of_the_same_memory_supersedes_an_earlier_one() -> None:
     """And the earlier one stands again when the later is undone."""
-    early, late = Version(2, 1, 5, 0, "early", is_live=True), Version(3, 1, 6, 0, "late", is_live=True)
-    old = Version(1, 0, 1, 0, "old", is_live=True)
+    early, late = Version(2, 1, 5, 0, "early", is_active=True), Version(3, 1, 6, 0, "late", is_active=True)
+    old = Version(1, 0, 1, 0, "old", is_active=True)
     assert superseded([old, early, late]) == {1: "late", 2: "late"}
-    assert superseded([old, early, Version(3, 1, 6, 0, "late", is_live=False)]) == {1: "early"}
+    assert superseded([old, early, Version(3, 1, 6, 0, "late", is_active=False)]) == {1: "early"}
 
 
 def test_a_chain_of_thousands_is_walked_without_recursion() -> None:
     """Each corrects the one before; all but the last are superseded by the next that is live."""
-    family = [Version(n, n - 1, n, 0, str(n), is_live=n != 2) for n in range(1, 5_001)]
+    family = [Version(n, n - 1, n, 0, str(n), is_active=n != 2) for n in range(1, 5_001)]
     found = superseded(family)
     assert len(found) == 4_999
     assert (found[1], found[3]) == ("3", "4")

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from helix_consolidation.ledger.event_reach import TENANT, Actor, Visibility
-from helix_consolidation.ledger.memory_status import NEVER, MemoryFacts, MemoryStatus, status_of
+from helix_consolidation.folding.memory_status import status_of
+from helix_consolidation.ledger.event_reach import NEVER, TENANT, Actor, MemoryFacts, Visibility
+from helix_consolidation.ledger.facts import MemoryStatus
 from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
 from helix_consolidation.ledger.tombstones import ForgetRecord, Tombstones
 
@@ -15,7 +16,7 @@ def forgotten(*verdicts: tuple[int, ForgetRecord]) -> Tombstones:
     """Tombstones after the tenant forgot or restored selectors, in the order of the log."""
     tombstones = Tombstones()
     for selector, verdict in verdicts:
-        tombstones.forget(selector, TENANT, verdict)
+        tombstones.record_forget(selector, TENANT, verdict)
     return tombstones
 
 
@@ -43,11 +44,11 @@ def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_it() -> N
     """User 5 cannot recall what user 4 owns; user 4 can; the tenant takes both back."""
     row = replace(ROW, visibility=Visibility(owner=4))
     tombstones = Tombstones()
-    tombstones.forget(2, Actor(user=5), ForgetRecord(11, is_hidden=True, at=1))
+    tombstones.record_forget(2, Actor(user=5), ForgetRecord(11, is_hidden=True, at=1))
     assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
-    tombstones.forget(2, Actor(user=4), ForgetRecord(12, is_hidden=True, at=2))
+    tombstones.record_forget(2, Actor(user=4), ForgetRecord(12, is_hidden=True, at=2))
     assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=2, is_hidden=True)
-    tombstones.forget(2, TENANT, ForgetRecord(13, is_hidden=False, at=3))
+    tombstones.record_forget(2, TENANT, ForgetRecord(13, is_hidden=False, at=3))
     assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
 
 
@@ -60,7 +61,7 @@ def test_a_superseded_memory_names_its_next_version() -> None:
 def test_a_replaced_document_supersedes_its_older_pieces() -> None:
     """A piece of sequence 10 ends with version 11, a piece of 11 is current."""
     tombstones = Tombstones()
-    tombstones.replace(3, TENANT, 11)
+    tombstones.record_replacement(3, TENANT, 11)
     assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(is_latest=False, is_hidden=True)
     assert status_of(replace(ROW, stream_sequence=11), tombstones, NOBODY, 0) == MemoryStatus()
 

@@ -12,10 +12,9 @@ from nats.aio.msg import Msg
 
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
-
-from .conftest import NOON, Stream, lifecycle, row
-from .folded import folded
-from .histories import History, applied, in_log_order, shuffled
+from tests.unit.consolidation.conftest import NOON, Stream, lifecycle, row
+from tests.unit.consolidation.folded import folded
+from tests.unit.consolidation.histories import History, applied, in_log_order, shuffled
 
 TEXT = " ".join(f"word{n}" for n in range(40))
 EVENTS = 12

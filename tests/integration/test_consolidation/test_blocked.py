@@ -93,8 +93,8 @@ async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_aga
     await until_problem(stack, "model-b")
     await stack.until(lambda m: m.applied_sequence == 5)
     assert MODEL in await problem_of(stack)
-    assert 'helix_standstill{service="consolidation"} 1.0' in await asyncio.to_thread(metrics, port)
-    assert "at a standstill" in await asyncio.to_thread(not_ready, stack)
+    assert 'helix_blocked{service="consolidation"} 1.0' in await asyncio.to_thread(metrics, port)
+    assert "blocked" in await asyncio.to_thread(not_ready, stack)
     async with ingest_of(stack, "model-b"):
         await stack.until_logged(stack.processes[-1], "ingest has model model-b")
     erased = await stack.tell(EraseEvent(event_id="x", tenant_id="acme", of_session="nobody"))
@@ -107,7 +107,7 @@ async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_aga
     assert (manifest.counts.memories, manifest.model.checksum) == (20, MODEL)
     await stack.until_answered()
     await until_problem(stack, "")
-    assert 'helix_standstill{service="consolidation"} 0.0' in await asyncio.to_thread(metrics, port)
+    assert 'helix_blocked{service="consolidation"} 0.0' in await asyncio.to_thread(metrics, port)
     assert await dead_letters(stack) == 0
 
 
@@ -131,10 +131,10 @@ async def test_a_folder_of_another_model_waits_across_restarts(stack: Stack) -> 
     await stack.derive("e1", 2, [row("e1", 2, "text 1", model="model-b")])
     await stack.enrich("e1", 2)
     await stack.derive("e2", 3, [row("e2", 3, "text 2")])
-    await stack.until_logged(process, "standing still")
+    await stack.until_logged(process, "blocked")
     await stack.stopped()
     process = stack.start()
-    await stack.until_logged(process, "standing still")
+    await stack.until_logged(process, "blocked")
     assert await stack.unanswered() == 4
     async with ingest_of(stack, MODEL):
         manifest = await stack.until(lambda m: m.applied_sequence == 3)

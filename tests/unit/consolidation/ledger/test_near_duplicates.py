@@ -5,18 +5,15 @@ import random
 import numpy as np
 import pytest
 
+from helix_consolidation.ledger.minhash_bands import bands, estimated_jaccard, signatures_of
 from helix_consolidation.ledger.near_duplicates import (
     LONGEST_BUCKET,
     DuplicateMatch,
+    DuplicateMatches,
     NearDuplicates,
-    Place,
-    bands,
-    estimated_jaccard,
-    log_position,
-    signatures_of,
 )
-
-from .conftest import signature
+from helix_consolidation.ledger.sequences import log_position
+from tests.unit.consolidation.conftest import signature
 
 TEXT = " ".join(f"word{n}" for n in range(40))
 NEARLY = TEXT.replace("word39", "other")
@@ -43,7 +40,7 @@ def test_pairs_at_the_threshold_are_rarely_missed() -> None:
 
 def added(
     near: NearDuplicates, number: int, text: str, *, group: int = 7, content: int | None = None
-) -> Place:
+) -> DuplicateMatches:
     """Index a text whose ordinal and place in the log are `number`."""
     return near.add(
         number, log_position(number, 0), group, number if content is None else content, vector(text)
@@ -58,8 +55,8 @@ def test_a_nearly_equal_text_of_the_same_group_is_a_neighbour() -> None:
     added(one_by_one, 0, TEXT)
     expected = DuplicateMatch(0, float((vector(TEXT) == vector(NEARLY)).mean()))
     assert expected.jaccard >= 0.8
-    assert added(loaded, 1, NEARLY) == Place(expected, [], set())
-    assert added(one_by_one, 1, NEARLY) == Place(expected, [], set())
+    assert added(loaded, 1, NEARLY) == DuplicateMatches(expected, [], set())
+    assert added(one_by_one, 1, NEARLY) == DuplicateMatches(expected, [], set())
 
 
 def test_a_memory_that_comes_late_is_told_who_repeats_it() -> None:
@@ -103,7 +100,7 @@ def test_an_erased_memory_is_no_neighbour() -> None:
     """What was erased leaves no trace in the index, nor does the version before of a memory."""
     near = NearDuplicates()
     added(near, 0, TEXT)
-    near.forget(0)
+    near.remove(0)
     assert added(near, 1, TEXT).earliest is None
     added(near, 1, "quite another text")
     assert added(near, 2, TEXT).earliest is None
@@ -120,8 +117,8 @@ def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: 
     place = added(near, 101, TEXT, content=1)
     assert place.earliest == DuplicateMatch(1, 1.0)
     assert (place.later, place.displaced) == ([], set())
-    assert near.place(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
+    assert near.matches(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
     early = added(near, 0, TEXT, content=1)
     assert len(early.later) == 101
     assert early.displaced == {LONGEST_BUCKET}
-    assert near.forget(3) == {LONGEST_BUCKET}
+    assert near.remove(3) == {LONGEST_BUCKET}

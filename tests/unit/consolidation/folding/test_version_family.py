@@ -8,10 +8,11 @@ from time import process_time
 import pytest
 
 from helix_consolidation.folding.changes import Changes
-from helix_consolidation.folding.context import ConsolidationState, FoldContext
-from helix_consolidation.folding.version_family import members_of
+from helix_consolidation.folding.context import FoldContext
+from helix_consolidation.folding.version_family import members_of, update_status
+from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.event_reach import value_code
-from helix_consolidation.ledger.ledger import Entry
+from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.versions import Version, superseded
 from helix_shared.identity import memory_id
 
@@ -34,9 +35,9 @@ def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
     members, versions = sorted(members_of(state, ordinal), key=state.ledger.order), []
     for member in members:
         code, (corrects, _) = state.ledger.code(member), state.ledger.corrected_by(member)
-        is_live = code not in state.tombstones.withdrawn
+        is_active = code not in state.tombstones.withdrawn
         memory = state.ledger.memory_id(member)
-        versions.append(Version(code, corrects, *state.ledger.order(member), memory, is_live))
+        versions.append(Version(code, corrects, *state.ledger.order(member), memory, is_active))
     by = superseded(versions)
     return {state.ledger.memory_id(member): by.get(state.ledger.code(member), "") for member in members}
 
@@ -51,12 +52,12 @@ def test_judging_the_neighbours_ends_as_judging_the_whole_family(seed: int) -> N
     arrived: list[int] = []
     for number in chance.sample(range(30), 30):
         arrived.append(state.ledger.add(entry(number, corrected[number])))
-        context_of(state).update_status(arrived[-1:])
+        update_status(context_of(state), arrived[-1:])
         toggled = chance.sample(arrived, min(len(arrived), chance.choice([0, 1, 5])))
         for ordinal in toggled:
             code = state.ledger.code(ordinal)
-            state.tombstones.withdraw(code, withdrawn=code not in state.tombstones.withdrawn)
-        context_of(state).update_status(toggled)
+            state.tombstones.record_withdrawn(code, withdrawn=code not in state.tombstones.withdrawn)
+        update_status(context_of(state), toggled)
         recorded = {state.ledger.memory_id(o): state.ledger.status(o).superseded_by for o in arrived}
         expected = {name: heir for ordinal in arrived for name, heir in whole(state, ordinal).items()}
         assert recorded == expected
@@ -67,7 +68,7 @@ def test_an_erased_correction_that_is_there_again_is_in_its_own_family() -> None
     state = ConsolidationState()
     first, second = (state.ledger.add(entry(number, number - 1 if number else None)) for number in range(2))
     code = value_code("acme", "memory", memory_id("acme", "e1", 0))
-    state.tombstones.heirs[state.ledger.code(first)] = {code}
+    state.tombstones.erased_corrections_of[state.ledger.code(first)] = {code}
     assert members_of(state, first) == [first, second]
 
 
@@ -80,7 +81,7 @@ def test_one_more_version_costs_the_same_in_a_long_chain() -> None:
             ordinal = state.ledger.add(entry(number, number - 1 if number else None))
         begin = process_time()
         for _ in range(20):
-            context_of(state).update_status([ordinal])
+            update_status(context_of(state), [ordinal])
         return process_time() - begin
 
     assert seconds(2_000) < 4 * seconds(100) + 0.02

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from helix_consolidation.ledger.event_reach import actor_of, reaches, visibility_of
+from helix_consolidation.ledger.event_reach import actor_of, visibility_of
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.identity import memory_id
-
-from .conftest import NOON, Bench, Stream, lifecycle, row
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 
 MEMORIES: dict[str, dict[str, Any]] = {
     "everybody's": {},
@@ -78,7 +77,7 @@ def test_an_event_reaches_what_a_recall_of_its_scope_returns(scope: str, memory:
     owner = "" if fields["shared"] else fields["user_id"]
     audience = fields["acl"] or ["*"]
     event = {"user_id": "", "acl": []} | SCOPES[scope]
-    reached = reaches(actor_of("acme", **event), visibility_of("acme", owner, audience))
+    reached = actor_of("acme", **event).reaches(visibility_of("acme", owner, audience))
     record = {"tenant_id": "acme", "owner": owner, "audience": audience, "event_at": NOON, "created_at": NOON}
     selection = Selection("acme", event["user_id"], tuple(event["acl"]))
     assert reached == (not event["user_id"] or selection.admits(record))

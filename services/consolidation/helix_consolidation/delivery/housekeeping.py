@@ -1,0 +1,92 @@
+"""What the writer does beside applying and publishing: skip gaps, prune, sweep, maintain, retire."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_consolidation.delivery.pace import Interval
+from helix_consolidation.delivery.prune import prune_derived
+from helix_consolidation.delivery.stream_state import skip_gap
+from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
+from helix_shared.broker.connection import UNANSWERED
+from helix_shared.moments import microseconds
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+
+    from helix_consolidation.delivery.store_thread import StoreThread
+    from helix_consolidation.settings import ConsolidationSettings
+    from helix_consolidation.stores.shard import Shard
+
+PRUNE_SECONDS: Final = 5.0
+"""Time between two checks for derived messages that no consumer needs any more."""
+
+_log = logger(__name__)
+
+
+class Housekeeping:
+    """Periodic work of the active writer."""
+
+    def __init__(
+        self, jetstream: JetStreamContext, settings: ConsolidationSettings, thread: StoreThread, shard: Shard
+    ) -> None:
+        now = time.monotonic()
+        self._jetstream = jetstream
+        self._settings = settings
+        self._thread = thread
+        self._shard = shard
+        self._gaps = Interval(settings.gap_seconds, now)
+        self._pruning = Interval(PRUNE_SECONDS, now)
+        self._sweeping = Interval(settings.sweep_seconds, now - settings.sweep_seconds)
+
+    async def run_due(self) -> bool:
+        """Do what is due; tells whether there is something to publish."""
+        now, changed = time.monotonic(), False
+        if self._gaps.is_due(now):
+            self._gaps.last = now
+            changed |= await self._skip_gaps()
+        if self._pruning.is_due(now):
+            self._pruning.last = now
+            await self._prune()
+        if self._sweeping.is_due(now):
+            self._sweeping.last = now
+            changed |= await self._thread.run(self._shard.sweep, now=microseconds(datetime.now(UTC)))
+            await self.retire()
+        return changed
+
+    async def maintain_when_idle(self) -> bool:
+        """Begin or finish maintenance of the vector table; tells whether there is something to publish."""
+        return await self._thread.run(self._shard.maintain_when_idle)
+
+    async def retire(self) -> None:
+        """Remove old generations."""
+        removed = await self._thread.run(
+            self._shard.retire,
+            now=datetime.now(UTC),
+            keep=self._settings.keep_generations,
+            min_age_seconds=self._settings.keep_seconds,
+        )
+        if removed:
+            _log.info("retired", generations=removed)
+
+    async def _skip_gaps(self) -> bool:
+        state, skipped = self._shard.state, False
+        for stream, processed in ((EVENTS_STREAM, state.applied), (DERIVED_STREAM, state.derived)):
+            if not processed.has_gap:
+                continue
+            try:
+                if await skip_gap(self._jetstream, stream, processed):
+                    _log.info("gap skipped", stream=stream, floor=processed.floor)
+                    skipped = True
+            except UNANSWERED as error:
+                _log.warning("gap not looked up", stream=stream, reason=str(error) or type(error).__name__)
+        return skipped
+
+    async def _prune(self) -> None:
+        try:
+            await prune_derived(self._jetstream)
+        except UNANSWERED as error:
+            _log.warning("derived messages not pruned", reason=str(error) or type(error).__name__)

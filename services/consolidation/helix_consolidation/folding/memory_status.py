@@ -1,0 +1,69 @@
+"""The status of a memory: a pure function of its facts, the tombstones, the pending actions and the time.
+
+Nothing is toggled, so rows and events may arrive in any order and end in the same status. `version_family`
+decides which version of a corrected memory is current.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.facts import MemoryStatus
+from helix_consolidation.ledger.tombstones import ForgetRecord
+
+if TYPE_CHECKING:
+    from helix_consolidation.ledger.event_reach import MemoryFacts
+    from helix_consolidation.ledger.pending_actions import PendingActions
+    from helix_consolidation.ledger.tombstones import Tombstones
+
+
+def status_of(
+    memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions, now: int, *, superseded_by: str = ""
+) -> MemoryStatus:
+    """Superseded, forgotten, expired, or visible.
+
+    `superseded_by` is the id of the active version that replaces this one; `now` is in microseconds.
+    """
+    deleted_at = forgotten_at(memory, tombstones, pending)
+    is_latest = not (superseded_by or _is_outdated(memory, tombstones, pending))
+    expired = memory.expires_at != NEVER and memory.expires_at <= now
+    return MemoryStatus(
+        superseded_by=superseded_by,
+        is_latest=is_latest,
+        deleted_at=deleted_at,
+        is_hidden=not is_latest or deleted_at != NEVER or expired,
+    )
+
+
+def forgotten_at(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> int:
+    """When a memory was forgotten, or its erasure was published; `NEVER` when it is neither.
+
+    Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory.
+    """
+    actions = pending.reaching(memory)
+    hiding = [ForgetRecord(a.sequence, is_hidden=True, at=a.at) for a in actions if a.kind == "erase"]
+    for selector in filter(None, memory.selectors):
+        records = tombstones.forget_records(memory, selector)
+        records += [
+            ForgetRecord(action.sequence, action.kind == "forget", action.at)
+            for action in actions
+            if action.kind in ("forget", "restore") and selector in action.selectors
+        ]
+        last = max(records, key=_sequence, default=None)
+        if last is not None and last.is_hidden:
+            hiding.append(last)
+    return max(hiding, key=_sequence).at if hiding else NEVER
+
+
+def _is_outdated(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> bool:
+    """Whether its document has a later version, or the latest memories message of its event lacks it."""
+    return (
+        memory.memory in tombstones.withdrawn
+        or tombstones.is_replaced(memory)
+        or any(action.kind == "replace" for action in pending.reaching(memory))
+    )
+
+
+def _sequence(record: ForgetRecord) -> int:
+    return record.sequence

@@ -1,0 +1,45 @@
+"""Removing memories from every store, and repairing what pointed to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_consolidation.folding.duplicates import match_again, match_later
+from helix_consolidation.folding.version_family import members_of, update_status
+from helix_consolidation.ledger.tombstones import NO_ORDINAL, ErasedCorrection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+
+
+def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
+    """Remove memories; with `erased_at`, the sequence of an erasure, they never come back."""
+    state, removed = context.state, sorted(set(ordinals))
+    ledger = state.ledger
+    relatives = set[int]()
+    for ordinal in removed:
+        if ordinal not in relatives:
+            relatives.update(members_of(state, ordinal))
+    duplicates, promoted = set(ledger.duplicates_of(removed)), set[int]()
+    for ordinal in removed:
+        state.tombstones.record_withdrawn(ledger.code(ordinal), withdrawn=False)
+        if erased_at:
+            facts, correction = ledger.memory_facts(ordinal), _correction_at(state, ordinal)
+            state.tombstones.record_erased_memory(facts, erased_at, correction)
+        state.provisional.get(ledger.sequences(ordinal)[0], set()).discard(ordinal)
+        promoted |= state.near.remove(ordinal)
+        ledger.erase(ordinal)
+        context.changes.erase(ordinal)
+    match_again(context, sorted(duplicates.difference(removed)))
+    match_later(context, sorted(promoted.difference(removed)))
+    update_status(context, sorted(relatives.difference(removed)))
+
+
+def _correction_at(state: ConsolidationState, ordinal: int) -> ErasedCorrection | None:
+    """What a memory corrects, in the form that outlives it; None if it corrects none."""
+    corrects, corrected = state.ledger.corrected_by(ordinal)
+    target = NO_ORDINAL if corrected is None else corrected
+    return ErasedCorrection(corrects, target, *state.ledger.order(ordinal)) if corrects else None

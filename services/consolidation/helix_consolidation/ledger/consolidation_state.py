@@ -1,0 +1,84 @@
+"""All that the writer remembers, in one object; `stores.state_files` saves it, `stores.load` restores it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from helix_consolidation.ledger.ledger import Ledger
+from helix_consolidation.ledger.near_duplicates import NearDuplicates
+from helix_consolidation.ledger.pending_actions import PendingActions
+from helix_consolidation.ledger.sequences import ProcessedSequences
+from helix_consolidation.ledger.tombstones import Tombstones
+
+if TYPE_CHECKING:
+    from helix_consolidation.ledger.tombstone_log import TombstoneLog
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The encoder of the vectors of a generation."""
+
+    name: str
+    checksum: str
+    dimensions: int
+
+    @property
+    def id(self) -> str:
+        """As workers state it, `name@checksum`."""
+        return f"{self.name}@{self.checksum}" if self.name else self.checksum
+
+    def __str__(self) -> str:
+        """As error messages name it."""
+        return f"model {self.name}@{self.checksum} ({self.dimensions} dimensions)"
+
+
+@dataclass(slots=True)
+class ConsolidationState:
+    """What follows from all messages so far."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    near: NearDuplicates = field(default_factory=NearDuplicates)
+    tombstones: Tombstones = field(default_factory=Tombstones)
+    pending: PendingActions = field(default_factory=PendingActions)
+    applied: ProcessedSequences = field(default_factory=ProcessedSequences)
+    """Sequences of HELIX_EVENTS."""
+    derived: ProcessedSequences = field(default_factory=ProcessedSequences)
+    """Sequences of HELIX_DERIVED."""
+    unstored_dead_letters: set[int] = field(default_factory=set)
+    """Refused sequences of HELIX_DERIVED whose dead letter is not stored yet; saved as not processed."""
+    derived_stream: str = ""
+    """Creation time of HELIX_DERIVED; its sequences mean nothing in a stream created at another time."""
+    latest_derived: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Latest derived sequence per edge and event, or per row; those up to `derived.floor` are left out."""
+    provisional: dict[int, set[int]] = field(default_factory=dict)
+    """Unprocessed event -> its rows that a later event's message contained."""
+    erasure_generation: int = 0
+    """Number of the last generation published after an erasure; 0: there was none."""
+    model: Model | None = None
+    log: TombstoneLog | None = None
+
+    def is_latest(self, kind: str, key: int, sequence: int) -> bool:
+        """Whether no derived message of a higher sequence was about this; remembers `sequence` if so.
+
+        A message up to `derived.floor` is never folded twice, so only higher sequences are remembered.
+        """
+        if self.latest_derived.get((kind, key), 0) > sequence:
+            return False
+        self.latest_derived[kind, key] = sequence
+        return True
+
+    def is_out_of_order(self, *, event: int, derived: int) -> bool:
+        """Whether an event before `event`, or a derived message before `derived`, is not processed yet."""
+        return event > self.applied.floor + 1 or derived > self.derived.floor + 1
+
+    def set_derived_stream(self, created: str) -> None:
+        """Drop the sequences of HELIX_DERIVED if the stream was created again."""
+        if self.derived_stream not in ("", created):
+            self.derived, self.latest_derived = ProcessedSequences(), {}
+        self.derived_stream = created
+
+    def prune(self) -> None:
+        """Drop what no message can ask for any more."""
+        floor = self.derived.floor
+        self.latest_derived = {key: last for key, last in self.latest_derived.items() if last > floor}

@@ -1,0 +1,58 @@
+"""What one memory looks like in the ledger: the stored record, the entry that creates it, and its status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from helix_consolidation.ledger.event_reach import EVERYBODY, NEVER, Visibility
+
+NO_DUPLICATE: Final = -1
+FACTS: Final = np.dtype(
+    [
+        ("memory_id", "S32"),
+        ("tenant", np.int32),
+        ("piece", np.int32),
+        ("stream", np.int64),
+        ("revision", np.int64),
+        ("session", np.int64),
+        ("document", np.int64),
+        ("user", np.int64),
+        ("visibility", np.int32),
+        ("expires_at", np.int64),
+        ("deleted_at", np.int64),
+        ("duplicate_of", np.int32),
+        ("is_hidden", np.bool_),
+        ("is_latest", np.bool_),
+        ("is_there", np.bool_),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An incoming row; `session`, `document` and `user` are `value_code`s, `expires_at` in microseconds."""
+
+    memory_id: str
+    tenant_id: str
+    piece: int
+    stream_sequence: int
+    revision_sequence: int
+    session: int
+    document: int
+    user: int
+    expires_at: int = NEVER
+    corrects: str = ""
+    visibility: Visibility = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatus:
+    """Whether a memory is current, deleted, hidden; `deleted_at` is in microseconds."""
+
+    superseded_by: str = ""
+    is_latest: bool = True
+    deleted_at: int = NEVER
+    is_hidden: bool = False

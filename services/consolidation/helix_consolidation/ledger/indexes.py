@@ -1,0 +1,99 @@
+"""Indexes inside the ledger: memory id -> ordinal, corrected memory -> its corrections, value -> number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from numpy.typing import NDArray
+
+T = TypeVar("T", bound="Hashable")
+_TAIL_IDS: Final = 65_536
+
+
+class IdIndex:
+    """Ordinals by memory id: a sorted array, and a dictionary of the ids added since it was sorted."""
+
+    def __init__(self) -> None:
+        self._ids = np.empty(0, "S32")
+        self._ordinals = np.empty(0, np.int64)
+        self._tail: dict[str, int] = {}
+
+    def find(self, memory_id: str) -> int | None:
+        """The ordinal last given to an id, erased or not."""
+        ordinal = self._tail.get(memory_id)
+        if ordinal is not None:
+            return ordinal
+        key = memory_id.encode("utf-8", "replace")
+        at = int(np.searchsorted(self._ids, np.bytes_(key)))
+        if at == len(self._ids) or bytes(self._ids[at]) != key:
+            return None
+        return int(self._ordinals[at])
+
+    @property
+    def is_tail_long(self) -> bool:
+        """Whether the dictionary is so long that `load` saves memory."""
+        return len(self._tail) > max(_TAIL_IDS, len(self._ids) // 3)
+
+    def add(self, memory_id: str, ordinal: int) -> None:
+        """Add an id."""
+        self._tail[memory_id] = ordinal
+
+    def remove(self, memory_id: str) -> None:
+        """Drop an id; one of the sorted array stays until the next `load`."""
+        self._tail.pop(memory_id, None)
+
+    def load(self, ids: NDArray[np.bytes_], ordinals: NDArray[np.int64]) -> None:
+        """Replace the content."""
+        order = np.argsort(ids)
+        self._ids, self._ordinals, self._tail = ids[order], ordinals[order], {}
+
+
+class CorrectionIndex:
+    """Which memory corrects which, in both directions; the corrected one is given by its code."""
+
+    def __init__(self) -> None:
+        self._corrected: dict[int, tuple[int, str]] = {}
+        self._corrections: dict[int, set[int]] = {}
+
+    def add(self, ordinal: int, code: int, memory_id: str) -> None:
+        """The memory at `ordinal` corrects the one of this code and id."""
+        self.remove(ordinal)
+        self._corrected[ordinal] = (code, memory_id)
+        self._corrections.setdefault(code, set()).add(ordinal)
+
+    def remove(self, ordinal: int) -> None:
+        """The memory at `ordinal` corrects none."""
+        if ordinal in self._corrected:
+            code, _ = self._corrected.pop(ordinal)
+            self._corrections[code].discard(ordinal)
+
+    def corrected_by(self, ordinal: int) -> tuple[int, str]:
+        """Code and id of what a memory corrects; 0 and an empty id when it corrects none."""
+        return self._corrected.get(ordinal, (0, ""))
+
+    def corrections_of(self, code: int) -> list[int]:
+        """Ordinals of the corrections of the memory of this code, ascending."""
+        return sorted(self._corrections.get(code, ()))
+
+
+class Interned(Generic[T]):
+    """Values that occur in many rows, each stored once; numbered in order of first use."""
+
+    def __init__(self, values: Iterable[T] = ()) -> None:
+        self._values = list(values)
+        self._numbers = {value: number for number, value in enumerate(self._values)}
+
+    def __getitem__(self, number: int) -> T:
+        return self._values[number]
+
+    def number(self, value: T) -> int:
+        """The number of a value; a new one if it has none yet."""
+        number = self._numbers.setdefault(value, len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+        return number

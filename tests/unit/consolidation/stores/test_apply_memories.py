@@ -1,0 +1,110 @@
+"""Memories messages and their enrichment become rows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.unit.consolidation.conftest import (
+    FIRST,
+    NOON,
+    NOW,
+    SECOND,
+    Bench,
+    Stream,
+    message,
+    row,
+)
+
+
+def test_a_memory_with_its_enrichment_is_one_row(bench: Bench, stream: Stream) -> None:
+    """Memory, expansions and links of one event end in one record, found by any of their words."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "The staging host is heron", user_id="ann")]),
+        stream.expansions("acme", "e1", 1, ["which machine runs the rehearsal?"]),
+        stream.links("acme", "e1", 1, ["Heron"]),
+    )
+    stored = bench.rows()[FIRST]
+    assert (stored["owner"], stored["audience"]) == ("ann", ["*"])
+    assert stored["event_at"] == NOON + timedelta(seconds=1)
+    assert stored["expansions"] == ["which machine runs the rehearsal?"]
+    manifest = bench.publish()
+    assert (manifest.counts.memories, manifest.counts.entities, manifest.counts.edges) == (1, 1, 2)
+    assert (manifest.applied_sequence, manifest.derived_sequence) == (1, 3)
+
+
+def test_the_same_message_again_changes_nothing(bench: Bench, stream: Stream) -> None:
+    """Redelivery is invisible: the same rows, none twice."""
+    sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "once")])
+    bench.apply(sent)
+    before = bench.rows()
+    outcome = bench.apply(sent, sent)
+    assert len(outcome.done) == 2
+    assert bench.rows() == before
+
+
+def test_an_event_published_again_later_keeps_its_first_row(bench: Bench, stream: Stream) -> None:
+    """The whole second message is dropped, pieces the first did not have included."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "first")]))
+    second = [row("acme", "e1", 9, "second"), row("acme", "e1", 9, "more", piece=1)]
+    bench.apply(stream.memories("acme", "e1", 9, second))
+    assert {r["text"] for r in bench.rows().values()} == {"first"}
+    assert 9 in bench.shard.state.applied
+
+
+def test_a_later_turn_completes_the_context_of_a_row(bench: Bench, stream: Stream) -> None:
+    """Same memory, higher revision: the new context, with the expansions it already had."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]),
+        stream.expansions("acme", "e1", 1, ["where to?"]),
+    )
+    revised = row("acme", "e1", 1, "Where?", context="To Lisbon", revision_sequence=2)
+    bench.apply(stream.memories("acme", "e2", 2, [revised, row("acme", "e2", 2, "To Lisbon")]))
+    stored = bench.rows()
+    assert len(stored) == 2
+    assert (stored[FIRST]["context"], stored[FIRST]["expansions"]) == ("To Lisbon", ["where to?"])
+
+
+def test_a_revision_that_came_first_is_not_undone(bench: Bench, stream: Stream) -> None:
+    """The row itself arrives after its completed version and is older."""
+    revised = row("acme", "e1", 1, "Where?", context="To Lisbon", revision_sequence=2)
+    bench.apply(stream.memories("acme", "e2", 2, [revised, row("acme", "e2", 2, "To Lisbon")]))
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]))
+    assert bench.rows()[FIRST]["context"] == "To Lisbon"
+
+
+def test_enrichment_before_its_memory_is_asked_for_again(bench: Bench, stream: Stream) -> None:
+    """Postponed, not lost; the eighth time it is a dead letter."""
+    early = stream.expansions("acme", "e1", 1, ["why?"])
+    outcome = bench.apply(early)
+    assert [m for m, _ in outcome.postponed] == [early]
+    eighth = message("HELIX_DERIVED", early.subject, early.data, 1, delivered=8)
+    assert [m for m, _ in bench.apply(eighth).dead] == [eighth]
+
+
+def test_a_repeated_statement_points_to_the_earliest(bench: Bench, stream: Stream) -> None:
+    """Nothing is merged or hidden; the one that arrived first but is later points back as well."""
+    text = " ".join(f"word{n}" for n in range(40))
+    bench.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text.replace("word7", "seven"))]))
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text)]))
+    stored = bench.rows()
+    assert (stored[FIRST]["duplicate_of"], stored[SECOND]["duplicate_of"]) == ("", FIRST)
+    assert not stored[SECOND]["hidden"]
+    assert bench.publish().counts.edges == 2
+
+
+def test_private_statements_are_not_compared_across_owners(bench: Bench, stream: Stream) -> None:
+    """Ann's and Bob's equal sentences say nothing of each other."""
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "equal words", user_id="ann")]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "equal words", user_id="bob")]),
+    )
+    assert {r["duplicate_of"] for r in bench.rows().values()} == {""}
+
+
+def test_the_sweep_hides_what_expired(bench: Bench, stream: Stream) -> None:
+    """Not a moment before its time."""
+    expiry = NOON + timedelta(seconds=10)
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "brief", expires_at=expiry)]))
+    assert not bench.shard.sweep(now=NOW + 9_999_999)
+    assert bench.shard.sweep(now=NOW + 10_000_000)
+    assert bench.rows()[FIRST]["hidden"]

@@ -1,0 +1,73 @@
+"""What a generation holds of the state, and who may publish one."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_memory import subjects
+from helix_memory.events import (
+    FeedbackEvent,
+    ForgetEvent,
+)
+from helix_shared import edges
+from helix_shared.errors import PermanentError
+from helix_shared.identity import memory_id
+from tests.unit.consolidation.conftest import (
+    FIRST,
+    NOON,
+    SECOND,
+    Bench,
+    Stream,
+    lifecycle,
+    message,
+    row,
+)
+
+
+def test_an_answer_without_rows_is_published_too(bench: Bench) -> None:
+    """Events that make no memory must not stay unacknowledged until one does."""
+    origin = edges.Origin("memories", "acme", "e1", "session", 1, model="mini@abc")
+    body = edges.encode(origin, [], edges.memories_schema(8))
+    headers = {subjects.EVENT_SEQUENCE_HEADER: "1"}
+    subject = subjects.derived_subject("memories", "acme")
+    bench.apply(message(subjects.DERIVED_STREAM, subject, body, 1, headers=headers))
+    manifest = bench.publish()
+    assert (manifest.applied_sequence, manifest.counts.memories) == (1, 0)
+    assert (manifest.model.name, manifest.model.checksum, manifest.model.dimensions) == ("mini", "abc", 8)
+
+
+def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: Stream) -> None:
+    """Ledger, near-duplicates, tombstones and sequences come back from the published generation."""
+    text = " ".join(f"word{n}" for n in range(40))
+    bench.apply(
+        stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text, session_id="s", user_id="ann")]),
+        stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text, session_id="s", user_id="ann")]),
+        stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "newer", corrects=SECOND, user_id="ann")]),
+        lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", helpful=["0" * 32]), 5),
+    )
+    bench.publish()
+    before = bench.shard.state
+    reopened = bench.reopened()
+    after = reopened.shard.state
+    assert before.ledger.facts.tolist() == after.ledger.facts.tolist()
+    assert [before.ledger.status(o) for o in range(3)] == [after.ledger.status(o) for o in range(3)]
+    assert before.ledger.digest == after.ledger.digest
+    assert before.tombstones == after.tombstones
+    assert (before.applied.floor, before.applied.above) == (after.applied.floor, after.applied.above)
+    assert before.model == after.model
+    reopened.apply(
+        stream.memories("acme", "e4", 6, [row("acme", "e4", 6, text, user_id="ann")]),
+        lifecycle(ForgetEvent(event_id="g", tenant_id="acme", of_session="s"), 7),
+    )
+    stored = reopened.rows()
+    assert stored[memory_id("acme", "e4", 0)]["duplicate_of"] == FIRST
+    assert [stored[m]["deleted_at"] for m in (FIRST, SECOND)] == [NOON, NOON]
+    reopened.shard.close()
+
+
+def test_an_older_epoch_publishes_nothing(bench: Bench, stream: Stream) -> None:
+    """A writer that was replaced is fenced out."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
+    bench.publish(epoch=5)
+    with pytest.raises(PermanentError, match="epoch 4"):
+        bench.publish(epoch=4)
