@@ -1,68 +1,12 @@
-"""What `recall --explain` and `why-not` print."""
-
 import io
-import json
-from collections.abc import Iterator
-from concurrent import futures
 
-import grpc
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from helix_cli.__main__ import app
 from helix_cli.output.explanation import BAR_CELLS, SHOWN, outcome, print_explanation, print_waterfall
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.recall.v1 import recall_pb2
 
 ID = "4f" * 16
-
-
-class Answers(recall_pb2_grpc.RecallServiceServicer):
-    """A query service with fixed replies that records its requests."""
-
-    def __init__(self) -> None:
-        self.recalled = recall_pb2.RecallRequest()
-        self.why_not = recall_pb2.WhyNotRequest()
-        self.reply = recall_pb2.WhyNotResponse()
-        self.refuse: tuple[grpc.StatusCode, str] | None = None
-
-    def Recall(  # noqa: N802  gRPC's name
-        self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
-    ) -> recall_pb2.RecallResponse:
-        """Reply with an explanation if the request wants one."""
-        del context
-        self.recalled = request
-        reply = recall_pb2.RecallResponse(generation=1)
-        if request.explain:
-            reply.explanation.CopyFrom(explanation_of(1))
-        return reply
-
-    def WhyNot(  # noqa: N802  gRPC's name
-        self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
-    ) -> recall_pb2.WhyNotResponse:
-        """Record the request and reply or refuse."""
-        self.why_not = request
-        if self.refuse:
-            context.abort(*self.refuse)
-        return self.reply
-
-
-@pytest.fixture
-def served() -> Iterator[tuple[Answers, str]]:
-    """A running server and its address."""
-    answers = Answers()
-    server = grpc.server(futures.ThreadPoolExecutor(2))
-    recall_pb2_grpc.add_RecallServiceServicer_to_server(answers, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield answers, f"127.0.0.1:{port}"
-    server.stop(None)
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code and output."""
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
-    return result.exit_code, result.stdout, result.stderr
 
 
 def explanation_of(count: int) -> recall_pb2.Explanation:
@@ -187,55 +131,3 @@ def test_each_bar_of_the_waterfall_begins_where_the_last_ended() -> None:
     assert [len(bar) for bar in bars] == [BAR_CELLS // 2, 1, BAR_CELLS // 2]
     starts = [line.index("█") for line in lines]
     assert starts[1] - starts[0] == starts[2] - starts[0] == BAR_CELLS // 2
-
-
-def test_explain_requests_an_explanation_and_prints_it(served: tuple[Answers, str]) -> None:
-    """Without the option none is requested."""
-    answers, address = served
-    code, out, _ = run("recall", "which?", "--tenant", "acme", "--query", address, "--explain")
-    assert (code, answers.recalled.explain) == (0, True)
-    assert "relevance multiplicative" in out
-    assert (
-        "relevance multiplicative" not in run("recall", "which?", "--tenant", "acme", "--query", address)[1]
-    )
-    assert not answers.recalled.explain
-
-
-def test_why_not_takes_the_options_of_recall(served: tuple[Answers, str]) -> None:
-    """It prints the verdict and the proposed change."""
-    answers, address = served
-    answers.reply.verdict, answers.reply.advice = "It is at position 12.", "Ask with top_k = 12."
-    narrowed = ("--tenant", "acme", "--user", "ada", "--type", "code", "--top-k", "3")
-    options = (*narrowed, "--profile", "cems", "--mode", "dense", "--already-served")
-    code, out, _ = run("why-not", ID, "which?", "--query", address, *options, "ab" * 16)
-    assert (code, out) == (0, "It is at position 12.\nAsk with top_k = 12.\n")
-    sent = answers.why_not.recall
-    assert (answers.why_not.memory_id, sent.query, sent.scope.user_id) == (ID, "which?", "ada")
-    assert (list(sent.filter.types), sent.top_k, sent.ranking_profile) == (["code"], 3, "cems")
-    assert (sent.mode, list(sent.already_served)) == (recall_pb2.MODE_DENSE, ["ab" * 16])
-
-
-def test_why_not_as_json_has_the_change(served: tuple[Answers, str]) -> None:
-    """Programs get fields and values."""
-    answers, address = served
-    answers.reply.changes.add(request_field="top_k", value="12", was="3")
-    reply = json.loads(run("why-not", ID, "which?", "--tenant", "acme", "--query", address, "--json")[1])
-    assert reply["changes"] == [{"request_field": "top_k", "value": "12", "was": "3"}]
-
-
-def test_why_not_of_an_invisible_memory_fails_with_the_servers_message(
-    served: tuple[Answers, str],
-) -> None:
-    """The exit code is not 0."""
-    answers, address = served
-    answers.refuse = (grpc.StatusCode.NOT_FOUND, "no memory is visible to this scope")
-    code, _, err = run("why-not", ID, "which?", "--tenant", "acme", "--query", address)
-    assert code == 1
-    assert "no memory is visible" in err
-
-
-def test_why_not_needs_a_tenant() -> None:
-    """As `helix recall` does."""
-    code, _, err = run("why-not", ID, "which?", "--query", "127.0.0.1:1")
-    assert code == 2
-    assert "--tenant" in err

@@ -1,0 +1,60 @@
+"""A query service with replies set by a test."""
+
+from datetime import UTC, datetime
+
+import grpc
+
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+
+
+class FakeService(recall_pb2_grpc.RecallServiceServicer):
+    """Records the last request of each kind and returns `reply`, `why_not_reply`, or the error `refuse`."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.request = recall_pb2.RecallRequest()
+        self.reply = recall_pb2.RecallResponse()
+        self.why_not_request = recall_pb2.WhyNotRequest()
+        self.why_not_reply = recall_pb2.WhyNotResponse()
+        self.refuse: tuple[grpc.StatusCode, str] | None = None
+        self.applied = 0
+
+    def Recall(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.RecallResponse:
+        """Record the request and reply or refuse."""
+        self.request = request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.reply
+
+    def WhyNot(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.WhyNotResponse:
+        """Record the request and reply or refuse."""
+        self.why_not_request = request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.why_not_reply
+
+    def GetStatus(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetStatusResponse:
+        """Apply one more event with every call."""
+        del request, context
+        self.applied += 1
+        return recall_pb2.GetStatusResponse(generation=1, applied_sequence=self.applied)
+
+
+def a_reply() -> recall_pb2.RecallResponse:
+    """A reply with one memory and every other field that the command prints."""
+    reply = recall_pb2.RecallResponse(generation=7, applied_sequence=42, ranking_profile="helix")
+    found = reply.memories.add(rank=1, score=0.875)
+    found.memory.text = "We chose [red]Postgres[/red]\x1b[2J."
+    found.memory.type = "decision"
+    found.memory.occurred_at.FromDatetime(datetime(2026, 11, 3, tzinfo=UTC))
+    reply.context.text = "[1] We chose Postgres."
+    reply.route.intents.extend(["which", "what"])
+    reply.stages.add(stage="embed", milliseconds=4.25)
+    reply.total_milliseconds = 9.5
+    return reply
