@@ -10,8 +10,8 @@ FILM = (
 )
 
 
-def test_a_name_beside_the_asked_relation_is_the_bridge() -> None:
-    """A director is who the film is directed by; who merely stars is further away."""
+def test_the_name_next_to_the_relation_is_the_bridge() -> None:
+    """The question says "director", the text "directed by"; the actor is further away."""
     found = bridges(
         "Who is the mother of the director of The Silver Tide?", ["the silver tide"], [FILM], stems=stems
     )
@@ -19,20 +19,20 @@ def test_a_name_beside_the_asked_relation_is_the_bridge() -> None:
     assert found["marta velden"] > 2 * found.get("otto brandt", 0.0)
 
 
-def test_what_the_question_names_already_is_no_bridge() -> None:
-    """Neither the title of the evidence nor a name in the question leads anywhere new."""
+def test_a_name_in_the_question_is_no_bridge() -> None:
+    """Neither is the title of the evidence."""
     found = bridges("Did Marta Velden direct The Silver Tide?", ["marta velden"], [FILM], stems=stems)
     assert "marta velden" not in found
     assert "the silver tide" not in found
 
 
-def test_a_question_that_asks_for_nothing_in_the_text_has_no_bridge() -> None:
-    """No word of the question, nor of its relations, stands in the evidence."""
+def test_a_question_without_words_in_the_evidence_has_no_bridge() -> None:
+    """The same holds for words of its relations."""
     assert bridges("What colour is it?", [], [FILM], stems=stems) == {}
 
 
 def test_the_first_evidence_counts_most() -> None:
-    """The same sentence further down the list is worth less: 1 / (1 + .2 x rank)."""
+    """A name counts 1 / (1 + .2 x rank) by the rank of its text."""
     other = ("Nothing", "A text without anybody.")
     first = bridges("Who directed it?", [], [FILM, other], stems=stems)["marta velden"]
     second = bridges("Who directed it?", [], [other, FILM], stems=stems)["marta velden"]

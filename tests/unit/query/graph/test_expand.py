@@ -3,7 +3,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from numpy.typing import NDArray
 
@@ -39,22 +39,27 @@ def pool_of(ordinals: list[int], fused: list[float]) -> Candidates:
 
 
 def cosines(ordinals: NDArray[np.int64]) -> NDArray[np.float32]:
-    """A cosine that tells the ordinal."""
+    """A tenth of the ordinal."""
     return (ordinals / 10).astype(np.float32)
 
 
-def everyone(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """All may be seen."""
+def all_visible(ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """All are visible."""
     return np.ones(len(ordinals), bool)
 
 
-NOBODY = np.empty(0, np.int64)
+NO_ENTITIES = np.empty(0, np.int64)
 
 
-def test_the_graph_brings_in_what_shares_an_entity() -> None:
-    """Memory 1 shares entity 6 with memory 0, memories 2 and 3 are one hop further; 5 stays out."""
+def test_memories_that_share_an_entity_are_added() -> None:
+    """Memory 1 shares entity 6 with memory 0; memories 2 and 3 are one hop further; 5 is unconnected."""
     grown = expand(
-        pool_of([0], [1.0]), NOBODY, graph=GRAPH_OF_SIX, memories=MEMORIES, cosines=cosines, visible=everyone
+        pool_of([0], [1.0]),
+        NO_ENTITIES,
+        graph=GRAPH_OF_SIX,
+        memories=MEMORIES,
+        cosines=cosines,
+        visible=all_visible,
     )
     assert grown.ordinals.tolist() == [0, 1, 2, 3]
     assert grown.mass[1] > grown.mass[2] == pytest.approx(grown.mass[3])
@@ -62,11 +67,11 @@ def test_the_graph_brings_in_what_shares_an_entity() -> None:
     assert grown.channels_of(1) == (GRAPH,)
 
 
-def test_what_is_not_visible_never_joins() -> None:
-    """The predicate of the channels holds for newcomers too."""
+def test_a_memory_that_is_not_visible_is_not_added() -> None:
+    """Memories beyond it are."""
     grown = expand(
         pool_of([0], [1.0]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
@@ -76,97 +81,104 @@ def test_what_is_not_visible_never_joins() -> None:
     assert 2 in grown.ordinals.tolist()
 
 
-def test_newcomers_are_capped_to_those_with_the_most_mass() -> None:
-    """Of three reachable memories one may join: the nearest."""
+def test_memories_with_the_most_mass_are_added_first() -> None:
+    """Of three reachable memories one is added, the nearest."""
     grown = expand(
         pool_of([0], [1.0]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
         graph_candidates=1,
     )
     assert grown.ordinals.tolist() == [0, 1]
 
 
-def test_named_entities_are_seeds_of_their_own() -> None:
-    """The query names entity 7; its memories gain mass even though the pool is far away."""
+def test_entities_in_the_query_are_seeds() -> None:
+    """The query names entity 7, so its memories are reached without an edge to the candidates."""
     named = expand(
         pool_of([5], [1.0]),
         np.array([7]),
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
     )
     assert set(named.ordinals.tolist()) >= {1, 2, 3, 5}
     alone = expand(
-        pool_of([5], [1.0]), NOBODY, graph=GRAPH_OF_SIX, memories=MEMORIES, cosines=cosines, visible=everyone
+        pool_of([5], [1.0]),
+        NO_ENTITIES,
+        graph=GRAPH_OF_SIX,
+        memories=MEMORIES,
+        cosines=cosines,
+        visible=all_visible,
     )
     assert alone.ordinals.tolist() == [5]
 
 
 def test_the_mass_of_one_memory_is_capped() -> None:
-    """Memory 5 has no edges and would hold all mass; the cap leaves it .4."""
+    """Memory 5 has no edges and would have all mass; the cap is .4."""
     grown = expand(
         pool_of([5], [1.0]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
         mass_cap=0.4,
     )
     assert grown.mass.tolist() == pytest.approx([0.4])
 
 
-def test_sharpened_scores_decide_where_the_walk_starts() -> None:
-    """Fused 1 and .5 to the 4th power are 16 to 1, so nearly all mass sits at the better seed."""
+def test_the_walk_starts_from_fused_scores_to_a_power() -> None:
+    """Fused 1 and .5 to the 4th power are 16 to 1."""
     grown = expand(
         pool_of([4, 5], [1.0, 0.5]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
         mass_cap=1.0,
     )
     assert grown.mass.tolist() == pytest.approx([16 / 17, 1 / 17])
 
 
-def test_an_empty_pool_without_names_stays_empty() -> None:
-    """Nothing to start from."""
+def test_without_candidates_and_entities_nothing_is_added() -> None:
+    """The walk has no seeds."""
     empty = pool_of([], [])
     assert (
-        expand(empty, NOBODY, graph=GRAPH_OF_SIX, memories=MEMORIES, cosines=cosines, visible=everyone)
+        expand(
+            empty, NO_ENTITIES, graph=GRAPH_OF_SIX, memories=MEMORIES, cosines=cosines, visible=all_visible
+        )
         is empty
     )
 
 
-def test_a_newcomer_gets_the_least_fused_score() -> None:
-    """It matched no channel, so it may not outrank by fusion anyone who did."""
+def test_an_added_memory_gets_the_least_fused_score() -> None:
+    """No channel found it, so its fused score exceeds that of no candidate."""
     grown = expand(
         pool_of([0, 5], [0.9, 0.2]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
     )
     assert grown.fused[2:].tolist() == pytest.approx([0.2] * (len(grown) - 2))
     assert len(grown) == 5
 
 
 def test_a_profile_may_ask_for_the_bounded_walk() -> None:
-    """0 -6- 1 from memory 0: hop 2 gives 1/6 each to 0 and 1, an eighth of 1 + 1/6 + 1/6."""
+    """0 -6- 1 from memory 0: hop 2 gives 1/6 to 0 and to 1; the sum of both is 4/3."""
     grown = expand(
         pool_of([0], [1.0]),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
         method="walk",
         mass_cap=1.0,
     )
@@ -175,35 +187,36 @@ def test_a_profile_may_ask_for_the_bounded_walk() -> None:
     assert (grown.walked, grown.degraded) == ("walk", ())
 
 
-def test_the_bounded_walk_stands_in_where_pagerank_would_pass_too_many_edges() -> None:
-    """Six edges are enough for two hops, not for the rounds of PageRank; the pool says so."""
+def test_the_bounded_walk_replaces_pagerank_beyond_the_edge_budget() -> None:
+    """Six edges suffice for two hops, not for PageRank; `degraded` names it."""
     common: dict[str, Any] = {
-        "graph": GRAPH_OF_SIX, "memories": MEMORIES, "cosines": cosines, "visible": everyone,
+        "graph": GRAPH_OF_SIX, "memories": MEMORIES, "cosines": cosines, "visible": all_visible,
     }  # fmt: skip
-    dense = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, **common)
-    walked = expand(pool_of([0], [1.0]), NOBODY, edge_budget=6, method="walk", **common)
+    dense = expand(pool_of([0], [1.0]), NO_ENTITIES, edge_budget=6, **common)
+    walked = expand(pool_of([0], [1.0]), NO_ENTITIES, edge_budget=6, method="walk", **common)
     assert (dense.walked, dense.degraded) == ("walk", ("pagerank",))
     assert dense.mass.tolist() == walked.mass.tolist()
-    affordable = expand(pool_of([0], [1.0]), NOBODY, **common)
+    affordable = expand(pool_of([0], [1.0]), NO_ENTITIES, **common)
     assert (affordable.walked, affordable.degraded) == ("pagerank", ())
 
 
+@settings(deadline=None)
 @given(
     fused=some.lists(some.floats(0, 1), min_size=1, max_size=MEMORIES),
     method=some.sampled_from(["pagerank", "walk"]),
     cap=some.floats(0.05, 1),
 )
-def test_mass_is_a_share_of_the_pool_and_never_above_the_cap(
+def test_mass_is_a_share_and_at_most_the_cap(
     fused: list[float], method: Literal["pagerank", "walk"], cap: float
 ) -> None:
-    """Whichever method walks: shares sum to 1 before they are capped."""
+    """By both methods shares sum to 1 before they are capped."""
     grown = expand(
         pool_of(list(range(len(fused))), fused),
-        NOBODY,
+        NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
         cosines=cosines,
-        visible=everyone,
+        visible=all_visible,
         method=method,
         mass_cap=cap,
     )

@@ -6,8 +6,8 @@ from helix_query.profile.intent import Intent
 from helix_query.recall.recipes.rephrasing import events, own_statements, rephrase, topic
 
 
-def test_a_recommendation_is_searched_for_as_a_statement() -> None:
-    """Recommend X also searches I use X, I prefer X, my favourite X."""
+def test_a_preference_is_rephrased_as_a_statement() -> None:
+    """As "I use X", "I prefer X", "my favourite X"."""
     found = rephrase("Can you recommend a good text editor?", (Intent.PREFERENCE,), most=3)
     assert found == ("I use text editor", "I prefer text editor", "my favourite text editor")
 
@@ -22,8 +22,8 @@ def test_a_recommendation_is_searched_for_as_a_statement() -> None:
         ("What do you recommend?", ""),
     ],
 )
-def test_the_topic_is_what_is_neither_asked_nor_liked(query: str, subject: str) -> None:
-    """The words the user's own statement will share with the question."""
+def test_the_topic_has_no_words_of_asking_or_liking(query: str, subject: str) -> None:
+    """It has the words that a statement of the user shares with the question."""
     assert topic(query) == subject
 
 
@@ -37,26 +37,26 @@ def test_the_topic_is_what_is_neither_asked_nor_liked(query: str, subject: str) 
         ("How long ago?", []),
     ],
 )
-def test_a_temporal_question_is_a_question_for_each_event(query: str, named: list[str]) -> None:
-    """Without the words of time, which stand in no memory of the event."""
+def test_a_temporal_question_is_rephrased_as_its_events(query: str, named: list[str]) -> None:
+    """Without the words of time."""
     assert events(query) == named
 
 
-def test_both_intents_stay_within_the_bound() -> None:
-    """Wordings by preference first; none twice."""
+def test_rephrasings_of_both_intents_are_limited_together() -> None:
+    """Other intents have none."""
     query = "Should I get the laptop I used before the trip?"
     assert len(rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=4)) == 4
     assert len(rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8)) == 5
     assert rephrase(query, (Intent.WHO, Intent.WHEN), most=8) == ()
 
 
-def test_a_question_without_subject_has_no_other_words() -> None:
-    """The words "I use" alone would find every statement there is."""
+def test_a_question_without_a_topic_is_not_rephrased() -> None:
+    """The words "I use" alone matches every statement."""
     assert rephrase("What would you recommend?", (Intent.PREFERENCE,), most=3) == ()
 
 
-def test_own_statements_are_sentences_that_state_something() -> None:
-    """The first of each text; questions and reports about others are none."""
+def test_own_statements_are_sentences_with_a_preference() -> None:
+    """The first of each text; sentences about others do not count."""
     texts = [
         "Long day. I mostly use Neovim for Python. I also like tea.",
         "My favourite editor is Helix!",
@@ -74,7 +74,7 @@ def test_own_statements_are_sentences_that_state_something() -> None:
     "query", ["between " * 4_000, "before " * 4_000, "a" * 20_000, "," * 20_000, "I use " * 4_000]
 )
 def test_hostile_queries_cost_no_more(query: str) -> None:
-    """Only the beginning is read, and no pattern backtracks."""
+    """Only the beginning is read, and no pattern backtracks far."""
     started = time.perf_counter()
     rephrase(query, (Intent.PREFERENCE, Intent.TEMPORAL), most=8)
     own_statements([query], most=3)
