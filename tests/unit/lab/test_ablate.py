@@ -33,6 +33,7 @@ HELIX = with_constants(
     PROFILES["helix"],
     {
         "expand.restart": 0.3,
+        "rank.weights": constant(PROFILES["helix-reference"], "rank.weights"),
         "rank.quality_weight": 0.03,
         "rank.graph_weight": 0.05,
         "retrieve.fields.section": 0.6,
@@ -156,7 +157,6 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
             Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE)),
             now=datetime(2024, 1, 1, tzinfo=UTC),
             constants=constants.rank,
-            type_names=("episodic", "semantic"),
         )
         return [int(ordinal) for ordinal in pool.ordinals[best_first(pool, scored).positions]]
 

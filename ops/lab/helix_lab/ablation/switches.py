@@ -63,7 +63,7 @@ def _stages(profile: RankingProfile) -> Iterator[Switch]:
     yield from _other_methods("fuse", Fuse, profile.fuse.method)
     yield Switch("fuse weights by intent", "stage", {"fuse.by_intent": {}})
     yield Switch("fuse weights by query", "stage", {"fuse.adaptive": None})
-    yield Switch("route anchors", "stage", {"route.anchors": False})
+    yield Switch("route event lookup", "stage", {"route.event_lookup": False})
     yield Switch("fuse rank bonuses", "stage", {"fuse.rank_bonuses": ()})
     yield Switch("expand", "stage", {"expand.enabled": False})
     if profile.expand.enabled:
@@ -93,8 +93,8 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("term coverage", "channel", {"retrieve.term_coverage_limit": 0})
     yield Switch("phrase match", "channel", {"retrieve.phrase_match_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
-    none_new = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}
-    yield Switch("graph newcomers", "channel", none_new)
+    none_added = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}
+    yield Switch("graph candidates", "channel", none_added)
 
 
 def _signals(profile: RankingProfile) -> Iterator[Switch]:

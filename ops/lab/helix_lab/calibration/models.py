@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FEWEST: Final = 30
 """Least number of questions of either kind for a calibration; a fold may have fewer."""
-OF_MEMORIES: Final = ("cosine", "lexical", "standing", "mass", "size")
+OF_MEMORIES: Final = ("cosine", "lexical", "reciprocal_rank", "mass", "size")
 OF_ANSWERS: Final = ("cosine", "lexical", "size")
 """The features that helped on held-out development sets. More features separate the sets, not the questions.
 """

@@ -80,7 +80,7 @@ SPACE: Final = (
     Knob("expand.hub_cap", "log_int", 10, 1_000),
     Knob("expand.mass_cap", "float", 0.05, 1.0),
     Knob("rank.fused_share", "float", 0.0, 1.0),
-    Knob("rank.quality_weight", "float", 0.0, 0.5, needs=("rank.method", "multiplicative")),
+    Knob("rank.quality_weight", "float", 0.0, 0.5, needs=("rank.method", "multiplicative"), usual=False),
     Knob("rank.graph_weight", "float", 0.0, 0.5, needs=("rank.method", "multiplicative")),
     Knob("rank.graph_weight_multi_hop", "float", 0.0, 1.0, needs=("rank.method", "multiplicative")),
     Knob("rank.boosts.window", "float", 0.0, 2.0),

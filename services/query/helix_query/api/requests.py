@@ -17,7 +17,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_memory.subjects import is_token
 from helix_query.api.time_zones import zone_of
 from helix_query.profile.profile import DEFAULT_PROFILE
-from helix_query.profile.sections.answer import ExpandContext
+from helix_query.profile.sections.packing import ExpandContext
 from helix_query.recall.query import Query
 from helix_shared.artifacts.filter.filters import FILTERS
 from helix_shared.artifacts.filter.selection import Selection

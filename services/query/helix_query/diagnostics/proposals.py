@@ -21,7 +21,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.channel_rank import ChannelRank, channel_ranks
 from helix_query.diagnostics.explanation import Loss
 from helix_query.profile.overrides import constant
-from helix_query.profile.sections.search import MOST_CANDIDATES
+from helix_query.profile.sections.search import MAX_CANDIDATES
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.entries import TokenCounter, budget_for, entry_of
@@ -96,7 +96,7 @@ def _not_retrieved(replay: Replay) -> Iterator[Proposal]:
         key=_effort,
     )
     for found in standing:
-        if found.rank <= MOST_CANDIDATES:
+        if found.rank <= MAX_CANDIDATES:
             yield from _asked_deeper(replay, found)
     yield from _narrower(replay)
 
@@ -122,7 +122,7 @@ def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
     if asked and found.rank <= found.limit:
         yield asked
     # A vector index that is asked for more may also look at others: a little more than the rank at last.
-    deeper = (found.rank, min(math.ceil(1.5 * found.rank), MOST_CANDIDATES), MOST_CANDIDATES)
+    deeper = (found.rank, min(math.ceil(1.5 * found.rank), MAX_CANDIDATES), MAX_CANDIDATES)
     for limit in dict.fromkeys(deeper):
         if limit > found.limit:
             yield (*asked, *_limited(replay, found.channel, limit))

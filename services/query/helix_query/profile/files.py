@@ -24,7 +24,8 @@ def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
     Raises:
         InvalidInputError: `folder` does not exist, or a file is no profile; names the file and key.
     """
-    built_in = _files(resources.files("helix_query.profile"))
+    package = resources.files("helix_query.profile")
+    built_in = [*_files(package), *_files(package / "recipes")]
     own = _files(folder) if folder is not None else []
     return {profile.name: profile for profile in map(_load, [*built_in, *own])}
 

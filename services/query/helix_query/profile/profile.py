@@ -12,18 +12,18 @@ from pydantic import Field, ValidationError
 
 from helix_memory.refusal import first_broken
 from helix_query.profile.sections.abstention import Abstain
-from helix_query.profile.sections.answer import Diversify, Pack
 from helix_query.profile.sections.fusion import Fuse
 from helix_query.profile.sections.graph import Expand
+from helix_query.profile.sections.packing import Diversify, Pack
 from helix_query.profile.sections.ranking import Rank
 from helix_query.profile.sections.search import Retrieve, Routing
-from helix_query.profile.sections.section import Part
+from helix_query.profile.sections.section import Section
 from helix_shared.errors import InvalidInputError
 
 DEFAULT_PROFILE: Final = "helix"
 
 
-class RankingProfile(Part):
+class RankingProfile(Section):
     """The constants of one profile, a section for each stage."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
@@ -36,7 +36,7 @@ class RankingProfile(Part):
     retrieve: Retrieve = Retrieve()
     fuse: Fuse = Fuse()
     expand: Expand = Expand()
-    rank: Rank
+    rank: Rank = Rank()
     diversify: Diversify = Diversify()
     abstain: Abstain = Abstain()
     pack: Pack = Pack()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from helix_query.profile.sections.answer import ExpandContext
+    from helix_query.profile.sections.packing import ExpandContext
     from helix_shared.artifacts.filter.selection import Selection
 
 

@@ -18,12 +18,6 @@ enabled = false
 [rank]
 method = "blend"
 fused_share = 1.0
-[rank.weights]
-episodic   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
-semantic   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
-procedural = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
-decision   = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
-code       = { sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }
 """
 
 

@@ -42,7 +42,7 @@ def observed(
     name: str, kind: Kind, cosine: float, *, relevant: bool = False, donor: str = "other"
 ) -> Observation:
     """One question with one memory, of which the cosine is all that is known."""
-    memories = {"cosine": np.array([cosine]), "standing": np.ones(1)}
+    memories = {"cosine": np.array([cosine]), "reciprocal_rank": np.ones(1)}
     return Observation(name, kind, donor, "?", memories, (relevant,), {"cosine": cosine})
 
 

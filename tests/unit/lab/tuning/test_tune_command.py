@@ -47,7 +47,7 @@ def test_the_command_tunes_a_built_corpus(tmp_path: Path) -> None:
     written(tmp_path / "sets" / "notes")
     app = typer.Typer()
     app.command()(tune_command)
-    options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.quality_weight"
+    options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.graph_weight"
     places = ["--data", str(tmp_path / "sets"), "--out", str(tmp_path / "own")]
     done = CliRunner().invoke(app, [*places, *options.split()], catch_exceptions=False)
     assert done.exit_code == 0

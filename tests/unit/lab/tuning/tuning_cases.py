@@ -7,15 +7,18 @@ from helix_lab.tuning.objective import Objective
 from helix_lab.tuning.search import Plan
 from helix_lab.tuning.space import chosen_space
 from helix_query.profile.files import load_profiles
-from helix_query.profile.overrides import with_constants
+from helix_query.profile.overrides import constant, with_constants
 from helix_query.profile.profile import RankingProfile
 
-HELIX = with_constants(load_profiles()["helix"], {"rank.quality_weight": 0.03})
-
-
+PROFILES = load_profiles()
+HELIX = with_constants(
+    PROFILES["helix"],
+    {
+        "rank.weights": constant(PROFILES["helix-reference"], "rank.weights"),
+        "rank.quality_weight": 0.03,
+    },
+)
 QUALITY_WEIGHT = chosen_space("rank.quality_weight,expand.restart")
-
-
 MRR = Objective("MRR@10")
 
 
@@ -41,5 +44,5 @@ def steep(profile: RankingProfile, part: EvaluationSet) -> Run:
 
 
 def plan(**changes: Any) -> Plan:
-    """A small search for rank.quality_weight and a constant nobody feels."""
+    """A small search for rank.quality_weight and a constant without effect."""
     return replace(Plan(QUALITY_WEIGHT, MRR, trials=12, inner=2, seed=1), **changes)

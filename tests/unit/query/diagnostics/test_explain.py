@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
-from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message, explanation_message
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
+from helix_query.profile.overrides import constant
 from helix_query.profile.profile import RankingProfile
 from helix_query.recall.candidates import (
     GRAPH,
@@ -105,12 +105,13 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
             "fused_share": random.random(),
             "graph_weight_multi_hop": random.random(),
             "quality_weight": random.random(),
+            "weights": constant(PROFILES["helix-reference"], "rank.weights"),
             "future_penalty": random.random(),
         }
         values["rank"]["boosts"] = {
             name: random.random() for name in ("window", "pinned", "priority", "project")
         }
-        values["rank"]["recipe"] |= {"noise": bool(random.random() < 0.5), "access_gain": random.random()}
+        values["rank"]["recipe"] |= {"access_gain": random.random()}
         values["fuse"] |= {"method": str(random.choice(["rrf", "minmax"])), "rank_bonuses": (0.05, 0.02)}
     return RankingProfile.model_validate(values)
 
@@ -140,9 +141,7 @@ def explained(random: np.random.Generator) -> Explanation:
         route,
         now=NOW,
         constants=profile.rank,
-        type_names=MEMORY_TYPES,
         project_code=OWN if random.random() < 0.5 else None,
-        seed=int(random.integers(0, 2**62)),
     )
     ranked = best_first(pool, scored)
     places = np.zeros(len(pool), np.int64)
@@ -210,7 +209,7 @@ def by_hand() -> Explanation:
     count = len(first)
     signals = raw_signals_of(np.random.default_rng(0), count)
     constants = PROFILES["cems"].rank
-    scored = scoring(first, signals, Route(), now=NOW, constants=constants, type_names=MEMORY_TYPES)
+    scored = scoring(first, signals, Route(), now=NOW, constants=constants)
     ranked = best_first(first, scored)
     return Explanation(
         Trace(Route(), retrieved, first, first, ranked, ranked, ranked),

@@ -58,11 +58,11 @@ def test_features_of_a_memory_by_hand() -> None:
     assert {name: values.tolist() for name, values in features.memories.items()} == {
         "cosine": [0.7, 0.2],
         "lexical": [0.6, 0.0],
-        "relative": [1.0, 0.25],
-        "standing": [1.0, 0.5],
+        "relative_score": [1.0, 0.25],
+        "reciprocal_rank": [1.0, 0.5],
         "mass": [0.5, 0.1],
         "size": [math.log(1_000) / LOG_SIZE] * 2,
-        "agreed": [1.0, 0.0],
+        "in_both_channels": [1.0, 0.0],
     }
 
 
@@ -183,9 +183,5 @@ def test_published_recipes_never_abstain() -> None:
 
 def test_a_profile_without_the_part_is_neutral(tmp_path: Path) -> None:
     """An operator's file of before keeps its meaning."""
-    weights = "{ sim = 1.0, recency = 0.0, salience = 0.0, confidence = 0.0, graph = 0.0 }"
-    rows = "\n".join(
-        f"{kind} = {weights}" for kind in ("episodic", "semantic", "procedural", "decision", "code")
-    )
-    (tmp_path / "mine.toml").write_text(f'name = "mine"\ndescription = "t"\n[rank.weights]\n{rows}\n')
+    (tmp_path / "mine.toml").write_text('name = "mine"\ndescription = "t"\n')
     assert load_profiles(tmp_path)["mine"].abstain == Abstain(threshold=0.0, memory=None, answer=None)

@@ -3,14 +3,7 @@ import pytest
 
 from helix_query.profile.files import load_profiles
 from helix_query.recall.candidates import Ranked
-from helix_query.recall.stages.diversify import (
-    Similarity,
-    distinct,
-    diverse,
-    jaccard,
-    mmr,
-    session_leads,
-)
+from helix_query.recall.stages.diversify import Similarity, distinct, diverse, jaccard, mmr, session_leads
 
 
 def signature(different: int, base: int = 0) -> np.ndarray:
@@ -140,6 +133,6 @@ def test_cems_answers_an_aggregation_question_from_every_session_first() -> None
         near_duplicate=constants.near_duplicate,
         mmr_lambda=constants.mmr_lambda,
         session_floor=constants.session_floor,
-        coverage_lambda=constants.coverage_lambda,
+        session_mmr_lambda=constants.session_mmr_lambda,
     )
     assert chosen.positions.tolist() == [0, 2, 1, 3]

@@ -33,7 +33,7 @@ def at(moment: datetime) -> int:
 
 def ranked_of(pool: Candidates, signals: CandidateSignals, route: Route, **constants: Any) -> Ranked:
     """The order of stage 6 at `NOW`."""
-    return best_first(pool, scoring(pool, signals, route, now=NOW, type_names=MEMORY_TYPES, **constants))
+    return best_first(pool, scoring(pool, signals, route, now=NOW, **constants))
 
 
 def signals_of(count: int, **columns: Any) -> CandidateSignals:

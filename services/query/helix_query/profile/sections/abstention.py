@@ -10,9 +10,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_query.profile.sections.section import Part
+from helix_query.profile.sections.section import Section
 
-MemoryFeature = Literal["cosine", "lexical", "relative", "standing", "mass", "agreed", "size"]
+MemoryFeature = Literal[
+    "cosine", "lexical", "relative_score", "reciprocal_rank", "mass", "in_both_channels", "size"
+]
 """Features of one memory."""
 AnswerFeature = Literal[
     "cosine",
@@ -31,7 +33,7 @@ AnswerFeature = Literal[
 Coefficient = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
 
 
-class MemoryModel(Part):
+class MemoryModel(Section):
     """P(a memory is relevant) = 1 / (1 + exp(-(intercept + sum of coefficient x feature)))."""
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
@@ -40,7 +42,7 @@ class MemoryModel(Part):
     )
 
 
-class AnswerModel(Part):
+class AnswerModel(Section):
     """P(at least one memory of the answer is relevant), by the same formula."""
 
     intercept: Coefficient = Field(default=0.0, description="log odds where every feature is 0")
@@ -49,7 +51,7 @@ class AnswerModel(Part):
     )
 
 
-class Abstain(Part):
+class Abstain(Section):
     """Stage 7c: the models, and the probability below which nothing is packed."""
 
     threshold: float = Field(

@@ -1,7 +1,4 @@
-"""Constants of stage 4: how the lists of the channels become one.
-
-`stages.fuse` and `stages.weigh` read them.
-"""
+"""Constants of stage 4: fusion of the channels' rankings."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from helix_query.profile.sections.section import (
     LEXICAL,
     Channel,
     Factor,
-    Part,
+    Section,
     Share,
 )
 
@@ -37,33 +34,38 @@ def _of_every_channel(weights: dict[Channel, float]) -> dict[Channel, float]:
 
 
 ChannelWeights = Annotated[dict[Channel, Factor], AfterValidator(_of_every_channel)]
-"""How much each channel counts in the fusion; only their ratio matters. 1 for one that is not named."""
+"""Weights by channel, 1 for a channel that is not named; only their ratio matters."""
 
 
-class Adaptive(Part):
-    """The dense share of one query: sigmoid(intercept + sum of coefficient x feature), `stages.weigh`."""
+class Adaptive(Section):
+    """Share of dense against lexical by query: sigmoid(intercept + sum of coefficient x feature).
+
+    `stages.adaptive_weights` defines the features.
+    """
 
     intercept: float = Field(ge=-100, le=100, description="log odds of the share where all features are 0")
     coefficients: dict[Feature, Annotated[float, Field(ge=-100, le=100)]] = Field(
-        min_length=1, description="by feature; one that is absent is not looked at"
+        min_length=1, description="log odds by feature; 0 for a feature that is not named"
     )
 
 
-class Fuse(Part):
+class Fuse(Section):
     """Stage 4."""
 
     method: Literal["rrf", "minmax"] = Field(default="rrf", description="reciprocal ranks, or min-max scores")
     k: int = Field(default=60, ge=1, le=1000, description="rrf: weight / (k + rank), rank from 1")
     rank_bonuses: tuple[Share, ...] = Field(
-        default=(), description="rrf: added per list at rank 1, 2, 3, ..."
+        default=(), description="rrf: added for rank 1, 2, 3, ... of a ranking"
     )
     weights: ChannelWeights = Field(default_factory=lambda: dict.fromkeys(CHANNEL_NAMES, 1.0))
-    rephrased_weight: Factor = Field(default=1.0, description="weight of a list found in other words")
+    rephrased_weight: Factor = Field(
+        default=1.0, description="factor on the weight of a ranking by other words"
+    )
     by_intent: dict[Intent, ChannelWeights] = Field(
-        default_factory=dict, description="weights instead; the first of the query's intents that has some"
+        default_factory=dict, description="weights by intent; the first entry that the query has applies"
     )
     adaptive: Adaptive | None = Field(
-        default=None, description="minmax: the share of dense against lexical, for each query anew"
+        default=None, description="minmax: share of dense against lexical by query, instead of their weights"
     )
 
     def weights_for(self, intents: Iterable[Intent]) -> Mapping[Channel, float]:

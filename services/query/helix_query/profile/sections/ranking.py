@@ -1,4 +1,4 @@
-"""Constants of stage 6: what makes a memory of its type good; `stages.rank` reads them."""
+"""Constants of stage 6: the method of scoring, weights by memory type, boosts; `stages.rank` reads them."""
 
 from __future__ import annotations
 
@@ -6,65 +6,68 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_memory.memory_types import MEMORY_TYPES, MemoryType
-from helix_query.profile.sections.recipe import Recipe
-from helix_query.profile.sections.section import Factor, Part, Share
+from helix_memory.memory_types import MemoryType
+from helix_query.profile.recipes.scoring import Recipe
+from helix_query.profile.sections.section import Factor, Section, Share
 
 
-class TypeWeights(Part):
-    """What makes a memory of one type good."""
+class TypeWeights(Section):
+    """Weights of the signals of one memory type."""
 
-    sim: Share
-    recency: Share
-    salience: Share
-    confidence: Share
-    graph: Share
+    sim: Share = 1.0
+    recency: Share = 0.0
+    salience: Share = 0.0
+    confidence: Share = 0.0
+    graph: Share = 0.0
 
 
-class Boosts(Part):
-    """Stage 6: factors 1 + x on the score; 0 is off."""
+class Boosts(Section):
+    """Factors 1 + x on the score; 0 is off."""
 
-    window: Factor = Field(default=0.0, description="happened in the time the query speaks of")
+    window: Factor = Field(default=0.0, description="the memory lies in the time window of the query")
     pinned: Factor = Field(default=0.0, description="pinned by its author")
     priority: Factor = Field(default=0.0, description="times (priority - 1)")
-    project: Factor = Field(default=0.0, description="belongs to the caller's project")
+    project: Factor = Field(default=0.0, description="the memory is of the caller's project")
 
 
-class Rank(Part):
-    """Stage 6.
+class Rank(Section):
+    """Stage 6. All signals are normalised over the candidates.
 
-    `additive`: sum of weight x normalised signal, weights by memory type.
-    `multiplicative`: relevance x (1 + quality_weight x quality); relevance blends sim and graph, quality
-    blends recency, salience and confidence by the weights of the type.
-    `blend`: share of the fused score, the rest cosine; quality enters by the factors of the recipe.
+    `sim` is fused_share x fused score + (1 - fused_share) x cosine.
+    `additive`: sum of weight x signal, by the weights of the memory type.
+    `multiplicative`: relevance x (1 + quality_weight x quality). Relevance is the weighted mean of graph mass
+    and sim; quality that of recency, salience and confidence, by the weights of the type.
+    `blend`: sim, then the factors of a published recipe.
     """
 
     method: Literal["additive", "multiplicative", "blend"] = "additive"
-    fused_share: Share = Field(
-        default=0.5, description="sim = share x fused + (1 - share) x cosine, normalised each"
-    )
+    fused_share: Share = Field(default=0.5, description="share of the fused score in sim; the rest is cosine")
     recency_per_hour: float = Field(
         default=0.995, gt=0, le=1, description="recency = this ** hours since last access"
     )
-    weights: dict[MemoryType, TypeWeights]
-    quality_weight: Factor = Field(default=0.1, description="multiplicative: how much quality may add")
-    graph_weight: Share = Field(default=0.05, description="multiplicative: share of graph mass in relevance")
+    weights: dict[MemoryType, TypeWeights] = Field(
+        default_factory=dict, description="by memory type; one that is not named has sim alone"
+    )
+    quality_weight: Factor = Field(default=0.0, description="multiplicative: weight of quality")
+    graph_weight: Share = Field(default=0.05, description="multiplicative: weight of graph mass in relevance")
     graph_weight_multi_hop: Share = Field(
-        default=0.8, description="multiplicative: the same for multi-hop questions"
+        default=0.8, description="multiplicative: the same for multi_hop questions"
     )
     boosts: Boosts = Boosts()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
-        default=0.8, description="current_value: states the value asked for from this share of the best cover"
+        default=0.8,
+        description="current_value: term coverage of a memory that states the value, as a share of the best",
     )
     current_min_text_coverage: Share = Field(
-        default=0.5, description="current_value: nobody states it whose text holds less of the words"
+        default=0.5, description="current_value: least term coverage of such a memory"
     )
     current_min_score: Share = Field(
-        default=0.0, description="current_value: states it only from this share of the best score"
+        default=0.0,
+        description="current_value: least score of such a memory, as a share of the best",
     )
     future_penalty: Share = Field(
-        default=1.0, description="factor on what happened after the moment of asking; 1: off"
+        default=1.0, description="factor on memories that occurred after the time of the query; 1: off"
     )
 
     @property
@@ -72,9 +75,12 @@ class Rank(Part):
         """Whether graph mass counts for questions that do not need several hops."""
         return self.method == "additive" or (self.method == "multiplicative" and self.graph_weight > 0)
 
+    def weights_of(self, memory_type: MemoryType) -> TypeWeights:
+        """Weights of the signals of a memory type."""
+        return self.weights.get(memory_type, TypeWeights())
+
     @model_validator(mode="after")
-    def _every_type(self) -> Self:
-        missing = set(MEMORY_TYPES) - set(self.weights)
-        if missing:
-            raise ValueError(f"weights lacks {', '.join(sorted(missing))}")
+    def _quality_has_weights(self) -> Self:
+        if self.quality_weight > 0 and not self.weights:
+            raise ValueError("a quality_weight above 0 needs weights")
         return self

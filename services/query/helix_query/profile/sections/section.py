@@ -1,4 +1,4 @@
-"""What all parts of a ranking profile are made of: their base, their bounds, the names of the channels."""
+"""What all sections share: the base class, bounds, and names of channels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0, le=10)]
 
 
-class Part(BaseModel):
-    """Never changes, and refuses keys that it does not know."""
+class Section(BaseModel):
+    """Frozen; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

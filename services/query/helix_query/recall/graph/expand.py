@@ -1,9 +1,8 @@
-"""Stage 5: the graph around the pool. Mass for everyone in it, and the few the graph alone finds.
+"""Walks the graph around the candidates: gives them graph mass, and adds memories that only the graph found.
 
-The walk starts from the sharpened fused scores and from the entities the query names: Personalized
-PageRank, or the bounded walk, which also stands in where PageRank would pass too many edges. Newcomers
-pass the same predicate as every channel; their number and anyone's share of the mass are capped,
-so that the graph cannot flood the pool. Stage 6 ranks.
+The walk starts from the candidates, by fused score to a power, and from the entities in the query. It is
+Personalized PageRank, or the bounded walk, which also replaces PageRank on a graph with too many edges.
+The number of added memories and the mass of any memory are capped.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ Bridge = Callable[["NDArray[np.int64]"], tuple["NDArray[np.int64]", "NDArray[np.
 Visible = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
 
 CHECKS = 3
-"""How many times `graph_candidates` candidates are checked at most: reading scopes costs a store access."""
+"""Visibility is checked for at most this x `graph_candidates` memories, since each check reads a store."""
 
 
 def expand(
-    pool: Candidates,
+    candidates: Candidates,
     named: NDArray[np.int64],
     *,
     graph: GraphSnapshot,
@@ -56,23 +55,23 @@ def expand(
     mass_cap: float = 0.5,
     bridge: Bridge | None = None,
     bridge_share: float = 0.0,
-    bridge_from: int = 3,
+    bridge_memories: int = 3,
 ) -> Candidates:
-    """The pool with the mass of a walk, and up to `graph_candidates` visible memories that it reached.
+    """The candidates with graph mass, and up to `graph_candidates` visible memories that the walk reached.
 
-    `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass
-    is a memory's share of the mass of the pool with its newcomers, at most `mass_cap`. A newcomer gets the
-    least fused score of the pool and its true cosine. The pool says which method walked, and that PageRank
-    is missing where it would have passed more than `edge_budget` edges.
+    `named` are the graph's nodes of entities in the query; nodes below `memories` are ordinals. Mass is a
+    memory's share among all candidates returned, at most `mass_cap`. An added memory gets its cosine and the
+    least fused score. `walked` of the result is the method used; `degraded` names PageRank if it would have
+    passed more than `edge_budget` edges.
 
-    `bridge` makes it a walk of two: it tells from the `bridge_from` memories with the most mass which nodes
-    they point to and how strongly, and `bridge_share` of the second walk's restart is theirs.
+    With `bridge` there are two walks. It returns nodes and weights for the `bridge_memories` memories with
+    the most mass after the first; these nodes get `bridge_share` of the second walk's restart.
     """
     seeds, shares = _seeds(
-        pool, named, seed_exponent=seed_exponent, entity_restart_share=entity_restart_share
+        candidates, named, seed_exponent=seed_exponent, entity_restart_share=entity_restart_share
     )
     if not len(seeds):
-        return pool
+        return candidates
 
     pagerank = partial(
         personalized_pagerank,
@@ -97,17 +96,17 @@ def expand(
         mass = pagerank(seeds, shares) if method == PAGERANK else None
         used: GraphMethod = WALK if mass is None else PAGERANK
         mass = _of_memories(walk(seeds, shares) if mass is None else mass, memories=memories)
-        found = _newcomers(pool, mass, visible=visible, count=graph_candidates)
-        return replace(_joined(pool, found, mass, cosines=cosines, cap=mass_cap), walked=used)
+        added = _graph_candidates(candidates, mass, visible=visible, count=graph_candidates)
+        return replace(_with_added(candidates, added, mass, cosines=cosines, cap=mass_cap), walked=used)
 
     first = walked(seeds, shares, method)
     last = first
     if bridge is not None and bridge_share:
-        # only what the caller may see is read on: the pool and its newcomers
-        evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_from]]
+        # Only candidates are read, which the caller may see.
+        evidence = first.ordinals[np.lexsort((first.ordinals, -first.mass))[:bridge_memories]]
         nodes, weights = bridge(evidence)
         if len(nodes):
-            # a graph that was too dense once is not tried again
+            # PageRank is not tried again after it failed.
             last = walked(
                 *_with_bridges(seeds, shares, nodes, weights, share=bridge_share), first.walked or method
             )
@@ -115,14 +114,14 @@ def expand(
 
 
 def _seeds(
-    pool: Candidates, named: NDArray[np.int64], *, seed_exponent: float, entity_restart_share: float
+    candidates: Candidates, named: NDArray[np.int64], *, seed_exponent: float, entity_restart_share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    most = float(pool.fused.max()) if len(pool) else 0.0
-    sharp = (pool.fused / most) ** seed_exponent if most > 0 else np.ones(len(pool))
-    if len(pool):
-        sharp = sharp / sharp.sum() * ((1.0 - entity_restart_share) if len(named) else 1.0)
-    entities = np.full(len(named), (entity_restart_share if len(pool) else 1.0) / max(len(named), 1))
-    return np.concatenate([pool.ordinals, named]), np.concatenate([sharp, entities])
+    most = float(candidates.fused.max()) if len(candidates) else 0.0
+    weights = (candidates.fused / most) ** seed_exponent if most > 0 else np.ones(len(candidates))
+    if len(candidates):
+        weights = weights / weights.sum() * ((1.0 - entity_restart_share) if len(named) else 1.0)
+    entities = np.full(len(named), (entity_restart_share if len(candidates) else 1.0) / max(len(named), 1))
+    return np.concatenate([candidates.ordinals, named]), np.concatenate([weights, entities])
 
 
 def _with_bridges(
@@ -133,9 +132,9 @@ def _with_bridges(
     *,
     share: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Seeds of the second walk: the first ones, and `share` on the nodes, by the square of their weights."""
-    sharp = weights**2
-    together = np.concatenate([shares / shares.sum() * (1.0 - share), sharp / sharp.sum() * share])
+    """Seeds of the second walk: those of the first, and `share` on `nodes` by their squared weights."""
+    squared = weights**2
+    together = np.concatenate([shares / shares.sum() * (1.0 - share), squared / squared.sum() * share])
     union, places = np.unique(np.concatenate([seeds, nodes]), return_inverse=True)
     summed = np.bincount(places, weights=together, minlength=len(union)).astype(np.float64)
     return union.astype(np.int64), summed
@@ -146,9 +145,11 @@ def _of_memories(mass: Mass, *, memories: int) -> Mass:
     return Mass(mass.nodes[:count], mass.shares[:count])
 
 
-def _newcomers(pool: Candidates, mass: Mass, *, visible: Visible, count: int) -> NDArray[np.int64]:
-    """Ordinals outside the pool with the most mass, best first, that the caller may see."""
-    fresh = (mass.shares > 0) & ~np.isin(mass.nodes, pool.ordinals)
+def _graph_candidates(
+    candidates: Candidates, mass: Mass, *, visible: Visible, count: int
+) -> NDArray[np.int64]:
+    """At most `count` visible memories with the most mass that are no candidates, best first."""
+    fresh = (mass.shares > 0) & ~np.isin(mass.nodes, candidates.ordinals)
     nodes, shares = mass.nodes[fresh], mass.shares[fresh]
     best = nodes[np.lexsort((nodes, -shares))[: count * CHECKS]]
     found = best[:0]
@@ -158,25 +159,24 @@ def _newcomers(pool: Candidates, mass: Mass, *, visible: Visible, count: int) ->
     return found[:count]
 
 
-def _joined(
-    pool: Candidates, found: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float
+def _with_added(
+    candidates: Candidates, added: NDArray[np.int64], mass: Mass, *, cosines: Cosines, cap: float
 ) -> Candidates:
-    ordinals = np.concatenate([pool.ordinals, found])
-    # shares among what the caller sees: the mass of hidden memories must not show in them
+    ordinals = np.concatenate([candidates.ordinals, added])
+    # Shares among the candidates only: the mass of hidden memories must not affect them.
     shares = mass.of(ordinals)
     total = float(shares.sum())
     shares = np.minimum(shares / total, cap) if total > 0 else shares
     bit = bit_of(GRAPH)
-    least = float(pool.fused.min()) if len(pool) else 0.0
-    true_cosines = cosines(found).astype(np.float64)
+    least = float(candidates.fused.min()) if len(candidates) else 0.0
+    true_cosines = cosines(added).astype(np.float64)
+    coverage, phrase_match = candidates.coverage, candidates.phrase_match
     return Candidates(
         ordinals=ordinals,
-        fused=np.concatenate([pool.fused, np.full(len(found), least)]),
-        cosine=np.concatenate([pool.cosine, true_cosines]),
+        fused=np.concatenate([candidates.fused, np.full(len(added), least)]),
+        cosine=np.concatenate([candidates.cosine, true_cosines]),
         mass=shares,
-        found_by=np.concatenate([pool.found_by, np.full(len(found), bit)]),
-        coverage=None if pool.coverage is None else np.append(pool.coverage, np.zeros(len(found))),
-        phrase_match=(
-            None if pool.phrase_match is None else np.append(pool.phrase_match, np.zeros(len(found), bool))
-        ),
+        found_by=np.concatenate([candidates.found_by, np.full(len(added), bit)]),
+        coverage=None if coverage is None else np.append(coverage, np.zeros(len(added))),
+        phrase_match=None if phrase_match is None else np.append(phrase_match, np.zeros(len(added), bool)),
     )

@@ -37,7 +37,7 @@ def pack(context: RecallContext, rows: Sequence[RecalledRow]) -> Packed:
         context.snapshot,
         whole=expand_context == "session",
         room=budget - packed.tokens,
-        limit=context.profile.pack.surrounding_limit,
+        limit=context.profile.pack.neighbour_limit,
         already_served=context.already_served.value,
         zone=query.zone,
     )

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import normalised
+from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.recall.stages.normalise import Signal, signal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
-    from helix_query.profile.sections.recipe import Recipe
+    from helix_query.profile.recipes.scoring import Recipe
     from helix_query.recall.candidates import Candidates, CandidateSignals
 
 Factors = dict[str, "NDArray[np.float64]"]
@@ -30,15 +30,11 @@ HALVING: Final = 0.693
 NO_PROJECT: Final = 0
 """Code of the empty project."""
 
-_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
-_MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31))
-
 
 def blended_signals(pool: Candidates, *, constants: Recipe) -> tuple[Signal, Signal]:
     """Fused score and cosine for the method `blend`; a negative cosine counts 0."""
     cosine = np.maximum(pool.cosine, 0.0)
-    if constants.fused_normal == "minmax":
+    if constants.fused_normalisation == "minmax":
         fused = signal(pool.fused, flat=1.0)
     else:
         most = float(pool.fused.max(initial=0.0))
@@ -52,7 +48,6 @@ def recipe_factors(
     *,
     constants: Recipe,
     now: datetime,
-    type_names: Sequence[str],
     project_code: int | None = None,
 ) -> Factors:
     """The recipe's factors that are on, in the order in which they are multiplied."""
@@ -62,12 +57,12 @@ def recipe_factors(
     projects = (constants.same_project, constants.other_project, constants.no_project)
     if project_code is not None and projects != (1.0, 1.0, 1.0):
         factors["project"] = _by_project(traits.project_code, project_code, *projects)
-    if (constants.importance_least, constants.importance_gain) != (1.0, 0.0):
-        factors["importance"] = constants.importance_least + constants.importance_gain * traits.salience
+    if (constants.importance_base, constants.importance_gain) != (1.0, 0.0):
+        factors["importance"] = constants.importance_base + constants.importance_gain * traits.salience
     if constants.half_life_days > 0:
         fading = np.exp(-HALVING * _days(traits.occurred_at, now) / constants.half_life_days)
         fading = constants.decay_floor + (1.0 - constants.decay_floor) * fading
-        episodic = np.array([name == "episodic" for name in type_names], bool)[traits.type_code]
+        episodic = traits.type_code == MEMORY_TYPES.index("episodic")
         factors["episodic_decay"] = np.where(episodic, fading, 1.0)
     if constants.access_gain > 0:
         factors["accesses"] = 1.0 + constants.access_gain * np.log1p(
@@ -80,22 +75,6 @@ def scale(scores: NDArray[np.float64], *, constants: Recipe) -> float:
     """Factor on all scores: 1, or the factor that makes the best score 1."""
     most = float(scores.max(initial=0.0))
     return 1.0 / most if constants.scale_to_best and most > 0 else 1.0
-
-
-def noise(ordinals: NDArray[np.int64], *, seed: int, constants: Recipe) -> NDArray[np.float64]:
-    """Gaussian noise of question (`seed`) and memory: zeros unless the recipe asks for it.
-
-    Hashed rather than drawn one after the other, so that a memory's noise does not depend on who else
-    is in the pool.
-    """
-    if not constants.noise:
-        return np.zeros(len(ordinals))
-    words = np.stack([2 * ordinals, 2 * ordinals + 1]).astype(np.uint64)
-    first, second = _uniform(words, np.uint64(seed & 0xFFFFFFFFFFFFFFFF))
-    # Box and Muller 1958; 1 - u is never 0, so the logarithm is finite
-    gaussian = np.sqrt(-2.0 * np.log(1.0 - first)) * np.cos(2.0 * np.pi * second)
-    drawn: NDArray[np.float64] = constants.noise_sigma * gaussian
-    return drawn
 
 
 def passing(
@@ -118,15 +97,3 @@ def _by_project(
     codes: NDArray[np.int64], own: int, same: float, other: float, none: float
 ) -> NDArray[np.float64]:
     return np.where(codes == own, same, np.where(codes == NO_PROJECT, none, other))
-
-
-def _uniform(words: NDArray[np.uint64], seed: np.uint64) -> NDArray[np.float64]:
-    """Numbers in [0, 1) by hash (splitmix64, Steele, Lea, Flood 2014)."""
-    # 64-bit products are meant to wrap around
-    with np.errstate(over="ignore"):
-        mixed = seed + (words + np.uint64(1)) * _GOLDEN
-        for shift, factor in zip(_SHIFTS[:2], _MIX, strict=True):
-            mixed = (mixed ^ (mixed >> shift)) * factor
-    mixed ^= mixed >> _SHIFTS[2]
-    uniform: NDArray[np.float64] = (mixed >> np.uint64(11)).astype(np.float64) / 2**53
-    return uniform

@@ -38,10 +38,10 @@ def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tupl
     intents = set(constants.intents).intersection(route.intents)
     found = [
         ExtraSearch(name, words, partial(_search, context, route, run, name, words))
-        for words in rephrase(context.query.text, intents, most=constants.most)
+        for words in rephrase(context.query.text, intents, most=constants.max_rephrasings)
         for name in constants.channels
     ]
-    if Intent.PREFERENCE in intents and constants.own_examples:
+    if Intent.PREFERENCE in intents and constants.own_statements:
         stated = " ".join((*STATED, topic(context.query.text)))
         search = partial(_own_statements, context, route, run, stated)
         found.append(ExtraSearch(LEXICAL, stated, search))
@@ -58,10 +58,10 @@ def _search(
 def _own_statements(context: RecallContext, route: Route, run: RunSearch, stated: str) -> Hits:
     """Memories like the user's own statements on the subject; none where there are no such statements."""
     constants, user_id = context.profile.retrieve.rephrase, context.query.selection.user_id
-    hits = _search(context, route, run, LEXICAL, stated, constants.own_examples)
+    hits = _search(context, route, run, LEXICAL, stated, constants.own_statements)
     lines = context.generation.signals.records(hits.ordinals)
     statements = own_statements(
-        [line["text"] for line in lines if _said_by_user(line, user_id)], most=constants.most
+        [line["text"] for line in lines if _said_by_user(line, user_id)], most=constants.max_rephrasings
     )
     return _search(context, route, run, LEXICAL, " ".join(statements)) if statements else Hits.none()
 

@@ -86,13 +86,13 @@ def answer_features(
     None where dense or lexical was not asked or did not answer. `rarities` are the inverse document
     frequencies of the query's words. Of a memory:
 
-    cosine    exact cosine to the query
-    lexical   s / (s + r): BM25 s, r the summed rarity of the `RAREST` words; 0: not found by its words
-    relative  final score over that of the first
-    standing  1 / rank
-    mass      share of the graph's mass
-    size      ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
-    agreed    1 if dense and lexical both found it, else 0
+    cosine           exact cosine to the query
+    lexical          s / (s + r): BM25 s, r the summed rarity of the `RAREST` words; 0: not found by its words
+    relative_score   final score over that of the first
+    reciprocal_rank  1 / rank
+    mass             share of the graph's mass
+    size             ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
+    in_both_channels 1 if dense and lexical both found it, else 0
 
     Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; `lead` of the first score
     over the second, `overlap` of the first `JUDGED` of the two channels, `words` ln(1 + words asked),
@@ -109,15 +109,15 @@ def answer_features(
     memories = {
         "cosine": candidates.cosine[positions].astype(np.float64),
         "lexical": _share(bm25, sum(sorted(rarities, reverse=True)[:RAREST])),
-        "relative": scores / best if best > 0 else np.zeros(len(scores)),
-        "standing": 1.0 / np.arange(1, len(positions) + 1),
+        "relative_score": scores / best if best > 0 else np.zeros(len(scores)),
+        "reciprocal_rank": 1.0 / np.arange(1, len(positions) + 1),
         "mass": candidates.mass[positions].astype(np.float64),
         "size": np.full(len(positions), size),
-        "agreed": ((candidates.found_by[positions] & both) == both).astype(np.float64),
+        "in_both_channels": ((candidates.found_by[positions] & both) == both).astype(np.float64),
     }
     answer = {name: float(memories[name][:JUDGED].max(initial=0.0)) for name in ("cosine", "lexical", "mass")}
     answer |= {
-        "lead": 1.0 - float(memories["relative"][1]) if len(scores) > 1 else float(len(scores)),
+        "lead": 1.0 - float(memories["relative_score"][1]) if len(scores) > 1 else float(len(scores)),
         "overlap": _overlap(dense, lexical),
         "words": math.log1p(len(rarities)),
         "size": size,
@@ -133,7 +133,7 @@ def estimate(
 
     A memory's probability is capped at the answer's.
     """
-    count = len(found.memories["standing"])
+    count = len(found.memories["reciprocal_rank"])
     of_answer = None if answer is None else float(logistic(found.answer, answer)) if count else 0.0
     of_each = None if memory is None else np.broadcast_to(logistic(found.memories, memory), (count,))
     if of_each is not None and of_answer is not None:

@@ -42,7 +42,7 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
         near_duplicate=constants.near_duplicate,
         mmr_lambda=constants.mmr_lambda,
         session_floor=constants.session_floor if by_session else None,
-        coverage_lambda=constants.coverage_lambda,
+        session_mmr_lambda=constants.session_mmr_lambda,
     )
 
 
@@ -82,13 +82,13 @@ def diverse(
     near_duplicate: float = 0.8,
     mmr_lambda: float = 0.5,
     session_floor: float | None = None,
-    coverage_lambda: float = 1.0,
+    session_mmr_lambda: float = 1.0,
 ) -> Ranked:
     """The `count` to return, in their order, each with its score.
 
     `minhashes` and `sessions` run parallel to `ranked`; `vectors` gives the unit vectors of some of its rows,
     for marginal relevance only. With `session_floor` the best of each session comes first, if it reaches
-    that share of the best score; with a `coverage_lambda` below 1 the others follow by marginal relevance.
+    that share of the best score; with a `session_mmr_lambda` below 1 the others follow by marginal relevance.
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
@@ -100,7 +100,7 @@ def diverse(
         order = mmr(
             normalise(scores),
             lambda row: jaccard(signatures, signatures[row]),
-            weight=coverage_lambda,
+            weight=session_mmr_lambda,
             count=count,
             first=leads.tolist(),
         )

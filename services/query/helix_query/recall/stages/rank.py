@@ -14,22 +14,21 @@ from helix_memory.arithmetic import blend, lifted, weighted
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
-from helix_query.recall.recipes.factors import blended_signals, noise, passing, recipe_factors, scale
+from helix_query.recall.recipes.factors import blended_signals, passing, recipe_factors, scale
 from helix_query.recall.stages.latest_statement import STEP, latest_statement
 from helix_query.recall.stages.normalise import Signal, signal
-from helix_query.recall.stages.scoring import Relevance, ScoreBuilder, Scoring, boosted
-from helix_shared.artifacts.signals.columns import NO_TIME, code, hashed
+from helix_query.recall.stages.scoring import Relevance, Scoring, boosted
+from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Boosts, Rank
-    from helix_query.profile.sections.recipe import Recipe
     from helix_query.recall.context import RecallContext
     from helix_shared.artifacts.signals.reader import Signals
 
@@ -54,9 +53,7 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
         route,
         now=query.now,
         constants=context.profile.rank,
-        type_names=MEMORY_TYPES,
         project_code=code(query.project_id) if query.project_id else None,
-        seed=hashed(query.text),
     )
 
 
@@ -98,23 +95,18 @@ def scoring(
     *,
     now: datetime,
     constants: Rank,
-    type_names: Sequence[str],
     project_code: int | None = None,
-    seed: int = 0,
 ) -> Scoring:
     """The scores of the candidates and what they are made of.
 
-    `type_names[code]` is the type of a `CandidateSignals.type_code`; `project_code` is the caller's project;
-    `seed` is that of the recipe's noise.
+    `project_code` is the caller's project.
     """
     signals = _signals(pool, traits, now=now, constants=constants)
-    relevance = _relevance(
-        signals, _weights(traits.type_code, constants, type_names), route, constants=constants
-    )
+    relevance = _relevance(signals, _weights(traits.type_code, constants), route, constants=constants)
     boosting = boost_factors(traits, constants.boosts, window=route.window, project_code=project_code)
     running = boosted(relevance.values, boosting)
     for name, factor in recipe_factors(
-        traits, constants=constants.recipe, now=now, type_names=type_names, project_code=project_code
+        traits, constants=constants.recipe, now=now, project_code=project_code
     ).items():
         running.times(name, factor)
     if constants.future_penalty != 1.0:
@@ -130,7 +122,9 @@ def scoring(
             relevant=constants.current_min_score,
         )
         running.plus("latest_statement", gains)
-    _finish(running, pool, constants.recipe, seed)
+    scaled = scale(running.scores, constants=constants.recipe)
+    if scaled != 1.0:
+        running.times("scale", np.full(len(pool), scaled))
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
     if pool.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
@@ -184,16 +178,6 @@ def _relevance(
     return Relevance(
         "multiplicative", scores, quality, graph_weight=lead, quality_weight=constants.quality_weight
     )
-
-
-def _finish(running: ScoreBuilder, pool: Candidates, constants: Recipe, seed: int) -> None:
-    scaled = scale(running.scores, constants=constants)
-    if scaled != 1.0:
-        running.times("scale", np.full(len(pool), scaled))
-    if constants.noise:
-        drawn = noise(pool.ordinals, seed=seed, constants=constants)
-        # a score never falls below 0
-        running.plus("noise", np.maximum(drawn, -running.scores))
 
 
 def recency(touched_at: NDArray[np.int64], *, now: datetime, per_hour: float) -> NDArray[np.float64]:
@@ -254,10 +238,9 @@ def inside(traits: CandidateSignals, window: Window) -> NDArray[np.bool_]:
     return found
 
 
-def _weights(
-    type_code: NDArray[np.uint8], constants: Rank, type_names: Sequence[str]
-) -> dict[str, NDArray[np.float64]]:
-    rows = [constants.weights[name] for name in type_names if name in constants.weights]
+def _weights(type_code: NDArray[np.uint8], constants: Rank) -> dict[str, NDArray[np.float64]]:
+    """Weights of the signals by candidate, those of its memory type."""
+    rows = [constants.weights_of(name) for name in MEMORY_TYPES]
     return {
         signal: np.array([getattr(row, signal) for row in rows], np.float64)[type_code] for signal in WEIGHED
     }

@@ -100,7 +100,7 @@ def retrieve(
     searches: dict[str, Search | Future[Hits]] = {name: partial(run, name, plan) for name in names}
     if prefetched is not None:
         searches[LEXICAL] = prefetched
-    lead = ClearLead(constants.auto_half_score, constants.auto_top, constants.auto_lead)
+    lead = ClearLead(constants.auto_half_score, constants.auto_min_score, constants.auto_min_lead)
     retrieved = search_all(
         searches,
         extra_searches=() if query.mode == "dense" else extra_searches(context, route, run),

@@ -36,6 +36,6 @@ def route_query(context: RecallContext, vector: NDArray[np.float32]) -> Route:
         centroids=context.snapshot.centroids,
         may_skip=not query.never_skip,
         centroid_margin=constants.centroid_margin,
-        look_up_event=look_up if constants.anchors else None,
+        look_up_event=look_up if constants.event_lookup else None,
         intents_of=lambda _: context.rule_intents.value,
     )
