@@ -12,7 +12,8 @@ from helix_doc2query.consumer import expansion_rows
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.contextualise import self_contained
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.extraction.score import confidence, event_times, minhash, salience
+from helix_ingest.extraction.minhash import minhash
+from helix_ingest.extraction.score import confidence, event_times, salience
 from helix_ingest.extraction.segment import segment
 from helix_kg.consumer import link_rows
 from helix_memory import limits
