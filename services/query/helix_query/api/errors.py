@@ -12,12 +12,19 @@ import grpc
 from helix_query.scheduling.deadline import PASSED
 from helix_shared.errors import (
     CorruptArtifactError,
+    HelixError,
     InvalidInputError,
     NotFoundError,
     OverdueError,
     OverloadedError,
     TemporaryError,
 )
+from helix_shared.telemetry import logger
+
+_log = logger(__name__)
+
+Refused = tuple[grpc.StatusCode, str]
+"""Status and message of a call or request that failed."""
 
 _STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
     (InvalidInputError, grpc.StatusCode.INVALID_ARGUMENT),
@@ -28,7 +35,7 @@ _STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
 )
 
 
-def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
+def status_of(error: BaseException) -> Refused:
     """Status and message for the caller."""
     for kind, status in _STATUS:
         if isinstance(error, kind):
@@ -39,3 +46,11 @@ def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, TimeoutError):
         return grpc.StatusCode.DEADLINE_EXCEEDED, PASSED
     return grpc.StatusCode.INTERNAL, "internal error"
+
+
+def refused_of(error: BaseException) -> Refused:
+    """Status and message for the caller; errors of unknown classes are logged."""
+    code, message = status_of(error)
+    if not isinstance(error, HelixError | TimeoutError):
+        _log.error("call_failed", error=type(error).__name__, status=code.name)
+    return code, message

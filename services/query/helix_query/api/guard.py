@@ -8,26 +8,14 @@ from typing import Any, Final
 
 import grpc
 
-from helix_query.api.batch import Refused
-from helix_query.api.errors import status_of
+from helix_query.api.errors import refused_of
 from helix_query.api.requests import MALFORMED
-from helix_shared.errors import HelixError, InvalidInputError, OverloadedError
-from helix_shared.telemetry import logger
+from helix_shared.errors import InvalidInputError, OverloadedError
 
 Call = Callable[[Any, Any], Awaitable[Any]]
 """A handler: request and context in, reply out."""
 PUSHBACK: Final = "grpc-retry-pushback-ms"
 """Trailing metadata with the delay that gRPC clients wait before a retry (gRFC A6)."""
-
-_log = logger(__name__)
-
-
-def refused_of(error: BaseException) -> Refused:
-    """Status and message for the caller; errors of other classes are logged."""
-    code, message = status_of(error)
-    if not isinstance(error, HelixError | TimeoutError):
-        _log.error("call_failed", error=type(error).__name__, status=code.name)
-    return code, message
 
 
 def guarded(call: Call) -> Call:

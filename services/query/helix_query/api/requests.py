@@ -42,6 +42,7 @@ EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
 }
 
 _NAME = re.compile(limits.NAME_PATTERN)
+_OWN_SCOPE: Final = "must be left out: the scope of the batch applies"
 
 
 def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime) -> Query:
@@ -86,6 +87,20 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
     )
 
 
+def queries_of(
+    batch: recall_pb2.BatchRecallRequest, *, profiles: Collection[str], clock: datetime
+) -> list[Query | InvalidInputError]:
+    """The query of each request of a batch, or its error; `clock` is the moment of all of them.
+
+    Raises:
+        InvalidInputError: the batch is empty or too large.
+    """
+    if not 1 <= len(batch.requests) <= limits.BATCH_RECALLS:
+        count = len(batch.requests)
+        raise InvalidInputError("requests", f"must have 1 to {limits.BATCH_RECALLS} entries, not {count}")
+    return [_query_or_error(batch.scope, one, profiles=profiles, clock=clock) for one in batch.requests]
+
+
 def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selection:
     """What a caller may see, without a filter.
 
@@ -116,6 +131,18 @@ def memory_id_of(memory_id: str) -> str:
         InvalidInputError: it is no memory id.
     """
     return _memory_ids("memory_id", [memory_id], most=1)[0]
+
+
+def _query_or_error(
+    scope: recall_pb2.Scope, request: recall_pb2.RecallRequest, *, profiles: Collection[str], clock: datetime
+) -> Query | InvalidInputError:
+    if request.HasField("scope"):
+        return InvalidInputError("scope", _OWN_SCOPE)
+    request.scope.CopyFrom(scope)
+    try:
+        return query_of(request, profiles=profiles, clock=clock)
+    except InvalidInputError as error:
+        return error
 
 
 def _selection(request: recall_pb2.RecallRequest) -> Selection:

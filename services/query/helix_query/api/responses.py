@@ -1,6 +1,6 @@
-"""Answers as protobuf messages; the only place that fills `helix_memory.recall.v1`.
+"""Fills the replies of `helix_memory.recall.v1`; values are copied, nothing is decided here.
 
-`handlers` sends what comes out. Nothing is decided here.
+`explanation_response` and `why_not_response` fill the messages of their names.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import explanation_message
 
 if TYPE_CHECKING:
+    from helix_query.api.errors import Refused
     from helix_query.diagnostics.explanation import Explanation
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Route
@@ -43,7 +44,7 @@ def recall_response(
     total_seconds: float,
     explanation: Explanation | None = None,
 ) -> recall_pb2.RecallResponse:
-    """The reply to a recall."""
+    """The reply to Recall."""
     packed, estimate = set(result.packed.memory_ids), result.estimate
     relevance = _relevance(result)
     manifest = snapshot.generation.manifest
@@ -78,10 +79,24 @@ def recall_response(
     )
 
 
+def batch_response(
+    outcomes: Sequence[recall_pb2.RecallResponse | Refused], *, generation: int
+) -> recall_pb2.BatchRecallResponse:
+    """The reply to BatchRecall."""
+    return recall_pb2.BatchRecallResponse(results=map(_result, outcomes), generation=generation)
+
+
+def memory_response(
+    row: Mapping[str, Any], entities: Sequence[str], snapshot: Snapshot
+) -> recall_pb2.GetMemoryResponse:
+    """The reply to GetMemory."""
+    return recall_pb2.GetMemoryResponse(memory=memory_message(row, entities), generation=snapshot.number)
+
+
 def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
-    """One row of the vector table, as a caller sees it."""
+    """A row of the vector table as a message."""
     fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
-    # A time that is None leaves its field unset.
+    # None leaves a field unset
     times: dict[str, Any] = {name: _timestamp(row[name]) for name in _TIMES if row[name] is not None}
     source: Any = {name: row[name] for name in _SOURCE}
     return recall_pb2.Memory(**fields, **times, source=source, entities=entities)
@@ -90,7 +105,7 @@ def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb
 def status_response(
     snapshot: Snapshot | None, *, uptime_seconds: float, instance: str
 ) -> recall_pb2.GetStatusResponse:
-    """What the server serves; generation 0 while there is none."""
+    """The reply to GetStatus; generation 0 without a snapshot."""
     if snapshot is None:
         return recall_pb2.GetStatusResponse(uptime_seconds=uptime_seconds, instance=instance)
     manifest = snapshot.generation.manifest
@@ -110,13 +125,13 @@ def status_response(
 
 
 def _timestamp(moment: datetime) -> dict[str, int]:
-    """Fields of the timestamp of an aware time; protobuf's own conversion takes much longer."""
+    """Fields of a Timestamp; protobuf's own conversion takes much longer."""
     since = moment - _EPOCH
     return {"seconds": since.days * SECONDS_PER_DAY + since.seconds, "nanos": since.microseconds * 1_000}
 
 
 def _relevance(result: RecallResult) -> Sequence[float | None]:
-    """Probability of each row; None where there is none to tell."""
+    """Probability of each row, or None."""
     estimate = result.estimate
     if estimate is None or estimate.memories is None:
         return [None] * len(result.rows)
@@ -136,6 +151,14 @@ def _recalled(
         packed=found.row["memory_id"] in packed,
         relevance=relevance,
     )
+
+
+def _result(outcome: recall_pb2.RecallResponse | Refused) -> recall_pb2.RecallResult:
+    if isinstance(outcome, recall_pb2.RecallResponse):
+        return recall_pb2.RecallResult(response=outcome)
+    status, message = outcome
+    code: int = status.value[0]
+    return recall_pb2.RecallResult(error=recall_pb2.RecallError(code=code, message=message))
 
 
 def _route(route: Route) -> recall_pb2.Route:

@@ -1,10 +1,9 @@
-"""The calls of RecallService: checked request in, one leased generation, reply out.
+"""The handlers of RecallService: a checked request in, one leased snapshot, a reply out.
 
-Every call that reads a generation works on the threads of `turns`, never on the event loop, and keeps its
-place there until its last thread has ended, so that calls given up by their callers cannot pile up.
-GetStatus alone is outside: it copies fields of a manifest that is in memory. Recalls that have to wait for
-their event first have as many places of their own: they take none from those that can be answered now, and
-who has waited is not refused then. `guard` turns whatever is raised into a status.
+Calls that read a snapshot run on the threads of the fair executor, never on the event loop. A call keeps its
+place until its last thread has ended, so abandoned calls cannot pile up. GetStatus only copies fields of a
+manifest, so it runs on the event loop. A recall that waits for its event holds a reserved place: it takes
+none from other calls, and is not refused after the wait. `guard` turns errors into statuses.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.batch import batch_response, in_order, queries_of
-from helix_query.api.guard import Call, guarded, refused_of, tolerant
-from helix_query.api.requests import memory_id_of, moment_of, query_of, scope_of
-from helix_query.api.responses import memory_message, recall_response, status_response
+from helix_query.api.errors import refused_of
+from helix_query.api.guard import Call, guarded, tolerant
+from helix_query.api.requests import memory_id_of, moment_of, queries_of, query_of, scope_of
+from helix_query.api.responses import batch_response, memory_response, recall_response, status_response
 from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from helix_query.settings import QuerySettings
 
 WAIT: Final = "wait"
-"""Name, among the times of the stages, of the time a recall waited for its event."""
+"""Name of the stage in which a recall waits for its event."""
 SEARCHING: Final = 0.6
 """Share of the deadline of a WhyNot in which changes are tried."""
 
@@ -54,7 +53,7 @@ T = TypeVar("T")
 
 
 class RecallHandlers:
-    """RecallService; owns the threads its calls run in."""
+    """RecallService; owns the threads that run its calls."""
 
     def __init__(
         self, current: SnapshotSource, profiles: Mapping[str, RankingProfile], settings: QuerySettings
@@ -72,19 +71,19 @@ class RecallHandlers:
 
     @property
     def stuck(self) -> int:
-        """Threads that run long after the deadline of their call."""
+        """Number of threads that run long past the deadline of their call."""
         return self._executor.stuck
 
     def on_too_many_stuck(self, then: Callable[[], None]) -> None:
-        """Call `then` once, from any thread, when the process should be ended for its stuck threads."""
+        """Call `then` once, from any thread, when too many threads are stuck for the process to go on."""
         self._executor.on_too_many_stuck(then)
 
     def close(self) -> None:
-        """End the threads; what has begun is finished first, as far as it ends at all."""
+        """End the threads, after running calls have ended or were written off."""
         self._executor.close()
 
     def generic_handler(self) -> grpc.GenericRpcHandler[Any, Any]:
-        """All calls, each with a deserializer that never fails and the guard around it."""
+        """All handlers, each with the guard around it and a deserializer that never fails."""
         calls: dict[str, tuple[Call, Any]] = {
             "Recall": (self.recall, recall_pb2.RecallRequest),
             "BatchRecall": (self.batch_recall, recall_pb2.BatchRecallRequest),
@@ -107,19 +106,20 @@ class RecallHandlers:
         until = self._until(context)
         query = query_of(request, profiles=self._profiles, clock=datetime.now(UTC))
         _, [answer] = await self._answers("Recall", [query], until)
-        return _answer(answer)
+        return _result_of(answer)
 
     async def batch_recall(
         self, request: recall_pb2.BatchRecallRequest, context: Any
     ) -> recall_pb2.BatchRecallResponse:
-        """Several recalls of one generation; each has its answer or its own error."""
+        """Several recalls of one generation; each has a response or an error."""
         until = self._until(context)
-        asked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC))
-        queries = [one for one in asked if isinstance(one, Query)]
+        checked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC))
+        queries = [one for one in checked if isinstance(one, Query)]
         generation, answers = await self._answers("BatchRecall", queries, until)
-        outcomes = in_order(asked, iter(answers))
-        told = [refused_of(one) if isinstance(one, BaseException) else one for one in outcomes]
-        return batch_response(told, generation=generation)
+        rest = iter(answers)
+        in_order = [next(rest) if isinstance(one, Query) else one for one in checked]
+        results = [refused_of(one) if isinstance(one, BaseException) else one for one in in_order]
+        return batch_response(results, generation=generation)
 
     async def get_memory(
         self, request: recall_pb2.GetMemoryRequest, context: Any
@@ -131,16 +131,14 @@ class RecallHandlers:
 
         def work(snapshot: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
             row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), deadline=until)
-            return recall_pb2.GetMemoryResponse(
-                memory=memory_message(row, entities), generation=snapshot.number
-            )
+            return memory_response(row, entities, snapshot)
 
-        _, begun = self._begin("GetMemory", scope.tenant_id, [work], until)
-        [memory] = await _outcomes(begun, until)
-        return _answer(memory)
+        _, futures = self._submit("GetMemory", scope.tenant_id, [work], until)
+        [memory] = await _outcomes(futures, until)
+        return _result_of(memory)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
-        """Why a memory is not in an answer; looks for a change as long as there is time to say it."""
+        """Why a memory is not in an answer, and a change that brings it in, if time allows."""
         until = self._until(context)
         now = time.monotonic()
         parse = partial(query_of, profiles=self._profiles, clock=datetime.now(UTC))
@@ -155,18 +153,18 @@ class RecallHandlers:
             until=until,
         )
         try:
-            _, begun = self._begin("WhyNot", tenant, [search.step], until)
-            [reason] = await _outcomes(begun, until)
+            _, futures = self._submit("WhyNot", tenant, [search.step], until)
+            [reason] = await _outcomes(futures, until)
         finally:
-            # of a call that was given up or is late nothing further is tried
+            # also if the call was cancelled or is late
             search.stop()
-        reply: recall_pb2.WhyNotResponse = _answer(reason)
+        reply: recall_pb2.WhyNotResponse = _result_of(reason)
         return reply
 
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any
     ) -> recall_pb2.GetStatusResponse:
-        """What the server serves; answers even while there is nothing to serve."""
+        """The loaded generation; answers also while there is none."""
         uptime = time.monotonic() - self._started
         try:
             with self._current.lease() as snapshot:
@@ -177,9 +175,9 @@ class RecallHandlers:
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float
     ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
-        """A generation's number, and what each question of one caller leads to on it, answer or error.
+        """The generation, and the response or error of each query of one caller on it.
 
-        With an event that is wanted once that can be recalled, or when only the time to answer is left.
+        With `min_seq`, waits until that event can be recalled or only answering time is left.
         """
         wanted, progress = max((one.min_sequence for one in queries), default=0), self._current.progress
         if progress.has_reached(wanted):
@@ -195,10 +193,10 @@ class RecallHandlers:
     ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
         works = [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in queries]
         tenant = queries[0].selection.tenant_id if queries else ""
-        generation, begun = self._begin(rpc, tenant, works, until, reserved=waited_seconds > 0)
-        return generation, await _outcomes(begun, until)
+        generation, futures = self._submit(rpc, tenant, works, until, reserved=waited_seconds > 0)
+        return generation, await _outcomes(futures, until)
 
-    def _begin(
+    def _submit(
         self,
         rpc: str,
         tenant: str,
@@ -207,19 +205,19 @@ class RecallHandlers:
         *,
         reserved: bool = False,
     ) -> tuple[int, list[Future[T]]]:
-        """Works in the queue, and their generation's number; it is leased until their last thread ends."""
+        """Submit works on the current generation, which is leased until their last thread ends."""
         with ExitStack() as lease:
             snapshot = lease.enter_context(self._current.lease())
             bound: list[Work] = [partial(work, snapshot) for work in works]
             release = lease.pop_all().close
         try:
-            begun = self._executor.submit(
+            futures = self._executor.submit(
                 tenant, bound, until=until, rpc=rpc, reserved=reserved, on_end=release
             )
         except BaseException:
             release()
             raise
-        return snapshot.number, begun
+        return snapshot.number, futures
 
     def _recall(
         self,
@@ -244,32 +242,32 @@ class RecallHandlers:
         return recall_response(result, query, snapshot, total_seconds=total_seconds, explanation=explanation)
 
     def _until(self, context: Any) -> float:
-        """Moment of the monotonic clock: the sooner of the caller's deadline and our own."""
+        """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""
         remaining, limit = context.time_remaining(), self._settings.deadline_seconds
         return time.monotonic() + (limit if remaining is None else min(limit, max(remaining, 0.0)))
 
 
-async def _outcomes(begun: Sequence[Future[T]], until: float) -> list[T | BaseException]:
-    """The results or errors of what was begun; OverdueError for what is not done by `until`."""
-    answers = [asyncio.wrap_future(one) for one in begun]
+async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | BaseException]:
+    """The results or errors of futures; OverdueError for those not done by `until`."""
+    waiting = [asyncio.wrap_future(one) for one in futures]
     try:
-        if answers:
-            await asyncio.wait(answers, timeout=left(until))
+        if waiting:
+            await asyncio.wait(waiting, timeout=left(until))
     finally:
-        # a place in the queue is left at once, one in work when its threads have ended
-        for one, answer in zip(begun, answers, strict=True):
+        # a queued call frees its place now, a running one when its threads end
+        for future, one in zip(futures, waiting, strict=True):
+            future.cancel()
             one.cancel()
-            answer.cancel()
-    return list(map(_outcome, begun, answers))
+    return list(map(_outcome, futures, waiting))
 
 
-def _outcome(begun: Future[T], answer: asyncio.Future[T]) -> T | BaseException:
-    if not answer.cancelled():
-        return answer.exception() or answer.result()
-    return OverdueError(PASSED_IN_QUEUE if begun.cancelled() else PASSED)
+def _outcome(future: Future[T], waiting: asyncio.Future[T]) -> T | BaseException:
+    if not waiting.cancelled():
+        return waiting.exception() or waiting.result()
+    return OverdueError(PASSED_IN_QUEUE if future.cancelled() else PASSED)
 
 
-def _answer(outcome: T | BaseException) -> T:
+def _result_of(outcome: T | BaseException) -> T:
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome

@@ -1,4 +1,4 @@
-"""One WhyNot call in turns: the question is asked once in each, and other calls come in between."""
+"""One WhyNot call in steps: each runs the query once, and other calls run between them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class WhyNotSearch:
-    """Work of `turns`.
+    """Work of the fair executor.
 
-    Changes are tried until `searching`, and `until` is the deadline, both moments of the monotonic clock.
+    Changes are tried until `searching`; `until` is the deadline. Both are moments of the monotonic clock.
     """
 
     request: recall_pb2.WhyNotRequest
@@ -39,7 +39,7 @@ class WhyNotSearch:
     _replays: Replays | None = field(default=None, init=False)
 
     def step(self, snapshot: Snapshot, channels: Mapping[str, Executor]) -> Any:
-        """The reply, or `AGAIN`; all turns are on one generation."""
+        """Run one step; the reply, or `AGAIN`. All steps are on one snapshot."""
         if self._steps is None:
             self._replays = Replays(
                 snapshot,
@@ -59,7 +59,7 @@ class WhyNotSearch:
         return AGAIN
 
     def stop(self) -> None:
-        """Try nothing further."""
+        """Try no more changes."""
         self.searching = -math.inf
         if self._replays is not None:
             self._replays.until = self.searching
