@@ -763,7 +763,7 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Searches that failed or passed their deadline: channels, and "all words" or "word for word" for those lists
+        """Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
         of the lexical index. pagerank: the graph was too dense for it, so the bounded walk was used.
         """
 
@@ -926,8 +926,8 @@ class ChannelHit(_message.Message):
     channel: _builtins.str
     """dense, lexical, entity or associative."""
     query: _builtins.str
-    """Query of the list; empty: the text of the request. "all words" and "word for word": the memories whose text
-    has most of the words, or all of them in a row; these lists are never fused.
+    """Query of the list; empty: the text of the request. "term coverage" and "phrase match": memories
+    whose text has most of the words, or all of them in a row; these lists are never fused.
     """
     rank: _builtins.int
     """Rank in that list, 1 is best."""
@@ -1122,7 +1122,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), future_penalty, latest_statement, scale, noise, quoted.
+    episodic_decay, accesses), future_penalty, latest_statement, scale, noise, phrase_match.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

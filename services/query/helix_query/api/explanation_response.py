@@ -1,11 +1,8 @@
-"""An explanation as protobuf messages; `reply` puts it into the answer.
-
-Numbers are copied, never computed: what is sent is what was ranked by.
-"""
+"""Fills the messages of an explanation; numbers are copied, never computed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +10,7 @@ import numpy as np
 from helix_memory.arithmetic import ADD
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.explanation import STAGES, Loss
-from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.profile.sections.section import LEXICAL
 from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
 
 if TYPE_CHECKING:
@@ -25,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
-    """The whole pool, best first."""
+    """All candidates, best first."""
     return recall_pb2.Explanation(
         candidates=[
             candidate_message(explanation, position)
             for position in explanation.order
             if position in explanation.shown
         ],
-        dense_share=_dense_share(explanation.trace.fused.fusion_inputs),
+        dense_share=explanation.dense_share,
         threshold=explanation.threshold,
         threshold_on_relevance=explanation.threshold_on == "relevance",
         withheld=len(explanation.trace.candidates) - len(explanation.shown),
@@ -41,7 +38,7 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
 
 
 def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Candidate:
-    """Everything of the candidate at `position` of the pool."""
+    """All numbers of the candidate at `position`."""
     pool, scoring, loss = (
         explanation.trace.candidates,
         explanation.scoring,
@@ -76,7 +73,7 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"),
         dropped_by=STAGES[loss],
         duplicate_of="" if duplicate is None else explanation.shown.get(duplicate.position, ("",))[0],
-        similarity=0.0 if duplicate is None else duplicate.likeness,
+        similarity=0.0 if duplicate is None else duplicate.similarity,
         rank=rank,
         packed=loss is Loss.NONE,
     )
@@ -98,7 +95,7 @@ def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
     pool = explanation.trace.candidates
     ordinal = int(pool.ordinals[position])
     terms = [
-        _term(one, row, k=explanation.k)
+        _term(one, row)
         for one in explanation.trace.fused.fusion_inputs
         if (row := _row(one.hits.ordinals, ordinal)) is not None
     ]
@@ -111,7 +108,7 @@ def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
     )
 
 
-def _term(one: FusionInput, row: int, *, k: int) -> recall_pb2.FusionTerm:
+def _term(one: FusionInput, row: int) -> recall_pb2.FusionTerm:
     return recall_pb2.FusionTerm(
         channel=one.ranking.channel,
         query=one.ranking.words,
@@ -120,7 +117,7 @@ def _term(one: FusionInput, row: int, *, k: int) -> recall_pb2.FusionTerm:
         weight=one.weight,
         least=one.least,
         span=one.span,
-        normalised=1.0 / (k + row + 1) if one.normal is None else one.normal[row],
+        normalised=one.normal[row],
         bonus=0.0 if one.bonuses is None else one.bonuses[row],
         contribution=one.scores[row],
     )
@@ -134,28 +131,8 @@ def _signals(scoring: Scoring, position: int) -> Iterator[recall_pb2.Signal]:
             least=signal.least,
             span=signal.span,
             normalised=signal.normal[position],
-            weight=_weight(scoring, name, position),
+            weight=scoring.weight(name, position),
         )
-
-
-def _weight(scoring: Scoring, name: str, position: int) -> float:
-    relevance = scoring.relevance
-    shares = {"fused": scoring.fused_share, "cosine": 1.0 - scoring.fused_share}
-    if relevance.method == "multiplicative":
-        shares |= {"sim": 1.0 - relevance.graph_weight, "graph": relevance.graph_weight}
-    elif relevance.method == "blend":
-        shares["sim"] = 1.0
-    if name in shares:
-        return shares[name]
-    return float(relevance.weights[name][position]) if name in relevance.weights else 0.0
-
-
-def _dense_share(inputs: Sequence[FusionInput]) -> float | None:
-    """What the dense list counts beside the lexical one, both for the question itself."""
-    weights = {one.ranking.channel: one.weight for one in inputs if not one.ranking.words}
-    if not {DENSE, LEXICAL} <= weights.keys():
-        return None
-    return weights[DENSE] / (weights[DENSE] + weights[LEXICAL])
 
 
 def _row(ordinals: NDArray[np.int64], ordinal: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What `why_not` found, in numbers and in a sentence or two."""
+"""Fills the reply to WhyNot: numbers, and the verdict in a sentence or two."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Reply = recall_pb2.WhyNotResponse
 
 
 def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
-    """The reply to a WhyNot."""
+    """The reply to WhyNot."""
     first = found.first
     loss, position = first.loss, first.position
     reply = Reply(
@@ -39,14 +39,14 @@ def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
 
 
 def _advice(found: WhyNot) -> str:
-    """The changes in a sentence."""
+    """The changes as a sentence."""
     changes = found.changes
     if not changes:
-        within = " in the time there was" if found.exhausted else ""
-        return f"No change of the request or of a constant that brings it in was found{within}."
+        within = " in the available time" if found.exhausted else ""
+        return f"No change of the request or of a profile constant was found that brings it in{within}."
     asked = [_field(change) for change in changes if change.request_field]
     constants = [f"{change.profile_key} = {change.value}" for change in changes if change.profile_key]
-    parts = [f"ask {_listed(asked)}"] if asked else []
+    parts = [f"recall {_listed(asked)}"] if asked else []
     parts += [f"set {_listed(constants)} in the ranking profile"] if constants else []
     return f"To bring it in, {' and '.join(parts)}."
 
@@ -68,7 +68,7 @@ def _in(reply: Reply, _first: Replay) -> str:
 
 
 def _skipped(_reply: Reply, first: Replay) -> str:
-    return f"The router took the question for one that needs no memory ({first.result.route.reason})."
+    return f"The router found that the query needs no memory ({first.result.route.reason})."
 
 
 def _filter(reply: Reply, first: Replay) -> str:
@@ -77,7 +77,7 @@ def _filter(reply: Reply, first: Replay) -> str:
     fields = selection.excluding(first.row)
     reply.filter_fields.extend(fields)
     has = _listed([one.shown(first.row, zone) for one in excluding])
-    return f"The question's own filter excludes it by {_listed(fields)}: it has {has}."
+    return f"The filter of the request excludes it by {_listed(fields)}: it has {has}."
 
 
 def _not_retrieved(reply: Reply, first: Replay) -> str:
@@ -95,16 +95,16 @@ def _not_retrieved(reply: Reply, first: Replay) -> str:
     )
     late = first.explanation.trace.retrieved.degraded
     missing = f" {_listed(late)} failed or came too late." if late else ""
-    told = "; ".join(
-        f"{one.channel} {_standing(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"
+    ranks = "; ".join(
+        f"{one.channel} {_rank(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"
         for one in found
     )
-    return f"No channel found it.{missing} In a deeper search: {told}."
+    return f"No channel found it.{missing} In a deeper search: {ranks}."
 
 
-def _standing(rank: int, score: float, limit: int, least: float | None, *, asked: bool) -> str:
+def _rank(rank: int, score: float, limit: int, least: float | None, *, asked: bool) -> str:
     if not asked:
-        return f"was not asked, and has it at rank {rank}" if rank else "was not asked, and lacks it"
+        return f"was not searched; it has it at rank {rank}" if rank else "was not searched; it lacks it"
     if not rank:
         return f"lacks it in its first {SEARCHED:,} (score {score:.3f})"
     missed = f", the last of which has {least:.3f}" if least is not None else ""
@@ -124,7 +124,7 @@ def _threshold(reply: Reply, first: Replay) -> str:
 
 
 def _not_among_best(reply: Reply, first: Replay) -> str:
-    return f"{_by_score(reply, first)} It is not even among the best that are looked at for duplicates."
+    return f"{_by_score(reply, first)} It is not among the best, which are compared for duplicates."
 
 
 def _top_k(reply: Reply, first: Replay) -> str:
@@ -134,14 +134,14 @@ def _top_k(reply: Reply, first: Replay) -> str:
 def _by_score(reply: Reply, first: Replay) -> str:
     candidate, chosen = reply.candidate, first.explanation.trace.chosen
     place = f"place {candidate.place} by score ({candidate.score:.4f})"
-    told = f"It stands at {place}, and top_k is {first.context.top_k}."
+    verdict = f"It is at {place}, and top_k is {first.context.top_k}."
     if not len(chosen):
-        return told
+        return verdict
     reply.needed_score = float(chosen.scores.min())
     lacking = reply.needed_score - candidate.score
     if lacking <= 0:
-        return f"{told} Others were preferred for what they add, not for their score."
-    return f"{told} The least score that came back is {reply.needed_score:.4f}, {lacking:.4f} more."
+        return f"{verdict} Others were preferred for diversity, not for their score."
+    return f"{verdict} The lowest score in the answer is {reply.needed_score:.4f}, {lacking:.4f} more."
 
 
 def _near_duplicate(reply: Reply, first: Replay) -> str:
@@ -154,7 +154,7 @@ def _near_duplicate(reply: Reply, first: Replay) -> str:
 
 
 def _already_served(_reply: Reply, _first: Replay) -> str:
-    return "The question says that the caller has it already (already_served)."
+    return "The request names it in already_served."
 
 
 def _abstained(reply: Reply, first: Replay) -> str:
@@ -165,13 +165,13 @@ def _abstained(reply: Reply, first: Replay) -> str:
 
 def _token_budget(reply: Reply, first: Replay) -> str:
     budget, needed = first.context.token_budget, tokens_needed(first)
-    told = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
+    verdict = f"It is in the answer at rank {reply.candidate.rank}, but not in the packed context:"
     widened: Any = next((one for one in reply.changes if one.request_field == "token_budget"), None)
     reply.needed_tokens = max(needed, 0 if widened is None else json.loads(widened.value))
     short = f"{reply.needed_tokens - budget} tokens short of {reply.needed_tokens}"
     most = limits.TOKEN_BUDGET
     beyond = f", more than a request may ask for ({most:,})" if needed > most else ""
-    return f"{told} the budget of {budget} is {short}{beyond}."
+    return f"{verdict} the budget of {budget} is {short}{beyond}."
 
 
 _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {

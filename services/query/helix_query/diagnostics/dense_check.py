@@ -1,7 +1,7 @@
-"""How much of exact search the dense channel finds of a tenant, for `helix status --deep` and the benchmark.
+"""Recall of the dense channel against exact search, for `helix status --deep` and the benchmark.
 
-The channel as a recall asks it, on whatever way it takes; `dense_recall` of the artifacts looks at the vector
-index alone. Exact search reads the whole vectors of the table once, in batches.
+The channel is searched as in a recall, with or without the index; `index_recall` measures the index alone.
+Exact search reads the stored vectors of the table once, in batches.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.signals.reader import Signals
 
 SAMPLED: Final = 64
-"""Memories of a tenant among which one is looked for that is not erased, to tell its name."""
+"""Memories of a tenant that are read to find one that is not erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelRecall:
-    """What was measured and on what: `recall` is the mean share found of the exact `depth` nearest."""
+    """A measurement: `recall` is the mean share that was found of the exact `depth` nearest."""
 
     tenant_id: str
     recall: float
     worst: float
-    """The least share of any query."""
+    """The smallest share of a query."""
     depth: int
     queries: int
     memories: int
-    """Of the tenant in sight of nobody in particular."""
+    """Number of memories of the tenant that a caller without a user may see."""
 
 
 def channel_recall(
@@ -48,9 +48,9 @@ def channel_recall(
     *,
     depth: int = DEPTH,
 ) -> ChannelRecall | None:
-    """Measure it for somebody who is nobody in particular; None where such a caller sees nothing.
+    """Measure for a caller without a user; None if this caller sees no memory.
 
-    `vectors` [n, dimensions] are the queries, unit; by default vectors of memories in sight, evenly spread.
+    `vectors` [n, dimensions] are unit queries; by default vectors of visible memories, evenly spread.
     """
     signals = generation.signals
     visibility = Visibility.of(generation, Selection(tenant_id), datetime.now(UTC))
@@ -77,7 +77,7 @@ def channel_recall(
 
 
 def largest_tenant(signals: Signals) -> str | None:
-    """Whose memories are most; None where there are none."""
+    """The tenant with the most memories; None without memories."""
     members = signals.tenant_sketches
     for code in sorted(members.blocks, key=members.count, reverse=True):
         lines = signals.records(members.sample(code, SAMPLED))

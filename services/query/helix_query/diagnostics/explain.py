@@ -1,4 +1,4 @@
-"""How an answer came about: what the stages passed on, and where each candidate was lost.
+"""Makes the explanation of a recall from its trace: which step dropped each candidate, and its score.
 
 The scores are computed again by the pure function that ranked. `api.explanation_response` turns an
 explanation into messages.
@@ -43,7 +43,7 @@ def explained(result: RecallResult, context: RecallContext) -> tuple[RecallResul
 
 
 def explain(trace: Trace, context: RecallContext) -> Explanation:
-    """How the answer of `trace` came about."""
+    """The explanation of the answer of `trace`."""
     candidates, profile = trace.candidates, context.profile
     places = np.zeros(len(candidates), np.int64)
     places[trace.ranked.positions] = np.arange(1, len(trace.ranked) + 1)
@@ -69,7 +69,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
 
 
 def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Duplicate]) -> NDArray[np.int64]:
-    """By position; a chosen candidate counts as lost at the end until it is found in the context."""
+    """By position; all chosen candidates get the loss of the last step, also the packed ones."""
     losses = np.full(len(trace.candidates), int(Loss.THRESHOLD))
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     losses[trace.ranked.positions] = Loss.NOT_AMONG_BEST
@@ -82,7 +82,7 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
 
 
 def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
-    """Of those looked at, who repeats a better one; also behind the last one chosen."""
+    """Near-duplicates of better candidates, also behind the last chosen one."""
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     threshold = context.profile.diversify.near_duplicate
     minhashes = context.generation.signals.minhash(trace.candidates.ordinals[compared.positions])
@@ -90,15 +90,15 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     found = {}
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():
         better = kept[kept < row]
-        likeness = jaccard(minhashes[better], minhashes[row])
-        most = int(np.argmax(likeness))
+        similarity = jaccard(minhashes[better], minhashes[row])
+        most = int(np.argmax(similarity))
         position = int(compared.positions[better[most]])
-        found[int(compared.positions[row])] = Duplicate(position, float(likeness[most]))
+        found[int(compared.positions[row])] = Duplicate(position, float(similarity[most]))
     return found
 
 
 def _shown(candidates: Candidates, context: RecallContext) -> dict[int, tuple[str, str]]:
-    """Id and beginning of the text by position, after the same last check as the rows of an answer."""
+    """Id and excerpt by position, after the same final check as the rows of an answer."""
     selection = context.query.selection
     rows = stored_rows(context.snapshot, candidates.ordinals, context.visibility)
     positions = {ordinal: position for position, ordinal in enumerate(candidates.ordinals.tolist())}

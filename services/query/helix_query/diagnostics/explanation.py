@@ -1,4 +1,4 @@
-"""What an explanation holds: where each candidate was lost, and what the stages made of it."""
+"""What an explanation holds: why each candidate was dropped, and all numbers of its score."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.sections.section import DENSE, LEXICAL
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Loss(IntEnum):
-    """Where a memory was lost; the numbers are those of the contract."""
+    """The step that dropped a memory; the numbers are those of `recall.proto`."""
 
     NONE = 0
     FILTER = 1
@@ -52,7 +54,7 @@ class Duplicate:
     """Whose near-duplicate a candidate is, by position in the candidates, and their Jaccard coefficient."""
 
     position: int
-    likeness: float
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,15 @@ class Explanation:
     k: int
     method: str
     """Of the fusion."""
+
+    @property
+    def dense_share(self) -> float | None:
+        """Weight of the dense list as share of dense and lexical; None: one of them is missing."""
+        inputs = self.trace.fused.fusion_inputs
+        weights = {one.ranking.channel: one.weight for one in inputs if not one.ranking.words}
+        if not {DENSE, LEXICAL} <= weights.keys():
+            return None
+        return weights[DENSE] / (weights[DENSE] + weights[LEXICAL])
 
     @property
     def order(self) -> list[int]:

@@ -1,7 +1,6 @@
-"""For every loss the changes that may undo it, the smallest first; `why_not` tries them.
+"""The changes that may undo a loss, smallest first; `why_not` tries them.
 
-A remedy is a list of changes that belong together. Nothing here asks the question: what a change really
-does is seen when it is tried.
+A proposal is a tuple of changes that are made together. Nothing here runs the query.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ if TYPE_CHECKING:
 Proposal = tuple[recall_pb2.Change, ...]
 
 LIKELY_STEP: Final = 0.0001
-"""A threshold of abstention is lowered in steps of this."""
+"""Step by which the threshold of abstention is lowered."""
 ABOVE: Final = 0.001
-"""A threshold of likeness is raised by this much above the likeness."""
-UNLIKE: Final = 1.01
-"""Threshold of likeness with which nothing is a near-duplicate."""
+"""A near-duplicate threshold is raised by this much above the similarity."""
+NO_DUPLICATES: Final = 1.01
+"""Near-duplicate threshold above every similarity."""
 SLACKS: Final = (0.999, 0.9, 0.5, 0.0)
-"""Shares of a memory's own score that are tried as threshold; other changes may move the score a little."""
+"""Shares of a memory's score that are tried as threshold; other changes may move the score a little."""
 SPARE_TOKENS: Final = (0, 8, 64)
-"""Where parts of a context count less than the whole."""
+"""Tokens added to the needed budget: a context may have more tokens than the sum of its parts."""
 
 
 def proposals(replay: Replay) -> Iterator[Proposal]:
-    """What may undo the loss of `replay`, the smallest change first; nothing where there is none.
+    """Changes that may undo the loss of `replay`, smallest first; empty if there is no loss.
 
-    A memory the caller has already is lost in the end whatever else is done, so that goes with all of them.
+    A memory in `already_served` is always dropped, so each proposal also removes it from there.
     """
     served_already = replay.row["memory_id"] in replay.query.already_served
     unserved = _unserved(replay) if served_already else ()
@@ -57,7 +56,7 @@ def proposals(replay: Replay) -> Iterator[Proposal]:
 
 
 def field_change(replay: Replay, path: str, value: Any) -> recall_pb2.Change:
-    """Another value of a field of the request; None clears it."""
+    """A change of a request field; None clears it."""
     was: Any = json_format.MessageToDict(replay.request, preserving_proto_field_name=True)
     for name in path.split("."):
         was = was.get(name) if isinstance(was, dict) else None
@@ -65,12 +64,12 @@ def field_change(replay: Replay, path: str, value: Any) -> recall_pb2.Change:
 
 
 def constant_change(replay: Replay, key: str, value: Any) -> recall_pb2.Change:
-    """Another constant of the ranking profile."""
+    """A change of a profile constant."""
     was = constant(replay.profile, key, mode="json")
     return recall_pb2.Change(profile_key=key, value=json.dumps(value), was=json.dumps(was))
 
 
-def _none(_attempt: Replay) -> Iterator[Proposal]:
+def _none(_replay: Replay) -> Iterator[Proposal]:
     yield from ()
 
 
@@ -84,10 +83,10 @@ def _skipped(replay: Replay) -> Iterator[Proposal]:
 
 
 def _not_retrieved(replay: Replay) -> Iterator[Proposal]:
-    """Ask more channels, ask them for more, and last look through less."""
+    """Search more channels, then more candidates, then a narrower filter."""
     if replay.kept_explanation is not None and replay.explanation.trace.retrieved.lexical_alone:
         yield from _with_dense(replay)
-    standing = sorted(
+    ranks = sorted(
         (
             one
             for one in channel_ranks(replay.context, replay.result.route, replay.row["ordinal"])
@@ -95,7 +94,7 @@ def _not_retrieved(replay: Replay) -> Iterator[Proposal]:
         ),
         key=_effort,
     )
-    for found in standing:
+    for found in ranks:
         if found.rank <= MAX_CANDIDATES:
             yield from _asked_deeper(replay, found)
     yield from _narrower(replay)
@@ -106,7 +105,7 @@ def _effort(found: ChannelRank) -> tuple[bool, float]:
 
 
 def _with_dense(replay: Replay) -> Iterator[Proposal]:
-    """Mode auto answered from the lexicon alone."""
+    """Mode hybrid in place of auto, which searched the lexicon alone."""
     if replay.query.mode == "auto":
         yield (field_change(replay, "mode", "MODE_HYBRID"),)
 
@@ -121,7 +120,7 @@ def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
         asked = ()
     if asked and found.rank <= found.limit:
         yield asked
-    # A vector index that is asked for more may also look at others: a little more than the rank at last.
+    # with a greater limit a vector index may find other candidates too, so more than the rank is tried
     deeper = (found.rank, min(math.ceil(1.5 * found.rank), MAX_CANDIDATES), MAX_CANDIDATES)
     for limit in dict.fromkeys(deeper):
         if limit > found.limit:
@@ -129,7 +128,7 @@ def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
 
 
 def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
-    """So many candidates of a channel, also where the profile asks for a multiple of top_k."""
+    """Limit of a channel; removes a multiple of top_k that would override it."""
     multiples = {str(name): value for name, value in replay.profile.retrieve.per_top_k.items()}
     changes = [constant_change(replay, f"retrieve.limits.{channel}", limit)]
     if multiples.pop(channel, None) is not None:
@@ -138,7 +137,7 @@ def _limited(replay: Replay, channel: str, limit: int) -> Proposal:
 
 
 def _narrower(replay: Replay) -> Iterator[Proposal]:
-    """Look through its session alone, or the moment it speaks of."""
+    """A filter for its session, or for its event time."""
     row, selection = replay.row, replay.query.selection
     if row["session_id"] and Sessions((row["session_id"],)) not in selection.filters:
         yield (field_change(replay, "filter.session_ids", [row["session_id"]]),)
@@ -163,7 +162,7 @@ def _threshold(replay: Replay) -> Iterator[Proposal]:
 
 
 def _floored(value: float) -> float:
-    """Down to three digits, so that it reads well and a moment's decay does not matter."""
+    """Rounded down to three digits, so that decay between two recalls does not matter."""
     if value <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
@@ -171,9 +170,9 @@ def _floored(value: float) -> float:
 
 
 def _top_k(replay: Replay) -> Iterator[Proposal]:
-    """As many memories as it takes; where no request may ask for so many, fewer others, or other weights."""
-    # A near-duplicate has no place then, but one by score.
-    place = _place_among_all(replay) or _place_by_score(replay)
+    """A greater top_k, up to its limit; then a narrower filter or other weights."""
+    # a near-duplicate has no rank even then, only a position by score
+    place = _rank_at_greatest_top_k(replay) or _position_by_score(replay)
     if place:
         more = (place, math.ceil(1.25 * place), limits.TOP_K)
         for count in dict.fromkeys(min(one, limits.TOP_K) for one in more):
@@ -183,8 +182,8 @@ def _top_k(replay: Replay) -> Iterator[Proposal]:
     yield from _other_weights(replay)
 
 
-def _place_among_all(replay: Replay) -> int:
-    """Its rank if the most came back that a request may ask for; 0: not then either."""
+def _rank_at_greatest_top_k(replay: Replay) -> int:
+    """Its rank with the greatest top_k that a request may have; 0: not in the answer even then."""
     trace = replay.explanation.trace
     others = tuple(one for one in replay.query.already_served if one != replay.row["memory_id"])
     most = replace(replay.query, top_k=limits.TOP_K, already_served=others)
@@ -195,12 +194,12 @@ def _place_among_all(replay: Replay) -> int:
     return int(rows[0]) + 1 if len(rows) else 0
 
 
-def _place_by_score(replay: Replay) -> int:
+def _position_by_score(replay: Replay) -> int:
     return int(replay.explanation.places[_position(replay)])
 
 
 def _other_weights(replay: Replay) -> Iterator[Proposal]:
-    """The channel it does best in decides alone."""
+    """The weight of one channel 1, of the other 0."""
     fuse = replay.profile.fuse
     others: list[tuple[str, Any]] = [("fuse.by_intent", {})] if fuse.by_intent else []
     others += [("fuse.adaptive", None)] if fuse.adaptive is not None else []
@@ -210,16 +209,16 @@ def _other_weights(replay: Replay) -> Iterator[Proposal]:
 
 
 def _near_duplicate(replay: Replay) -> Iterator[Proposal]:
-    likeness = replay.explanation.duplicates[_position(replay)].likeness
-    above = math.floor(likeness / ABOVE + 1.0) * ABOVE
-    yield (constant_change(replay, "diversify.near_duplicate", min(round(above, 3), UNLIKE)),)
-    yield (constant_change(replay, "diversify.near_duplicate", UNLIKE),)
+    similarity = replay.explanation.duplicates[_position(replay)].similarity
+    above = math.floor(similarity / ABOVE + 1.0) * ABOVE
+    yield (constant_change(replay, "diversify.near_duplicate", min(round(above, 3), NO_DUPLICATES)),)
+    yield (constant_change(replay, "diversify.near_duplicate", NO_DUPLICATES),)
 
 
 def _already_served(replay: Replay) -> Iterator[Proposal]:
-    """Nothing more than that it is not; it stood beyond top_k, so it may need a place there."""
+    """Only the removal from `already_served`; then a greater top_k as well."""
     yield ()
-    place = min(_place_among_all(replay), limits.TOP_K)
+    place = min(_rank_at_greatest_top_k(replay), limits.TOP_K)
     if place > replay.context.top_k:
         yield (field_change(replay, "top_k", place),)
 
@@ -230,7 +229,7 @@ def _unserved(replay: Replay) -> Proposal:
 
 
 def _abstained(replay: Replay) -> Iterator[Proposal]:
-    """The threshold down to what the answer has, and no further."""
+    """A threshold just below the relevance of the answer."""
     estimate = replay.result.estimate
     likely = 0.0 if estimate is None or estimate.answer is None else estimate.answer
     lower = math.floor(likely / LIKELY_STEP) * LIKELY_STEP
@@ -257,7 +256,7 @@ def tokens_needed(replay: Replay) -> int:
 
 def _position(replay: Replay) -> int:
     if replay.position is None:
-        raise AssertionError("it is no candidate")
+        raise AssertionError("the memory is no candidate")
     return replay.position
 
 

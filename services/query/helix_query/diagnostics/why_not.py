@@ -1,11 +1,10 @@
-"""Why a memory is not in an answer, and a smallest change of the question that brings it in.
+"""Why a memory is not in an answer, and a smallest change of the request that brings it in.
 
-Every asking is a step of its own: `why_not` is a generator that yields before each but the first, so that who
-drives it can let other calls have their turn in between.
+The query is run, and `proposals` lists changes that may undo the loss. Each is tried on the same snapshot and
+kept if the memory gets further, until it is packed, so the advised changes are known to work.
 
-The question is asked; `proposals` names what may undo the loss; each is tried on the same generation and
-kept if the memory gets further, until it is packed. What is advised has therefore been seen to work.
-`why_not_reply` says it in words.
+`why_not` is a generator that yields before every replay but the first, so that other calls can run between.
+`api.why_not_response` writes the verdict.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 Changes = tuple[recall_pb2.Change, ...]
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Yields before every further asking; returns the result."""
+"""Yields before every replay; returns the result."""
 
-WAY: Final[Mapping[Loss, int]] = {
+PROGRESS: Final[Mapping[Loss, int]] = {
     loss: number
     for number, loss in enumerate(
         (
@@ -52,14 +51,14 @@ WAY: Final[Mapping[Loss, int]] = {
         )
     )
 }
-"""How far a memory got that was lost there."""
+"""How far a memory gets before this loss; greater is further."""
 
 
 def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays) -> Steps[WhyNot]:
-    """Ask the question of `request`, and look for the change; each step asks once.
+    """Run the query of `request` and search for changes; each step runs it once.
 
     Raises:
-        NotFoundError: no such memory is visible to the caller at that moment; which, is not told.
+        NotFoundError: the caller may not see such a memory at that moment.
         InvalidInputError: the request breaks a limit.
         TemporaryError: no channel answered.
         OverdueError: the deadline of the call passed.
@@ -71,16 +70,16 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
     exhausted = found is None and replays.exhausted
     changes: Changes = ()
     if found is not None:
-        changes = yield from _without_needless(request, row, found, replays)
+        changes = yield from _only_necessary(request, row, found, replays)
     for change in changes:
         changes = yield from _lowered(request, first, changes, change, replays)
-    # With fewer memories another part may have become needless.
-    changes = yield from _without_needless(request, row, changes, replays)
+    # lower numbers may have made another change unnecessary
+    changes = yield from _only_necessary(request, row, changes, replays)
     return WhyNot(first, changes, replays.asked - 1, exhausted)
 
 
 def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
-    """The row, under the scope of the request without its filter."""
+    """The row of the memory, in the scope of the request without its filter."""
     scope = selection.unfiltered()
     row, _ = get_memory(memory_id, scope, replays.snapshot, now=now, deadline=replays.deadline)
     return row
@@ -89,14 +88,14 @@ def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: dat
 def _search(
     request: recall_pb2.RecallRequest, replay: Replay, changes: Changes, replays: Replays
 ) -> Steps[Changes | None]:
-    """Changes on top of `changes` that bring the memory in; depth first, so the smallest are tried first."""
+    """Changes in addition to `changes` that bring the memory in, by depth-first search; None: none found."""
     if replay.loss is Loss.NONE:
         return changes
     for proposal in proposals(replay):
         if replays.exhausted:
             return None
         more = merged(changes, proposal)
-        better = yield from _asked(request, replay.row, more, replays)
+        better = yield from _replayed(request, replay.row, more, replays)
         if better is None or _reached(better) <= _reached(replay):
             continue
         found = yield from _search(request, better, more, replays)
@@ -105,10 +104,10 @@ def _search(
     return None
 
 
-def _asked(
+def _replayed(
     request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, replays: Replays
 ) -> Steps[Replay | None]:
-    """The changed question; None where the changes break a limit."""
+    """The replay with changes; None if they break a limit."""
     yield
     try:
         return replays.ask(request, row, changes)
@@ -117,22 +116,22 @@ def _asked(
 
 
 def _reached(replay: Replay) -> tuple[int, int]:
-    """How far the memory got: the stage, then its place by score."""
+    """How far the memory got: the stage, then its position by score."""
     loss, position = replay.loss, replay.position
     if position is None:
-        return WAY[loss], 0
-    return WAY[loss], -int(replay.explanation.places[position])
+        return PROGRESS[loss], 0
+    return PROGRESS[loss], -int(replay.explanation.places[position])
 
 
-def _without_needless(
+def _only_necessary(
     request: recall_pb2.RecallRequest, row: Mapping[str, Any], changes: Changes, replays: Replays
 ) -> Steps[Changes]:
-    """What is left when every change goes without which the memory is in as well."""
+    """`changes` without those that the memory does not need to be packed."""
     for change in changes if len(changes) > 1 else ():
         fewer = tuple(one for one in changes if one is not change)
         if replays.exhausted:
             break
-        replay = yield from _asked(request, row, fewer, replays)
+        replay = yield from _replayed(request, row, fewer, replays)
         if replay is not None and replay.loss is Loss.NONE:
             changes = fewer
     return changes
@@ -145,7 +144,7 @@ def _lowered(
     change: recall_pb2.Change,
     replays: Replays,
 ) -> Steps[Changes]:
-    """`changes` with the number of `change` as low as it may be; found by halving, where one less will do."""
+    """`changes` with the lowest sufficient number in `change`: one less is tried first, then bisection."""
     high, step = json.loads(change.value), 1
     low = {"top_k": first.context.top_k, "token_budget": first.context.token_budget}.get(
         change.request_field, json.loads(change.was)
@@ -158,7 +157,7 @@ def _lowered(
         lower.CopyFrom(change)
         lower.value = json.dumps(tried)
         fewer = merged(changes, (lower,))
-        replay = yield from _asked(request, first.row, fewer, replays)
+        replay = yield from _replayed(request, first.row, fewer, replays)
         if replay is not None and replay.loss is Loss.NONE:
             changes, high = fewer, tried
         elif step == 1:
@@ -170,7 +169,7 @@ def _lowered(
 
 
 def merged(changes: Sequence[recall_pb2.Change], more: Sequence[recall_pb2.Change]) -> Changes:
-    """Both; of two for one field or constant the later value, with what it was at first."""
+    """Both; for the same field or constant the later value, with the original `was`."""
     by_key = {(one.request_field, one.profile_key): one for one in changes}
     for one in more:
         key = (one.request_field, one.profile_key)

@@ -92,16 +92,17 @@ TERM_COVERAGE: Final = "term coverage"
 class FusionInput:
     """What one list gives to the fused scores; arrays run parallel to its hits.
 
-    rrf: `weight` / (k + rank) + `bonuses`. minmax: `weight` x `normal`, the weights scaled to sum 1.
+    Scores are weight / (k + rank) + bonuses (rrf) or weight x normal (minmax, weights scaled to sum 1).
     """
 
     ranking: Ranking
     weight: float
     scores: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    """rrf: 1 / (k + rank). minmax: (score - least) / span."""
     least: float = 0.0
     span: float = 0.0
     """minmax: most minus least score, 0 where all are equal."""
-    normal: NDArray[np.float64] | None = None
     bonuses: NDArray[np.float64] | None = None
 
     @property

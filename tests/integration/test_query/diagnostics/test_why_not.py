@@ -327,7 +327,7 @@ def test_without_time_nothing_is_tried_but_the_loss_is_named(world: World) -> No
     """The verdict takes one recall; the advice names the reason."""
     reply = world.why_not(request_of("hello there!"), world.ids[0], seconds=-1)
     assert (reply.loss, list(reply.changes), reply.replays) == (recall_pb2.LOSS_SKIPPED, [], 0)
-    assert "in the time there was" in reply.advice
+    assert "in the available time" in reply.advice
 
 
 def test_what_the_caller_may_not_see_is_not_found(world: World) -> None:

@@ -107,8 +107,9 @@ def _reciprocal(ranking: Ranking, weight: float, *, k: int, bonuses: Sequence[fl
     added = np.zeros(len(hits))
     count = min(len(bonuses), len(hits))
     added[:count] = bonuses[:count]
-    scores = reciprocal(weight, k, np.arange(1, len(hits) + 1, dtype=np.float64), added)
-    return FusionInput(ranking, weight, scores, bonuses=added)
+    ranks = np.arange(1, len(hits) + 1, dtype=np.float64)
+    scores = reciprocal(weight, k, ranks, added)
+    return FusionInput(ranking, weight, scores, normal=1.0 / (k + ranks), bonuses=added)
 
 
 def _scaled(ranking: Ranking, share: float, *, lexical_limit: int) -> FusionInput:
@@ -117,7 +118,7 @@ def _scaled(ranking: Ranking, share: float, *, lexical_limit: int) -> FusionInpu
     least = 0.0 if has_every_match else float(scores.min(initial=np.inf))
     span = max(float(scores.max(initial=-np.inf)) - least, 0.0)
     normal = normalised(scores, least, span) if span > 0 else np.ones_like(scores)
-    return FusionInput(ranking, share, share * normal, least=least, span=span, normal=normal)
+    return FusionInput(ranking, share, share * normal, normal=normal, least=least, span=span)
 
 
 def _sum(inputs: Sequence[FusionInput], union: NDArray[np.int64]) -> Hits:

@@ -169,14 +169,15 @@ def _relevance(
     if constants.method == "additive":
         return Relevance("additive", additive(values, weights), weights)
     if constants.method == "blend":
-        return Relevance("blend", values["sim"], {})
+        return Relevance("blend", values["sim"], {"sim": np.ones(len(values["sim"]))})
     lead = constants.graph_weight_multi_hop if Intent.MULTI_HOP in route.intents else constants.graph_weight
     # A graph that was not walked, or tells nobody apart, must not lead.
     lead = lead if values["graph"].any() else 0.0
     scores = multiplicative(values, weights, graph_weight=lead, quality_weight=constants.quality_weight)
-    quality = {name: weights[name] for name in QUALITY}
+    used = {name: weights[name] for name in QUALITY}
+    used |= {"sim": np.full(len(scores), 1.0 - lead), "graph": np.full(len(scores), lead)}
     return Relevance(
-        "multiplicative", scores, quality, graph_weight=lead, quality_weight=constants.quality_weight
+        "multiplicative", scores, used, graph_weight=lead, quality_weight=constants.quality_weight
     )
 
 

@@ -57,7 +57,7 @@ class Relevance:
     method: str
     values: NDArray[np.float64]
     weights: Factors
-    """By signal; a signal that is not named does not count."""
+    """By signal and candidate; a signal without weights does not count."""
     graph_weight: float = 0.0
     """Method multiplicative: share of graph mass in relevance; the rest is sim."""
     quality_weight: float = 0.0
@@ -80,6 +80,15 @@ class Scoring:
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
     """Whether a candidate reaches the threshold of the ranking profile."""
+
+    def weight(self, signal: str, position: int) -> float:
+        """Weight of a signal: of fused and cosine in sim, of the others in relevance; 0: unused."""
+        if signal == "fused":
+            return self.fused_share
+        if signal == "cosine":
+            return 1.0 - self.fused_share
+        weights = self.relevance.weights.get(signal)
+        return 0.0 if weights is None else float(weights[position])
 
 
 def boosted(relevance: NDArray[np.float64], boosts: Factors) -> ScoreBuilder:
