@@ -1,4 +1,4 @@
-"""Small corpora for the artifact tests: whole records from the few columns a test is about."""
+"""Small corpora: complete records from the few columns that a test sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unit_vector(seed: int, dimensions: int = DIMENSIONS) -> np.ndarray:
 
 
 def record(ordinal: int, **given: Any) -> dict[str, Any]:
-    """A whole record as Python values."""
+    """A complete record as Python values."""
     row: dict[str, Any] = {
         field.name: EMPTY.get(field.type, 0) for field in record_schema(DIMENSIONS) if not field.nullable
     }
@@ -55,7 +55,7 @@ def record(ordinal: int, **given: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def records() -> Records:
-    """Whole records; columns a row does not give have plain defaults that follow from its ordinal."""
+    """Complete records; other columns have defaults that follow from the ordinal."""
     schema = record_schema(DIMENSIONS)
     return lambda rows: pa.Table.from_pylist(
         [record(**{"ordinal": index} | row) for index, row in enumerate(rows)], schema=schema
@@ -84,7 +84,7 @@ def fill() -> Fill:
 
 @pytest.fixture
 def manifest_of() -> Callable[..., Manifest]:
-    """A manifest for the live stores as they are."""
+    """A manifest for the present live stores."""
 
     def build(live: Live, generation: int, *, parent: int = 0, epoch: int = 1) -> Manifest:
         ids = live.vectors.scan(["memory_id"])["memory_id"].to_pylist()

@@ -1,4 +1,4 @@
-"""Hits: what a channel found, and what is read of it."""
+"""Hits: scores by ordinal."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from helix_shared.artifacts.hits import Hits
 
 
 def test_scores_are_looked_up_by_ordinal() -> None:
-    """In the order asked for, best first or not; 0 for who was not found."""
+    """In the order of the ordinals asked for; 0 for an ordinal that is not a hit."""
     hits = Hits(np.array([7, 2, 5], np.int64), np.array([3.0, 2.0, 1.0], np.float32))
     assert hits.scores_of(np.array([5, 9, 7, 1, 5], np.int64)).tolist() == [1.0, 0.0, 3.0, 0.0, 1.0]
 
 
-def test_nothing_found_scores_nobody() -> None:
-    """An empty list is asked like any other."""
+def test_no_hits_have_no_scores() -> None:
+    """No hits, and no ordinals asked for."""
     assert Hits.none().scores_of(np.array([4, 2], np.int64)).tolist() == [0.0, 0.0]
     assert (
         Hits(np.array([1], np.int64), np.ones(1, np.float32)).scores_of(np.empty(0, np.int64)).tolist() == []

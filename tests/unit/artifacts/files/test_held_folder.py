@@ -1,4 +1,4 @@
-"""Files held open: readable whatever becomes of their folder, and nothing left when they are let go."""
+"""Held folders: files stay readable without their folder, and closing leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _open_files() -> int:
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names alone
 
 
-def test_files_are_read_through_it_after_they_are_removed_or_replaced(tmp_path: Path) -> None:
-    """Folders too are there, lock files are not."""
+def test_files_are_readable_after_they_are_removed_or_replaced(tmp_path: Path) -> None:
+    """Folders are there as well, lock files are not."""
     source = _folder(tmp_path / "source")
     held = HeldFolder(source, tmp_path / "scratch")
     source.rename(tmp_path / "moved")
@@ -41,8 +41,8 @@ def test_files_are_read_through_it_after_they_are_removed_or_replaced(tmp_path: 
     assert sorted(path.name for path in held.path.iterdir()) == ["below", "empty", "one"]
 
 
-def test_closing_or_forgetting_it_gives_everything_back(tmp_path: Path) -> None:
-    """Links and descriptors, once."""
+def test_closing_or_collecting_releases_everything(tmp_path: Path) -> None:
+    """Links and descriptors are released once."""
     source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
     before = _open_files()
     held = HeldFolder(source, scratch)
@@ -58,7 +58,7 @@ def test_closing_or_forgetting_it_gives_everything_back(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_held_leaves_nothing(tmp_path: Path) -> None:
-    """Something that is no plain file, or no folder at all."""
+    """A pipe in the folder, and a missing folder."""
     source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
     before = _open_files()
     os.mkfifo(source / "pipe")
@@ -84,7 +84,7 @@ except OSError as error:
 
 
 def test_too_few_descriptors_leave_nothing(tmp_path: Path) -> None:
-    """The files that were opened are closed, and their links are gone."""
+    """Opened files are closed and links are removed."""
     source, scratch = _folder(tmp_path / "source"), tmp_path / "scratch"
     for number in range(100):
         (source / f"more-{number}").touch()

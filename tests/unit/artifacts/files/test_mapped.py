@@ -1,4 +1,4 @@
-"""What is mapped and copied gives its pages back; lines are read without keeping any."""
+"""Mapped arrays: pages are released and warmed; records are read without mapping."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from helix_shared.artifacts.signals.record_file import open_records, write_recor
 
 
 def resident_kib(name: str) -> int:
-    """Of the mappings of files of this name in this process."""
+    """Resident memory of the mappings of this file in this process, in KiB."""
     found, counting = 0, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if "-" in line.split()[0] and ":" not in line.split()[0]:
@@ -22,8 +22,8 @@ def resident_kib(name: str) -> int:
     return found
 
 
-def test_pages_of_an_array_that_was_copied_are_given_back(tmp_path: Path) -> None:
-    """Its values are there all the same when somebody looks again, through a view too."""
+def test_pages_of_a_copied_array_are_released(tmp_path: Path) -> None:
+    """Its values can be read again afterwards; a view releases the whole array."""
     np.save(tmp_path / "aside.npy", np.arange(1 << 20))
     array = mapped(tmp_path / "aside.npy")
     assert int(array.sum()) == (1 << 20) * ((1 << 20) - 1) // 2
@@ -35,8 +35,8 @@ def test_pages_of_an_array_that_was_copied_are_given_back(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("dtype", [np.dtype([("step", np.float32), ("codes", np.int8, (384,))]), np.float32])
-def test_a_warmed_array_is_in_memory_as_a_whole(tmp_path: Path, dtype: Any) -> None:
-    """Of every kind vectors are stored in; of none at all nothing is looked at."""
+def test_a_warmed_array_is_resident(tmp_path: Path, dtype: Any) -> None:
+    """For every form of stored vectors, and for an empty array."""
     array = np.zeros(10_000, dtype) if dtype != np.float32 else np.zeros((2_600, 384), dtype)
     np.save(tmp_path / "warmed.npy", array)
     found = mapped(tmp_path / "warmed.npy")
@@ -46,26 +46,26 @@ def test_a_warmed_array_is_in_memory_as_a_whole(tmp_path: Path, dtype: Any) -> N
     warm(found[:0])
 
 
-def test_what_is_larger_than_a_part_of_the_memory_is_not_warmed(
+def test_an_array_larger_than_the_share_is_not_warmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would push out what is needed more."""
+    """It would evict other pages."""
     np.save(tmp_path / "large.npy", np.zeros((2_600, 384), np.float32))
     monkeypatch.setattr(pages, "WARMED_SHARE", 1e-9)
     warm(mapped(tmp_path / "large.npy"))
     assert resident_kib("large.npy") < 1_000
 
 
-def test_lines_stay_out_of_the_process(tmp_path: Path) -> None:
-    """Ten megabytes are read line by line, and none is mapped."""
+def test_records_are_not_mapped(tmp_path: Path) -> None:
+    """Ten megabytes of records are read, and none of them is mapped."""
     write_records(tmp_path, [b"x" * 10_000 for _ in range(1_000)])
     lines = open_records(tmp_path)
     assert {len(lines.line(row)) for row in range(1_000)} == {10_000}
     assert resident_kib("lines.jsonl") == 0
 
 
-def test_lines_that_were_cut_off_are_told(tmp_path: Path) -> None:
-    """A file that shrinks under a reader is no endless wait and no half a line."""
+def test_a_shrunken_file_of_records_is_an_error(tmp_path: Path) -> None:
+    """A file that shrinks while it is open causes an error, not an endless loop or a partial record."""
     write_records(tmp_path, [b"one", b"two"])
     lines = open_records(tmp_path)
     (tmp_path / "lines.jsonl").write_bytes(b"one\nt")

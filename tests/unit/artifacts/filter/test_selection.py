@@ -1,4 +1,4 @@
-"""The typed pre-filter, and that both engines read it as the plain rule says."""
+"""Selections: all readers apply them as the plain rule says."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNT = 240
 
 
 def corpus() -> list[dict[str, Any]]:
-    """Rows whose filter columns hold names made to break out of quotes."""
+    """Rows whose names try to break out of quotes."""
     draw = np.random.default_rng(7)
 
     def one(values: tuple[str, ...]) -> str:
@@ -56,7 +56,7 @@ def corpus() -> list[dict[str, Any]]:
 
 
 def is_selected(row: dict[str, Any], wanted: Selection) -> bool:
-    """The rule in plain words, apart from the code under test."""
+    """The rule, written independently of the code under test."""
     if row["hidden"] or row["tenant_id"] != wanted.tenant_id:
         return False
     if row["owner"] and row["owner"] != wanted.user_id:
@@ -67,7 +67,7 @@ def is_selected(row: dict[str, Any], wanted: Selection) -> bool:
 
 
 def passes(row: dict[str, Any], wanted: Filter) -> bool:
-    """What each filter asks for."""
+    """The rule of each filter."""
     match wanted:
         case Types(names):
             return row["type"] in names
@@ -82,7 +82,7 @@ def passes(row: dict[str, Any], wanted: Filter) -> bool:
 
 
 def subset(values: tuple[str, ...], *, least: int = 0) -> st.SearchStrategy[tuple[str, ...]]:
-    """Up to two values, of which some match nothing."""
+    """Up to two values, some of which match nothing."""
     others = ("semantic",) if values is TYPES else ("absent", "a')--")
     return st.lists(st.sampled_from((*values, *others)), min_size=least, max_size=2).map(tuple)
 
@@ -119,7 +119,7 @@ class Engines:
 def engines(
     tmp_path_factory: pytest.TempPathFactory, records: Callable[[list[dict[str, Any]]], pa.Table]
 ) -> Engines:
-    """The corpus, indexed twice."""
+    """The corpus in LanceDB and in tantivy."""
     folder = tmp_path_factory.mktemp("engines")
     rows = corpus()
     table = records(rows)
@@ -133,8 +133,8 @@ def engines(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wanted=selections)
-def test_both_engines_return_exactly_what_the_plain_rule_selects(engines: Engines, wanted: Selection) -> None:
-    """LanceDB and tantivy apply tenant, owner, audience, type, project, session and time alike."""
+def test_both_engines_return_what_the_plain_rule_selects(engines: Engines, wanted: Selection) -> None:
+    """LanceDB, tantivy and `admits` apply tenant, owner, audience and all filters alike."""
     rows, vectors, lexicon = engines.rows, engines.vectors, engines.lexicon
     expected = {index for index, row in enumerate(rows) if is_selected(row, wanted)}
     assert set(vectors.search(np.ones(8, np.float32), wanted, limit=COUNT).ordinals.tolist()) == expected
@@ -146,7 +146,7 @@ def test_both_engines_return_exactly_what_the_plain_rule_selects(engines: Engine
 def test_a_filter_does_not_change_scores(
     engines: Engines,
 ) -> None:
-    """The selection admits, the words score: a narrower filter leaves the scores of what remains."""
+    """A narrower selection does not change the scores of what it still selects."""
     lexicon = engines.lexicon
     wide = lexicon.search("common word", Selection("acme", principals=("team",)), limit=COUNT)
     narrow = lexicon.search(
@@ -172,8 +172,8 @@ def test_a_filter_does_not_change_scores(
         ("as_of", datetime(2026, 1, 1)),  # noqa: DTZ001 - the missing zone is the point
     ],
 )
-def test_a_selection_no_store_can_answer_is_refused(field: str, value: object) -> None:
-    """No tenant, NUL, a lone surrogate and a time without zone fail closed, naming the field."""
+def test_an_invalid_selection_is_refused(field: str, value: object) -> None:
+    """No tenant, NUL, a lone surrogate and a time without zone; the error names the field."""
     arguments: dict[str, Any] = {"tenant_id": "acme", field: value}
     with pytest.raises(InvalidInputError) as refused:
         Selection(**arguments)
@@ -189,15 +189,15 @@ def test_a_selection_no_store_can_answer_is_refused(field: str, value: object) -
         (lambda: EventTime(before=datetime(2026, 1, 1)), "filter.event_before"),  # noqa: DTZ001 - naive
     ],
 )
-def test_a_filter_no_store_can_answer_is_refused(build: Callable[[], Filter], field: str) -> None:
-    """An unknown type, NUL, a lone surrogate and a time without zone fail closed, naming the field."""
+def test_an_invalid_filter_is_refused(build: Callable[[], Filter], field: str) -> None:
+    """An unknown type, NUL, a lone surrogate and a time without zone; the error names the field."""
     with pytest.raises(InvalidInputError) as refused:
         build()
     assert refused.value.field == field
 
 
-def test_the_sql_of_a_selection_is_one_text() -> None:
-    """Values are literals, the tenant is outermost, and every filter adds its conditions in order."""
+def test_the_sql_of_a_selection() -> None:
+    """Values are literals, filters add their conditions in order, and the tenant is outermost."""
     filters = (
         Types(("code",)),
         Projects(("",)),

@@ -17,14 +17,14 @@ SCHEMA = pa.schema(
 
 
 def row(name: str, sequence: int, **given: Any) -> dict[str, Any]:
-    """A row whose ordinal is its sequence and that was created that many microseconds after 1970."""
+    """A row whose ordinal, sequence and time of creation (microseconds since 1970) are equal."""
     plain = {"tenant_id": "acme", "corrects": "", "document_id": "", "is_latest": False}
     made = {"ordinal": sequence, "memory_id": name, "stream_sequence": sequence}
     return plain | made | {"created_at": datetime.fromtimestamp(0, UTC).replace(microsecond=sequence)} | given
 
 
 def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = []) -> dict[str, int]:  # noqa: B006 - never written to
-    """When each hidden row was superseded, among the rows of a whole table."""
+    """When each hidden row was superseded, by memory id, for a table of these rows."""
     table = pa.Table.from_pylist([*hidden, *others], schema=SCHEMA)
 
     def read(condition: str, columns: Any) -> pa.Table:
@@ -47,7 +47,7 @@ def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = [
 
 
 def test_a_correction_supersedes_from_its_creation() -> None:
-    """Of the memory it names, in the same tenant, and of nothing that came after it."""
+    """It supersedes the memory that it names, in the same tenant, and no later row."""
     hidden = [row("a", 3), row("b", 4)]
     others = [
         row("a2", 8, corrects="a"),
@@ -57,8 +57,8 @@ def test_a_correction_supersedes_from_its_creation() -> None:
     assert superseded_at(hidden, others) == {"a": 8, "b": ALWAYS}
 
 
-def test_a_correction_that_was_forgotten_supersedes_at_no_time() -> None:
-    """The next one that is not forgotten does; without one the time is unknown, as for an erased one."""
+def test_a_forgotten_correction_supersedes_nothing() -> None:
+    """The next correction counts; without one the time is unknown, as for an erased correction."""
     gone = {"deleted_at": datetime(2026, 1, 1, tzinfo=UTC)}
     hidden = [row("a", 3), row("b", 4)]
     others = [
@@ -70,19 +70,19 @@ def test_a_correction_that_was_forgotten_supersedes_at_no_time() -> None:
 
 
 def test_the_first_of_several_corrections_counts() -> None:
-    """The memory from the first one on, the first one from the second on."""
+    """The memory is superseded by the first correction, the first by the second."""
     hidden = [row("a", 3), row("a2", 5, corrects="a")]
     assert superseded_at(hidden, [row("a3", 8, corrects="a")]) == {"a": 5, "a2": 8}
 
 
-def test_a_chain_of_corrections_is_followed_link_by_link() -> None:
-    """Each version until the one that names it."""
+def test_each_correction_of_a_chain_is_superseded_by_the_next() -> None:
+    """Each version is current until the one that names it."""
     hidden = [row("a", 3), row("b", 5, corrects="a")]
     assert superseded_at(hidden, [row("c", 8, corrects="b")]) == {"a": 5, "b": 8}
 
 
-def test_pieces_of_a_document_hold_until_its_next_version() -> None:
-    """All pieces of one event share its sequence; other documents and tenants do not count."""
+def test_pieces_of_a_document_are_current_until_its_next_version() -> None:
+    """All pieces of an event share its sequence; other documents and tenants do not count."""
     hidden = [row("p0", 3, document_id="d"), row("p1", 3, document_id="d", ordinal=4)]
     others = [
         row("q0", 7, document_id="d"), row("q1", 7, document_id="d"), row("r", 5, document_id="e"),
@@ -91,18 +91,18 @@ def test_pieces_of_a_document_hold_until_its_next_version() -> None:
     assert superseded_at(hidden, others) == {"p0": 7, "p1": 7}
 
 
-def test_what_nothing_supersedes_any_more_counts_as_superseded_always() -> None:
-    """A document that was deleted leaves no trace of when; it stays absent."""
+def test_an_unknown_time_counts_as_always_superseded() -> None:
+    """The time is unknown when the document was deleted."""
     assert superseded_at([row("p", 3, document_id="d")]) == {"p": ALWAYS}
 
 
-def test_what_is_latest_was_hidden_by_its_expiry_alone() -> None:
-    """Whether it had expired at a moment is told by its own times."""
+def test_a_latest_row_is_hidden_by_its_expiry_alone() -> None:
+    """It was never superseded; its own times tell when it expired."""
     assert superseded_at([row("e", 3, is_latest=True)]) == {"e": NEVER}
 
 
-def test_current_is_asked_of_any_ordinals() -> None:
-    """Those not among the hidden are not current by it; a memory superseded at the moment is not, either."""
+def test_is_current_at_takes_any_ordinals() -> None:
+    """False for ordinals that are not hidden, and for a memory superseded at that very moment."""
     versions = Versions(np.array([2, 5], np.int64), np.array([10, NEVER], np.int64))
     ordinals = np.array([0, 2, 5, 9], np.int64)
     assert versions.is_current_at(ordinals, 9).tolist() == [False, True, True, False]

@@ -1,4 +1,4 @@
-"""Exact tokens: what is one, which parts follow, and that text never costs more than its length."""
+"""Exact tokens: what they are, their parts, and linear time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from helix_shared.artifacts.lexicon.exact_tokens import MAX_TOKENS, exact_tokens
     ],
 )
 def test_a_name_is_found_with_its_parts(text: str, expected: list[str]) -> None:
-    """Whole, lower case, and followed by the pieces people remember it by."""
+    """The whole name in lower case, followed by its parts."""
     assert exact_tokens(text) == expected
 
 
@@ -49,12 +49,12 @@ def test_a_name_is_found_with_its_parts(text: str, expected: list[str]) -> None:
     ],
 )
 def test_a_sentence_of_natural_language_has_none(text: str) -> None:
-    """Hyphens, slashes, dots, numbers, dates and apostrophes of prose are no names."""
+    """Hyphens, slashes, dots, numbers, dates and apostrophes of prose make no exact token."""
     assert exact_tokens(text) == []
 
 
-def test_no_token_comes_twice_and_their_number_is_bounded() -> None:
-    """Order of first appearance; a wall of names is cut."""
+def test_tokens_are_distinct_and_bounded() -> None:
+    """They are in order of first appearance, at most `MAX_TOKENS`."""
     assert exact_tokens("a_bc A_BC a_bc") == ["a_bc"]
     assert len(exact_tokens(" ".join(f"name_{number}" for number in range(5_000)))) == MAX_TOKENS
 
@@ -81,8 +81,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("unit", [*HOSTILE, *(f"{piece * 60} " for piece in HOSTILE)])
-def test_time_follows_length(unit: str) -> None:
-    """Text made to trap a regular expression costs about four times as much when four times as long."""
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    """Hostile text takes about four times as long when it is four times as long."""
 
     def seconds(length: int) -> float:
         text = (unit * length)[:length]

@@ -1,4 +1,4 @@
-"""Scopes: nobody finds, or is told by a score of, what only others may see."""
+"""Scopes: hits and scores of a caller do not depend on what the caller may not see."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def entry(ordinal: int, text: str, **given: Any) -> LexiconEntry:
 
 
 def read(folder: Path, *entries: LexiconEntry) -> LexiconReader:
-    """An index of these entries alone."""
+    """An index of these entries."""
     writer = LexiconWriter.create(folder / "lexicon")
     writer.upsert(entries)
     writer.commit()
@@ -45,13 +45,13 @@ def read(folder: Path, *entries: LexiconEntry) -> LexiconReader:
 
 
 def scores(reader: LexiconReader, query: str, selection: Selection) -> dict[int, float]:
-    """Score by ordinal."""
+    """Scores by ordinal."""
     hits = reader.search(query, selection, limit=PLENTY)
     return dict(zip(hits.ordinals.tolist(), hits.scores.tolist(), strict=True))
 
 
-def test_a_key_is_short_and_of_one_scope() -> None:
-    """Tenant, owner and name are three things: moving a letter from one to the next is another scope."""
+def test_scopes_have_different_keys() -> None:
+    """A letter moved from one part to the next gives another key."""
     keys = {
         scope_key("ab", "c", "d"),
         scope_key("a", "bc", "d"),
@@ -62,8 +62,8 @@ def test_a_key_is_short_and_of_one_scope() -> None:
     assert {len(key) for key in keys} == {KEY_CHARACTERS}
 
 
-def test_everyone_on_a_list_makes_it_no_list() -> None:
-    """One scope; otherwise one for every name, none twice."""
+def test_a_list_with_everyone_has_one_scope() -> None:
+    """Another list has one scope for each distinct name."""
     assert scopes_of("acme", "", ["ops", "*"]) == (scope_key("acme", "", "*"),)
     assert scopes_of("acme", "", ["ops", "dev", "ops"]) == (
         scope_key("acme", "", "ops"),
@@ -71,8 +71,8 @@ def test_everyone_on_a_list_makes_it_no_list() -> None:
     )
 
 
-def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
-    """20 of 1,000 documents open; 4 in one scope and 1 in another hold the word: hand-worked."""
+def test_the_boost_replaces_the_idf_of_the_engine() -> None:
+    """20 of 1,000 documents are in the scopes; 4 in one and 1 in another hold the word."""
     shared, own = scope_key("acme", "", "*"), scope_key("acme", "ada", "*")
     counts = {
         ("scope", shared): 15,
@@ -97,8 +97,8 @@ def test_the_factor_puts_the_rarity_in_sight_in_place_of_the_engines() -> None:
     assert not list(scopes.terms("text", "nowhere"))
 
 
-def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> None:
-    """Equal to the last bit, whatever others hold and however often."""
+def test_a_score_equals_that_in_an_index_of_what_the_caller_sees(tmp_path: Path) -> None:
+    """Equal to the last bit, whatever documents others have."""
     mine = [entry(0, "port staging seven"), entry(1, "port billing nine"), entry(2, "cache login queue")]
     foreign = [entry(10 + n, "port port port", tenant_id="other") for n in range(40)]
     private = [entry(60 + n, "staging staging seven", owner="eve") for n in range(10)]
@@ -107,13 +107,13 @@ def test_a_score_is_that_of_an_index_of_what_the_caller_sees(tmp_path: Path) -> 
     among = scores(read(tmp_path / "among", *mine, *foreign, *private, *closed), "port seven staging", ACME)
     assert set(among) == {0, 1}
     assert among == alone
-    # two of three texts hold "port" once; three terms are written as eight (`lexicon_lengths`)
+    # two of three texts hold "port" once; three terms are written as eight (`lengths`)
     norm = K1 * (1 - B + B * 8 / TYPICAL["text"])
     assert alone[1] == pytest.approx(idf(2, 3) * (K1 + 1) / (1 + norm), rel=2**-12)
 
 
-def test_an_access_list_opens_to_each_of_its_names_once(tmp_path: Path) -> None:
-    """Who goes by two names of a list finds its memory once, and nothing else in its place."""
+def test_a_caller_with_two_names_of_a_list_finds_a_memory_once(tmp_path: Path) -> None:
+    """The second document of the memory takes no place among the hits."""
     listed = [entry(n, "quiet harbour", audience=("ops", "dev")) for n in range(8)]
     reader = read(tmp_path, *listed, entry(20, "quiet street"))
     assert reader.count == 9
@@ -124,8 +124,8 @@ def test_an_access_list_opens_to_each_of_its_names_once(tmp_path: Path) -> None:
         assert len(scores(reader, "quiet", Selection("acme", principals=principals))) == expected
 
 
-def test_a_deleted_memory_leaves_no_copy(tmp_path: Path) -> None:
-    """All documents of an access list go together."""
+def test_a_deleted_memory_has_no_documents(tmp_path: Path) -> None:
+    """All its documents are deleted together."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     writer.upsert([entry(0, "harbour", audience=("ops", "dev", "qa")), entry(1, "harbour")])
     writer.commit()
@@ -137,8 +137,8 @@ def test_a_deleted_memory_leaves_no_copy(tmp_path: Path) -> None:
     assert list(scores(reader, "harbour", Selection("acme", principals=("qa",)))) == [1]
 
 
-def test_the_words_of_a_question_are_counted_once_in_however_many_scopes() -> None:
-    """Several searches of a recall ask for the same; with 64 groups one question has thousands of terms."""
+def test_counts_of_a_token_are_cached_for_all_scopes() -> None:
+    """Several searches of a recall need them; with 64 groups a question has thousands of terms."""
     looked_up = 0
 
     def living(field: str, term: str) -> int:
@@ -156,10 +156,10 @@ def test_the_words_of_a_question_are_counted_once_in_however_many_scopes() -> No
     assert looked_up == 2 * 12 * len(scopes.sizes)
 
 
-def test_a_caller_of_64_groups_is_answered_like_one_of_3_who_sees_the_same(
+def test_a_caller_with_64_groups_gets_the_scores_of_one_with_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the bit; only the few scores near a border are computed again, however many groups there are."""
+    """Equal to the bit; few scores are computed again, however many groups there are."""
     again = 0
     computed = ScoredQuery._exactly
 

@@ -1,4 +1,4 @@
-"""The lexicon: what is found, in which field, how hostile text fares, and its files."""
+"""Searches of the lexicon: words, fields, hostile text, limits and files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def found(reader: LexiconReader, query: str, **options: Any) -> list[int]:
 
 
 def test_words_are_found_stemmed_and_in_any_case(tmp_path: Path, writer: LexiconWriter) -> None:
-    """Documents and queries go through the same analyser."""
+    """Documents and queries have the same analyser."""
     reader = read(tmp_path, writer, entry(0, text="She was RUNNING marathons"), entry(1, text="a quiet day"))
     assert found(reader, "who runs a Marathon?") == [0]
     assert reader.terms("She was RUNNING the marathons, running", reader.scopes(Selection("acme"))) == [
@@ -65,7 +65,7 @@ def test_words_are_found_stemmed_and_in_any_case(tmp_path: Path, writer: Lexicon
 
 
 def test_speaker_and_title_are_searched_with_the_text(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A question names a speaker or a title as readily as a word."""
+    """Speaker and title are in the field of the text."""
     reader = read(
         tmp_path, writer, entry(0, text="likes tea", speaker="Caroline"), entry(1, text="x", title="Pottery")
     )
@@ -94,8 +94,8 @@ def test_field_weights_decide_between_fields(tmp_path: Path, writer: LexiconWrit
     assert found(reader, "otter", weights=FieldWeights(text=0, context=0, section=0)) == [0]
 
 
-def test_who_holds_every_word_of_a_text(tmp_path: Path, writer: LexiconWriter) -> None:
-    """In any order and form, in the text alone; a word that nobody holds is held by nobody."""
+def test_search_all_words_finds_texts_with_every_word(tmp_path: Path, writer: LexiconWriter) -> None:
+    """In any order and form, in the field text only; no hits if a word occurs nowhere."""
     reader = read(
         tmp_path,
         writer,
@@ -119,8 +119,8 @@ def test_who_holds_every_word_of_a_text(tmp_path: Path, writer: LexiconWriter) -
         reader.search_all_words("otter", ACME, limit=0)
 
 
-def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None:
-    """An error code or a path leads to its memory past one that shares its words only."""
+def test_exact_tokens_match_as_a_whole(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A memory with the error code or path ranks above one that shares only its words."""
     reader = read(
         tmp_path,
         writer,
@@ -134,7 +134,7 @@ def test_exact_tokens_match_whole(tmp_path: Path, writer: LexiconWriter) -> None
 
 
 def test_upsert_replaces_and_delete_removes(tmp_path: Path, writer: LexiconWriter) -> None:
-    """One document per ordinal, none after a delete, and nothing before the commit."""
+    """One memory for each ordinal, none after a delete, and no change before the commit."""
     reader = read(tmp_path, writer, entry(0, text="old"), entry(1, text="other"))
     writer.upsert([entry(0, text="fresh"), entry(0, text="newest")])
     assert writer.count == 2
@@ -150,8 +150,8 @@ def test_upsert_replaces_and_delete_removes(tmp_path: Path, writer: LexiconWrite
     assert found(read(tmp_path, writer), "newest") == []
 
 
-def test_equal_scores_come_in_order_of_ordinals(tmp_path: Path, writer: LexiconWriter) -> None:
-    """An answer does not depend on how segments lie on the disk."""
+def test_equal_scores_are_ordered_by_ordinal(tmp_path: Path, writer: LexiconWriter) -> None:
+    """The order does not depend on the segments on the disk."""
     reader = read(tmp_path, writer, *(entry(ordinal, text="same words") for ordinal in (4, 2, 9, 0)))
     assert found(reader, "words") == [0, 2, 4, 9]
 
@@ -174,8 +174,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_is_only_text(tmp_path: Path, writer: LexiconWriter, query: str) -> None:
-    """No text fails, takes long, reaches another tenant or does anything but look for its words."""
+def test_hostile_text_is_searched_as_text(tmp_path: Path, writer: LexiconWriter, query: str) -> None:
+    """No text fails, takes long or reaches another tenant."""
     reader = read(
         tmp_path,
         writer,
@@ -190,8 +190,8 @@ def test_hostile_text_is_only_text(tmp_path: Path, writer: LexiconWriter, query:
     assert len(reader.terms(query, reader.scopes(Selection("acme")))) <= 48
 
 
-def test_of_too_many_words_the_rarest_known_ones_are_kept(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A long query is cut to the words that decide."""
+def test_of_too_many_words_the_rarest_are_kept(tmp_path: Path, writer: LexiconWriter) -> None:
+    """Words that no text holds are dropped first."""
     common = " ".join(f"common{number}" for number in range(100))
     reader = read(tmp_path, writer, *(entry(n, text=common) for n in range(3)), entry(3, text="needle"))
     terms = reader.terms(f"unseen {common} needle", reader.scopes(Selection("acme")))
@@ -200,8 +200,8 @@ def test_of_too_many_words_the_rarest_known_ones_are_kept(tmp_path: Path, writer
     assert "unseen" not in terms
 
 
-def test_a_search_may_be_held_to_some_ordinals(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A range from the first and single ones; what is outside takes no place of what is inside."""
+def test_a_search_within_some_ordinals(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A range and single ordinals; other memories take no place among the hits."""
     reader = read(tmp_path, writer, *(entry(ordinal, text="an otter") for ordinal in range(40)))
     unheld = reader.search("otter", ACME, limit=40)
     for within, expected in (
@@ -218,20 +218,20 @@ def test_a_search_may_be_held_to_some_ordinals(tmp_path: Path, writer: LexiconWr
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001, 2**40])
 def test_a_limit_out_of_bounds_is_refused(tmp_path: Path, writer: LexiconWriter, limit: int) -> None:
-    """Tantivy dies of such limits, so it never sees one."""
+    """Such limits crash tantivy, so they are refused before."""
     with pytest.raises(InvalidInputError, match=r"^limit: "):
         read(tmp_path, writer, entry(0, text="a")).search("word", ACME, limit=limit)
 
 
 def test_an_empty_lexicon_finds_nothing(tmp_path: Path, writer: LexiconWriter) -> None:
-    """No document, no hit, no error."""
+    """No hits and no error."""
     reader = read(tmp_path, writer)
     reader.warm()
     assert found(reader, "word") == []
 
 
-def test_a_linked_commit_outlives_changes_of_the_live_index(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A published lexicon is unmoved by thirty later commits and what they clear away."""
+def test_a_linked_commit_does_not_change_with_the_live_index(tmp_path: Path, writer: LexiconWriter) -> None:
+    """Thirty later commits and their garbage collection change nothing."""
     for ordinal in range(5):
         writer.upsert([entry(ordinal, text=f"word{ordinal}")])
         writer.commit()
@@ -250,7 +250,7 @@ def test_a_linked_commit_outlives_changes_of_the_live_index(tmp_path: Path, writ
 
 
 def test_a_read_only_folder_can_be_searched(tmp_path: Path, writer: LexiconWriter) -> None:
-    """Locks go to the scratch folder, and the links go away with the reader."""
+    """The lock file is in the scratch folder; closing the reader removes the links."""
     read(tmp_path, writer, entry(0, text="word")).close()
     writer.close()
     folder = tmp_path / "lexicon"
@@ -265,7 +265,7 @@ def test_a_read_only_folder_can_be_searched(tmp_path: Path, writer: LexiconWrite
 
 
 def test_searches_from_several_threads_agree(tmp_path: Path, writer: LexiconWriter) -> None:
-    """One reader serves many threads."""
+    """One reader is used by several threads."""
     reader = read(tmp_path, writer, *(entry(n, text=f"word number{n % 7}") for n in range(50)))
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: found(reader, "word number3"), range(60)))
@@ -273,7 +273,7 @@ def test_searches_from_several_threads_agree(tmp_path: Path, writer: LexiconWrit
 
 
 def test_a_folder_without_an_index_is_corrupt(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A missing or damaged index is told as what it is, and leaves no links behind."""
+    """A missing or damaged index is refused and leaves no links behind."""
     writer.close()
     (tmp_path / "lexicon" / "meta.json").write_text("{")
     for folder in (tmp_path / "nowhere", tmp_path / "lexicon"):
@@ -282,10 +282,8 @@ def test_a_folder_without_an_index_is_corrupt(tmp_path: Path, writer: LexiconWri
     assert not list((tmp_path / "scratch").glob("*"))
 
 
-def test_how_many_hold_a_word_is_remembered_for_each_caller_apart(
-    tmp_path: Path, writer: LexiconWriter
-) -> None:
-    """What one user of a tenant asked is not looked up any quicker for another one."""
+def test_document_frequencies_are_cached_for_each_caller(tmp_path: Path, writer: LexiconWriter) -> None:
+    """A query of one user does not make the same query of another user faster."""
     reader = read(tmp_path, writer, entry(0, text="the merger"), entry(1, text="another merger"))
     ann, bob = (reader.scopes(Selection("acme", user_id=user)) for user in ("ann", "bob"))
     looked_up: Any = bob.counts

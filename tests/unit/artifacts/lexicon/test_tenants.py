@@ -1,4 +1,4 @@
-"""What a tenant finds and with which score is the same to the bit, whatever other tenants hold."""
+"""Hits and scores of a tenant are equal to the bit, whatever documents other tenants have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT: Final = 7
 
 
 def entry(ordinal: int, tenant: str, text: str, **given: Any) -> LexiconEntry:
-    """A document that everyone of a tenant sees."""
+    """An entry that everyone in a tenant sees."""
     plain: dict[str, Any] = {"owner": "", "audience": ("*",), "type": "episodic", "project_id": ""}
     return LexiconEntry(
         ordinal=ordinal, tenant_id=tenant, session_id="s", event_at=0, text=text, **plain | given
@@ -38,12 +38,12 @@ def entry(ordinal: int, tenant: str, text: str, **given: Any) -> LexiconEntry:
 
 
 def said(rng: random.Random, words: int) -> str:
-    """A text of so many of the words."""
+    """A text with this many of the words."""
     return " ".join(rng.choice(WORDS) for _ in range(words))
 
 
 def of_acme(ordinals: range) -> list[LexiconEntry]:
-    """Texts of different lengths, some with context, expansions, an owner or an access list."""
+    """Entries of different lengths, some with context, expansions, an owner or an access list."""
     rng = random.Random(ordinals.start % 1_000)
     return [
         entry(
@@ -61,7 +61,7 @@ def of_acme(ordinals: range) -> list[LexiconEntry]:
 
 
 def answers(reader: LexiconReader) -> list[tuple[list[int], bytes]]:
-    """Ordinals and scores of all three ways to search, for every query."""
+    """Ordinals and scores of the three kinds of search, for every query."""
     found = []
     for query in QUERIES:
         for search in (reader.search, reader.term_coverage, reader.search_all_words):
@@ -72,7 +72,7 @@ def answers(reader: LexiconReader) -> list[tuple[list[int], bytes]]:
 
 
 def history(folder: Path, others: list[list[LexiconEntry]], gone: list[int]) -> list[Any]:
-    """Answers to acme after each of three commits, between which other tenants write and delete."""
+    """Results for acme after each of three commits, between which other tenants write and delete."""
     writer = LexiconWriter.create(folder / "lexicon")
     found = []
     for step, mine in enumerate((range(24), range(24, 30), range(30, 31))):
@@ -88,7 +88,7 @@ def history(folder: Path, others: list[list[LexiconEntry]], gone: list[int]) -> 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """What acme is answered where nobody else has anything."""
+    """Results for acme without other tenants."""
     return history(tmp_path_factory.mktemp("alone"), [[], [], []], [])
 
 
@@ -111,7 +111,7 @@ def test_scores_are_the_same_whatever_others_hold(
     counts: list[int],
     deleted: int,
 ) -> None:
-    """Nothing, short or long texts of the same words, in several commits, some deleted again."""
+    """Others have nothing, or short or long texts of the same words in several commits, some deleted."""
     rng = random.Random(1)
     others, first = [], 1_000
     for length, count in zip(lengths, counts, strict=True):
@@ -124,8 +124,8 @@ def test_scores_are_the_same_whatever_others_hold(
     assert any(ordinals for ordinals, _ in found[-1])
 
 
-def test_what_a_tenant_wrote_again_counts_once_before_and_after_a_merge(tmp_path: Path) -> None:
-    """Another tenant's commits bring about the merge that takes the first versions away."""
+def test_a_replaced_memory_counts_once_before_and_after_a_merge(tmp_path: Path) -> None:
+    """Commits of another tenant cause the merge that removes the first versions."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     for mine in (range(24), range(12)):
         writer.upsert(of_acme(mine))
@@ -143,7 +143,7 @@ def test_what_a_tenant_wrote_again_counts_once_before_and_after_a_merge(tmp_path
 
 
 def test_the_mean_length_is_a_constant_of_the_index(tmp_path: Path) -> None:
-    """The engine's own explanation names it: also after deletes and a merge that purges them."""
+    """The engine's explanation shows it, also after deletes and a merge that purges them."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     rng = random.Random(2)
     for part in range(10):
@@ -162,7 +162,7 @@ def test_the_mean_length_is_a_constant_of_the_index(tmp_path: Path) -> None:
 
 
 def lexicon_means(reader: LexiconReader) -> dict[str, float]:
-    """Mean length of each field as the engine takes it."""
+    """Mean length of each field, from the engine's explanation."""
     means = {}
     for field in TYPICAL:
         query = Query.term_query(reader._schema, field, "=", "freq")
@@ -176,7 +176,7 @@ def lexicon_means(reader: LexiconReader) -> dict[str, float]:
 @given(st.tuples(*(st.integers(0, 3_000) for _ in TYPICAL)))
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
 def test_a_document_and_its_companions_have_the_typical_length(lengths: tuple[int, ...]) -> None:
-    """In every field, of lengths that the engine keeps exactly; a document never gets shorter."""
+    """In every field, with lengths that are stored exactly; a document never gets shorter."""
     written, companions = padded(lengths)
     for at, typical in enumerate(TYPICAL.values()):
         every = [written[at], *(companion[at] for companion in companions)]
@@ -186,7 +186,7 @@ def test_a_document_and_its_companions_have_the_typical_length(lengths: tuple[in
 
 
 def test_a_piece_of_a_document_with_its_neighbours_has_few_companions(tmp_path: Path) -> None:
-    """With 300 characters before and after it, and with questions; a word in those counts nearly fully."""
+    """With 300 characters before and after it and questions; words in those have nearly full weight."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     rng = random.Random(4)
     around = " ".join(f"{said(rng, 50)} {'harbour' if side else ''}" for side in range(2))
@@ -201,10 +201,10 @@ def test_a_piece_of_a_document_with_its_neighbours_has_few_companions(tmp_path: 
     assert hits.scores[1] > 0.4 * hits.scores[0], "a section has the weight .6"
 
 
-def test_a_score_near_the_border_of_two_values_is_computed_again(
+def test_a_score_that_could_round_either_way_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From its counts of terms it is what the engine says, up to the engine's rounding."""
+    """The score from term counts equals the engine's, up to the engine's rounding."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     writer.upsert(of_acme(range(30)))
     writer.commit()
@@ -218,8 +218,8 @@ def test_a_score_near_the_border_of_two_values_is_computed_again(
         assert exact.ordinals.tolist()[:1] == before.ordinals.tolist()[:1]
 
 
-def test_only_what_error_could_move_is_doubtful() -> None:
-    """Around the middle between two neighbours of the grid, at any size."""
+def test_only_scores_near_the_middle_of_two_values_are_doubtful() -> None:
+    """Bounds differ around the middle of two neighbouring values, at any magnitude."""
     step = 2.0**-lexicon_scores.BITS
     term = WeightedTerm("text", "key of scope:otter", 1.0, 1.0, 1)
     query = ScoredQuery(lexicon_schema(), Query.all_query(), [term])
@@ -231,8 +231,8 @@ def test_only_what_error_could_move_is_doubtful() -> None:
         assert on_grid(np.array([size * (0.5 + step)])).tolist() == [size * (0.5 + step)]
 
 
-def test_of_many_equal_scores_the_first_ordinals_come(tmp_path: Path) -> None:
-    """Equal texts are told apart by their ordinals alone, not by where the engine keeps them."""
+def test_ties_go_to_the_lowest_ordinals(tmp_path: Path) -> None:
+    """Equal texts are ordered by ordinal, not by their place in the index."""
     writer = LexiconWriter.create(tmp_path / "lexicon")
     for first in (60, 30, 0):
         writer.upsert([entry(first + n, "acme", "quiet harbour") for n in range(30)])

@@ -1,4 +1,4 @@
-"""The signals: later rows win, merging loses nothing, and an open that builds on another is no different."""
+"""Signals: the later row counts, merges keep all rows, and reuse of a previous reader changes nothing."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Records = Callable[[list[dict[str, Any]]], pa.Table]
 
 
 def sketches_by_ordinal(signals: Signals) -> dict[int, list[int]]:
-    """As the members hold them."""
+    """Sketches by ordinal, as the blocks hold them."""
     return {
         int(ordinal): words.tolist()
-        for pieces in signals.tenant_sketches.blocks.values()
-        for piece in pieces
-        for ordinal, words in zip(piece.ordinals, piece.sketches.T, strict=True)
+        for blocks in signals.tenant_sketches.blocks.values()
+        for block in blocks
+        for ordinal, words in zip(block.ordinals, block.sketches.T, strict=True)
     }
 
 
 def segments(folder: Path) -> list[str]:
-    """Names of the segments on the disk."""
+    """Names of the segment folders."""
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_columns_say_what_the_record_says(tmp_path: Path, records: Records) -> None:
-    """Times are microseconds, unknown ones `NO_TIME`; types, scopes and tenant are codes."""
+def test_columns_hold_the_values_of_the_record(tmp_path: Path, records: Records) -> None:
+    """Times are microseconds or `NO_TIME`; type, project, session, tenant and owner are codes."""
     moment = datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC)
     table = records(
         [
@@ -65,7 +65,7 @@ def test_columns_say_what_the_record_says(tmp_path: Path, records: Records) -> N
 
 
 def test_matrices_are_gathered_in_the_order_given(tmp_path: Path, records: Records) -> None:
-    """Vectors, cosines and signatures follow the ordinals, across segments and repeats."""
+    """Vectors, cosines and signatures are in the order of the ordinals, across segments and with repeats."""
     table = records([{} for _ in range(6)])
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(table.slice(0, 5)))
@@ -81,8 +81,8 @@ def test_matrices_are_gathered_in_the_order_given(tmp_path: Path, records: Recor
     assert signals.cosines(matrix[2], wanted[:0]).shape == (0,)
 
 
-def test_the_later_row_wins_within_and_between_segments(tmp_path: Path, records: Records) -> None:
-    """An ordinal appended again is replaced, whether or not segments were merged since."""
+def test_the_later_row_counts_within_and_between_segments(tmp_path: Path, records: Records) -> None:
+    """An ordinal that is appended again is replaced, whether or not segments were merged since."""
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{"token_count": 1} for _ in range(9)])))
     writer.append(*signals_of(records([{"ordinal": 4, "token_count": 2}, {"ordinal": 4, "token_count": 3}])))
@@ -97,7 +97,7 @@ def test_the_later_row_wins_within_and_between_segments(tmp_path: Path, records:
 
 
 def test_many_appends_leave_few_segments(tmp_path: Path, records: Records) -> None:
-    """Every segment is at least three times the next, so their number grows with the logarithm."""
+    """Every segment is at least three times as large as the next, so their number grows logarithmically."""
     writer = SignalsWriter.open(tmp_path / "s")
     for ordinal in range(200):
         writer.append(*signals_of(records([{"ordinal": ordinal}])))
@@ -110,7 +110,7 @@ def test_many_appends_leave_few_segments(tmp_path: Path, records: Records) -> No
 
 
 def test_an_ordinal_without_a_row_is_hidden(tmp_path: Path, records: Records) -> None:
-    """A hole has no times, no vector, and is never shown."""
+    """It has no times and no vector."""
     SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{"ordinal": 2}])))
     signals = Signals.open(tmp_path / "s")
     assert signals.hidden.tolist() == [True, True, False]
@@ -119,7 +119,7 @@ def test_an_ordinal_without_a_row_is_hidden(tmp_path: Path, records: Records) ->
 
 
 def test_erasing_leaves_no_byte(tmp_path: Path, records: Records) -> None:
-    """After an erasure the vector is in no file, the ordinal is hidden, and the others are as before."""
+    """After an erasure no file holds the vector, the ordinal is hidden, and other ordinals are unchanged."""
     table = records([{"token_count": 7} for _ in range(8)])
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(table))
@@ -134,7 +134,7 @@ def test_erasing_leaves_no_byte(tmp_path: Path, records: Records) -> None:
 
 
 def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) -> None:
-    """A published set of segments does not change when the live ones merge."""
+    """Published segments do not change when the live segments are merged."""
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{"token_count": 1}])))
     writer.link_into(tmp_path / "linked")
@@ -153,13 +153,13 @@ def test_linked_segments_outlive_later_merges(tmp_path: Path, records: Records) 
     ),
     st.integers(0, 12),
 )
-def test_opening_upon_a_previous_one_gives_the_same(
+def test_reuse_of_a_previous_reader_gives_the_same_signals(
     tmp_path_factory: pytest.TempPathFactory,
     records: Records,
     appends: list[list[tuple[int, int]]],
     opened_after: int,
 ) -> None:
-    """Whatever was appended and merged in between, reuse is an optimisation and nothing else."""
+    """After any appends and merges, the signals equal those of a reader opened without `previous`."""
     folder = tmp_path_factory.mktemp("signals")
     writer = SignalsWriter.open(folder / "live")
     previous: Signals | None = None
@@ -178,8 +178,8 @@ def test_opening_upon_a_previous_one_gives_the_same(
     assert {ordinal: int(fresh.token_count[ordinal]) for ordinal in expected} == expected
 
 
-def test_a_previous_one_of_another_history_is_not_trusted(tmp_path: Path, records: Records) -> None:
-    """After a return to an older generation nothing newer shows through."""
+def test_a_previous_reader_of_another_history_is_not_reused(tmp_path: Path, records: Records) -> None:
+    """After a return to an older generation, newer rows are not visible."""
     first = SignalsWriter.open(tmp_path / "s")
     first.append(*signals_of(records([{"token_count": 1} for _ in range(9)])))
     first.link_into(tmp_path / "older")
@@ -190,7 +190,7 @@ def test_a_previous_one_of_another_history_is_not_trusted(tmp_path: Path, record
 
 
 def test_incomplete_columns_are_refused(tmp_path: Path, records: Records) -> None:
-    """A missing column or one of another length writes nothing."""
+    """If a column is missing or has another length, nothing is written."""
     writer = SignalsWriter.open(tmp_path / "s")
     ordinals, columns = signals_of(records([{}, {}]))
     for wrong in (
@@ -203,7 +203,7 @@ def test_incomplete_columns_are_refused(tmp_path: Path, records: Records) -> Non
 
 
 def test_a_missing_or_cut_file_is_corrupt(tmp_path: Path, records: Records) -> None:
-    """A segment that is not whole is never read."""
+    """An incomplete segment is refused."""
     SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{}, {}])))
     file = tmp_path / "s" / "seg-000001" / "minhash.npy"
     file.write_bytes(file.read_bytes()[:-4])
@@ -217,7 +217,7 @@ def test_a_missing_or_cut_file_is_corrupt(tmp_path: Path, records: Records) -> N
 
 
 def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
-    """Its vectors have no length yet; asking for none of them is still no error."""
+    """An empty list of ordinals is no error while vectors have no length yet."""
     SignalsWriter.open(tmp_path / "s")
     signals = Signals.open(tmp_path / "s")
     assert signals.cosines(np.ones(8, np.float32), np.empty(0, np.int64)).shape == (0,)
@@ -228,10 +228,10 @@ def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
     st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=8), min_size=1, max_size=25),
     st.integers(0, 20),
 )
-def test_merges_beside_the_writer_change_nothing(
+def test_merges_in_the_background_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, records: Records, appends: list[list[int]], erased: int
 ) -> None:
-    """Whatever is appended while a large merge is under way, the later row wins, and an erasure stays one."""
+    """Rows appended during a large merge count over the merged ones, and erased rows stay erased."""
     folder = tmp_path_factory.mktemp("signals")
     expected: dict[int, int] = {}
     with pytest.MonkeyPatch.context() as patch:
@@ -254,7 +254,7 @@ def test_merges_beside_the_writer_change_nothing(
 
 
 def test_the_rows_written_last_are_among_the_latest(tmp_path: Path, records: Records) -> None:
-    """However segments were merged: the newest that hold enough ordinals hold all that were written last."""
+    """`latest` holds the rows written last, however segments were merged."""
     drawn = np.random.default_rng(5)
     writer, order = SignalsWriter.open(tmp_path / "s"), []
     for _ in range(40):
@@ -269,7 +269,7 @@ def test_the_rows_written_last_are_among_the_latest(tmp_path: Path, records: Rec
 
 
 def test_arrays_are_opened_by_several_threads_at_once(tmp_path: Path) -> None:
-    """Python 3.11 loses count of its syntax trees when a collection lets a second thread parse a header."""
+    """Python 3.11 miscounts recursion depth when two threads parse headers; `mapped` prevents that."""
     path = tmp_path / "array.npy"
     np.save(path, np.zeros(3, [(f"column{number}", np.int64) for number in range(40)]))
     thresholds = gc.get_threshold()

@@ -1,4 +1,4 @@
-"""The lines: what an answer shows comes back as it was stored, through merges, and is gone when erased."""
+"""Records: read as they were written, kept through merges, and gone when erased."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from helix_shared.errors import CorruptArtifactError
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 
 
-def test_a_line_holds_the_columns_of_its_record(records: Records) -> None:
-    """All of `RECORD_COLUMNS`, as JSON that a person can read."""
+def test_a_record_holds_its_columns(records: Records) -> None:
+    """All of `RECORD_COLUMNS`, as readable JSON."""
     table = records([{"text": 'Zoë said:\n"it\'s {here}"', "audience": ["ops", "dev"]}])
     line = json.loads(encoded_records(table)[0])
     assert tuple(line) == RECORD_COLUMNS
@@ -38,8 +38,8 @@ def test_a_line_holds_the_columns_of_its_record(records: Records) -> None:
     assert line["audience"] == ["ops", "dev"]
 
 
-def test_memories_come_back_in_the_order_asked(tmp_path: Path, records: Records) -> None:
-    """Across segments, the newest version of each, without those that have no row."""
+def test_records_are_in_the_order_of_the_ordinals(tmp_path: Path, records: Records) -> None:
+    """Across segments, the newest version of each; ordinals without a row are left out."""
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{"text": f"text {number}"} for number in range(9)])))
     writer.append(*signals_of(records([{"ordinal": 4, "text": "text 4, corrected"}])))
@@ -53,8 +53,8 @@ def test_memories_come_back_in_the_order_asked(tmp_path: Path, records: Records)
     ]
 
 
-def test_of_an_erased_memory_no_byte_is_left(tmp_path: Path, records: Records) -> None:
-    """Neither in an answer nor in a file."""
+def test_an_erased_memory_leaves_no_byte(tmp_path: Path, records: Records) -> None:
+    """It is neither returned nor in a file."""
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{"text": "keep"}, {"text": "canary-7"}, {"text": "also"}])))
     writer.erase(np.array([1]))
@@ -64,7 +64,7 @@ def test_of_an_erased_memory_no_byte_is_left(tmp_path: Path, records: Records) -
 
 
 def test_a_cut_file_is_corrupt(tmp_path: Path, records: Records) -> None:
-    """A segment whose lines end elsewhere than they should is never read."""
+    """A segment whose file of records is too short is refused."""
     SignalsWriter.open(tmp_path / "s").append(*signals_of(records([{}, {}])))
     file = tmp_path / "s" / "seg-000001" / "lines.jsonl"
     file.write_bytes(file.read_bytes()[:-1])
@@ -79,10 +79,10 @@ def test_a_cut_file_is_corrupt(tmp_path: Path, records: Records) -> None:
     ),
     seed=st.integers(0, 999),
 )
-def test_gathering_is_picking_one_by_one(
+def test_gathered_records_equal_single_reads(
     tmp_path_factory: pytest.TempPathFactory, sources: list[list[bytes]], seed: int
 ) -> None:
-    """Runs of rows are copied as stretches; the result is that of picking every row alone."""
+    """Consecutive rows are copied together; the result is the same as for single rows."""
     opened: list[RecordFile] = []
     for lines in sources:
         folder = tmp_path_factory.mktemp("source")

@@ -1,4 +1,4 @@
-"""Sketches: signs in words, the rows that differ least, and the estimate by weighed signs."""
+"""Sketches: packed signs, selection of the smallest distances, and the weighted estimate."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +28,8 @@ Records = Callable[[list[dict[str, Any]]], pa.Table]
 
 
 @pytest.mark.parametrize("dimensions", [1, 63, 64, 65, 384, 1000])
-def test_a_sketch_is_the_signs_and_nothing_else(dimensions: int) -> None:
-    """So many words as the signs need; opposite vectors differ in every sign, scaled ones in none."""
+def test_a_sketch_holds_the_signs(dimensions: int) -> None:
+    """Opposite vectors differ in every sign, scaled vectors in none; 64 signs fit into a word."""
     vectors = np.random.default_rng(dimensions).normal(size=(5, dimensions)).astype(np.float32)
     made = sketches_of(vectors)
     assert made.shape == (5, -(-dimensions // 64))
@@ -39,8 +39,8 @@ def test_a_sketch_is_the_signs_and_nothing_else(dimensions: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 300), chunk=st.integers(1, 99))
-def test_differing_signs_are_counted_one_by_one(seed: int, rows: int, chunk: int) -> None:
-    """Whatever the size of a chunk; of an opposite vector all 400 signs, more than a byte counts."""
+def test_differing_signs_are_counted_exactly(seed: int, rows: int, chunk: int) -> None:
+    """For any chunk size; an opposite vector differs in all 400 signs, which is more than a byte holds."""
     drawn = np.random.default_rng(seed)
     stored = sketches_of(drawn.normal(size=(rows, 400)).astype(np.float32))
     vector = drawn.normal(size=400).astype(np.float32)
@@ -53,7 +53,7 @@ def test_differing_signs_are_counted_one_by_one(seed: int, rows: int, chunk: int
 
 
 def clustered(seed: int, count: int, *, dimensions: int = 384, centres: int = 200) -> NDArray[np.float32]:
-    """Unit vectors as a store has them: around centres, and with directions of unequal weight."""
+    """Clustered unit vectors with directions of unequal variance."""
     drawn = np.random.default_rng(seed)
     shape = (dimensions, dimensions)
     turn = np.linalg.qr(np.random.default_rng(7).standard_normal(shape, np.float32))[0]
@@ -74,7 +74,7 @@ def clustered(seed: int, count: int, *, dimensions: int = 384, centres: int = 20
 def test_the_estimate_is_the_product_of_the_rounded_query_with_the_signs(
     seed: int, rows: int, dimensions: int, chunk: int
 ) -> None:
-    """In whole numbers, of vectors of any length, whatever the size of a chunk."""
+    """In integers, for vectors of any length and any chunk size."""
     drawn = np.random.default_rng(seed)
     vectors = drawn.normal(size=(rows, dimensions)).astype(np.float32)
     query = drawn.normal(size=dimensions).astype(np.float32)
@@ -87,8 +87,8 @@ def test_the_estimate_is_the_product_of_the_rounded_query_with_the_signs(
     assert (sizes.sum() - 2 * found.astype(np.int64)).tolist() == products.tolist()
 
 
-def test_a_query_of_zeros_weighs_nothing() -> None:
-    """No division by its largest number, and all are alike."""
+def test_a_zero_query_has_zero_weights() -> None:
+    """There is no division by its largest number, and all distances are equal."""
     stored = np.ascontiguousarray(sketches_of(clustered(1, 5)).T)
     assert differing_weight(stored, SketchQuery.of(np.zeros(384, np.float32))).tolist() == [0] * 5
 
@@ -98,46 +98,46 @@ def test_a_query_of_zeros_weighs_nothing() -> None:
     count=st.integers(1, 90),
     seed=st.integers(0, 99),
 )
-def test_the_least_are_those_a_sort_puts_first(distances: list[int], count: int, seed: int) -> None:
-    """Equal ones by ordinal, in whatever order the ordinals stand."""
+def test_the_smallest_are_the_first_of_a_sort(distances: list[int], count: int, seed: int) -> None:
+    """Ties go to the lowest ordinals, whose order is arbitrary."""
     values = np.array(distances, np.uint16)
     ordinals = np.random.default_rng(seed).permutation(len(values))
     expected = np.sort(np.lexsort((ordinals, values))[:count])
     assert smallest(values, count, ordinals).tolist() == expected.tolist()
 
 
-def test_equal_ones_are_no_more_than_asked_for() -> None:
-    """A tenant that wrote one text a hundred thousand times has not all of them compared."""
+def test_ties_do_not_exceed_the_count() -> None:
+    """Of a hundred thousand equal distances only `count` are taken."""
     chosen = smallest(np.full(100_000, 7, np.uint16), 500, np.arange(100_000)[::-1])
     assert chosen.tolist() == list(range(99_500, 100_000))
 
 
-def test_the_estimate_finds_more_than_signs_alone() -> None:
-    """300 of 10,000 clustered vectors hold .98 of the nearest 50 by estimate, .86 by signs."""
+def test_the_estimate_has_a_higher_recall_than_signs() -> None:
+    """Of 10,000 clustered vectors, 300 by estimate hold .98 of the nearest 50, and 300 by signs .86."""
     vectors = clustered(3, 10_012)
     stored, queries = vectors[:10_000], vectors[10_000:]
     every = np.arange(10_000)
-    members = TenantSketches.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
+    tenant = TenantSketches.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
     by_estimate, by_signs = [], []
     for query in queries:
         sought, nearest = SketchQuery.of(query), np.argsort(-(stored @ query), kind="stable")[:50]
-        signs = differing_signs(members.blocks[0][0].sketches, sought)
-        by_estimate.append(np.isin(nearest, members.nearest(0, sought, 300)).mean())
+        signs = differing_signs(tenant.blocks[0][0].sketches, sought)
+        by_estimate.append(np.isin(nearest, tenant.nearest(0, sought, 300)).mean())
         by_signs.append(np.isin(nearest, smallest(signs, 300, every)).mean())
     assert np.mean(by_estimate) > 0.97
     assert np.mean(by_signs) < 0.9
 
 
 def sketched(signals: Signals) -> list[bool]:
-    """Of which memories there is a sketch, by ordinal."""
-    every = [chunk for pieces in signals.tenant_sketches.blocks.values() for chunk in pieces]
+    """Ordinals of the memories that have a sketch."""
+    every = [block for blocks in signals.tenant_sketches.blocks.values() for block in blocks]
     words = np.concatenate([chunk.sketches for chunk in every], axis=1)
     order = np.argsort(np.concatenate([chunk.ordinals for chunk in every]))
     return words.any(axis=0)[order].tolist()
 
 
 def test_an_erased_memory_leaves_no_sketch(tmp_path: Path, records: Records) -> None:
-    """Signs tell of a text: they go with its vector."""
+    """An erased vector has no sketch, since signs reveal something of the text."""
     writer = SignalsWriter.open(tmp_path / "s")
     writer.append(*signals_of(records([{} for _ in range(6)])))
     before = Signals.open(tmp_path / "s")
