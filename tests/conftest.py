@@ -1,4 +1,4 @@
-"""What tests of several rooms start: a real NATS server with its streams, a real model."""
+"""Fixtures of several rooms: a real NATS server with its streams, a real model."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from helix_shared.settings import helix_home
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
-    """The folder of the models `make setup` built; built here when a test runs without it."""
+    """The folder of the models that `make setup` built; built here if there is none."""
     root = helix_home() / "models"
     ensure_default_model(root)
     return root
@@ -23,7 +23,7 @@ def models_dir() -> Path:
 
 @pytest.fixture
 def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
-    """A nats-server of the test's own."""
+    """A NATS server for one test."""
     with NatsServer(tmp_path / "nats") as server:
         yield server
 

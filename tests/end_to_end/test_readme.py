@@ -1,4 +1,4 @@
-"""The README's first recall, run as it stands there."""
+"""Runs the first recall of the README as it is written there."""
 
 import os
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 MOVING = re.compile(r"\d{4}-\d{2}-\d{2}|\b0\.\d\d\b")
-"""Dates, and probabilities: vectors differ in their last digits between processors."""
+"""Dates and probabilities, which vary: the last digits of vectors differ between processors."""
 
 
 FIRST_QUESTIONS = [
@@ -23,17 +23,17 @@ FIRST_QUESTIONS = [
     ("I'm vegetarian, and I don't eat eggs either.", "What diet do I follow?"),
     ("Never start a rollout on a Friday afternoon.", "when may I deploy?"),
 ]
-"""What a new user tells and asks: questions that share no word, or one, with their answer."""
+"""Texts and questions of a new user that share one word or none."""
 
 
 def block(name: str) -> str:
-    """The fenced block under one of the README's `first recall` marks."""
+    """The fenced block below a `first recall` mark of the README."""
     under = README.read_text(encoding="utf-8").split(f"<!-- first recall: {name} -->", 1)[1]
     return under.split("```", 2)[1].partition("\n")[2]
 
 
 def test_the_first_recall_prints_what_the_readme_shows(tmp_path: Path, models_dir: Path) -> None:
-    """Only dates and probabilities move, and what is found is packed as well."""
+    """Only dates and probabilities differ, and the found memory is packed."""
     with Stack(tmp_path / "home", nats_port=0, query_port=0, models=models_dir) as stack:
         stack.wait_ready()
         environment = os.environ | {

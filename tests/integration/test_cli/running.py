@@ -1,4 +1,4 @@
-"""What the tests of the stack share."""
+"""Helpers of the tests of the stack."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bulk sending against a real server: the batch is faster, and nothing else may differ."""
+"""Bulk publishing against a real server: its result must be that of single publishing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.integration
 
 
 def said(number: int, *, tenant: str = "acme", session: str = "s") -> MessageEvent:
-    """A turn."""
+    """A message."""
     return MessageEvent(
         event_id=f"e{number}", tenant_id=tenant, session_id=session, role="user", text=f"turn {number}"
     )
 
 
 class Sender:
-    """Sends in bulk and remembers how many batches the stream took."""
+    """Publishes in bulk and records the batches that the stream took."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -38,7 +38,7 @@ class Sender:
         self.publisher = Publisher(client.jetstream(), timeout_seconds=2)
 
     async def together(self, messages: Sequence[Outgoing]) -> list[Receipt] | None:
-        """`Publisher.publish_together`, counted."""
+        """Call and record `Publisher.publish_together`."""
         receipts = await self.publisher.publish_together(self.client, messages)
         if receipts is not None:
             self.batches.append(len(receipts))
@@ -46,7 +46,7 @@ class Sender:
         return receipts
 
     async def send(self, events: Sequence[Event | Refusal]) -> Tally:
-        """The tally of sending these."""
+        """Send the events and return the tally."""
         tally = Tally()
         items = [e if isinstance(e, Refusal) else SourceEvent(f"f:{n}", e) for n, e in enumerate(events, 1)]
         await send_in_bulk(items, self.publisher.publish_event, self.together, tally=tally)
@@ -54,7 +54,7 @@ class Sender:
 
 
 async def stored(client: Client) -> list[tuple[str, str, bytes]]:
-    """Subject, id and body of everything in the stream, in order."""
+    """Subject, id and body of every message in the stream, in order."""
     jetstream = client.jetstream()
     last = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
     found = [await jetstream.get_msg(subjects.EVENTS_STREAM, number) for number in range(1, last + 1)]
@@ -62,7 +62,7 @@ async def stored(client: Client) -> list[tuple[str, str, bytes]]:
 
 
 async def test_a_batch_stores_what_single_publishing_stores(nats_client: Client, tmp_path: Path) -> None:
-    """Subjects, ids, bodies and order are the same for two tenants, whichever way they are sent."""
+    """Subjects, ids, bodies and order are the same for two tenants in both ways."""
     events = [said(n, tenant=f"t{n % 2}", session=f"s{n % 3}") for n in range(40)]
     sender = Sender(nats_client)
     tally = await sender.send(events)
@@ -80,10 +80,10 @@ async def test_a_batch_stores_what_single_publishing_stores(nats_client: Client,
         await client.close()
 
 
-async def test_importing_again_changes_nothing_and_a_half_known_file_imports_its_rest(
+async def test_importing_a_file_again_publishes_only_its_missing_events(
     nats_client: Client,
 ) -> None:
-    """One known id rejects a whole batch; its events then go one by one, in order within the session."""
+    """The stream refuses a batch with one stored id; its events are then published one by one, in order."""
     sender = Sender(nats_client)
     known = await sender.send([said(n) for n in range(10, 20)])
     assert known.published == 10
@@ -97,14 +97,14 @@ async def test_importing_again_changes_nothing_and_a_half_known_file_imports_its
 
 
 async def test_a_file_that_repeats_an_event_stores_it_once(nats_client: Client) -> None:
-    """The server does not compare the ids within a batch with each other in every version; we do."""
+    """Not every version of the server compares the ids within a batch, so the client does."""
     tally = await Sender(nats_client).send([said(n % 7) for n in range(30)])
     assert (tally.published, tally.duplicates) == (7, 23)
     assert len(await stored(nats_client)) == 7
 
 
-async def test_what_speaks_of_others_keeps_its_place_and_refusals_are_counted(nats_client: Client) -> None:
-    """A forget stands in the stream where it stood in the file; a bad line stops nobody."""
+async def test_a_forget_keeps_its_position_and_refusals_are_counted(nats_client: Client) -> None:
+    """A forget has the same position as in the file; a bad line does not stop the others."""
     events: list[Event | Refusal] = [said(n, session=f"s{n}") for n in range(20)]
     events[11] = ForgetEvent(event_id="f", tenant_id="acme", of_user="ada")
     events.insert(5, Refusal("f:5", "text", "empty"))
@@ -116,7 +116,7 @@ async def test_what_speaks_of_others_keeps_its_place_and_refusals_are_counted(na
 async def test_a_server_killed_during_an_import_loses_and_doubles_nothing(
     nats_server: NatsServer, nats_client: Client
 ) -> None:
-    """What was acknowledged is there after the restart, the rest follows, sessions keep their order."""
+    """Acknowledged events are there after the restart, the rest follows, and sessions keep their order."""
     sender = Sender(nats_client)
     events = [said(n, session=f"s{n % 4}") for n in range(4_000)]
     sending = asyncio.create_task(sender.send(events))
@@ -135,7 +135,7 @@ async def test_a_server_killed_during_an_import_loses_and_doubles_nothing(
 
 
 async def test_a_stream_that_takes_no_batches_gets_its_events_one_by_one(nats_client: Client) -> None:
-    """A home provisioned by an older version still imports."""
+    """A stream that was provisioned by an older version still works."""
     config = (await nats_client.jetstream().stream_info(subjects.EVENTS_STREAM)).config
     messages = [event_message(said(n)) for n in range(3)]
     await nats_client.jetstream().delete_stream(subjects.EVENTS_STREAM)
@@ -148,7 +148,7 @@ async def test_a_stream_that_takes_no_batches_gets_its_events_one_by_one(nats_cl
 
 
 def test_batches_are_bounded_by_messages_and_by_bytes() -> None:
-    """500 messages, or 4 MiB of bodies; a larger body stands alone."""
+    """500 messages, or 4 MiB of bodies; a larger body is a batch of its own."""
     small = Outgoing("s", b"x", "1")
     large = Outgoing("s", b"x" * (3 * 1024 * 1024), "2")
     assert [len(batch) for batch in split([small] * 1_001)] == [500, 500, 1]

@@ -1,4 +1,4 @@
-"""The command against a real NATS server; the query service is down, but where only the writer is."""
+"""Commands against a real NATS server, mostly without a query service."""
 
 import asyncio
 import json
@@ -86,21 +86,21 @@ def message(session: str, number: int) -> str:
 
 
 def test_provisioning_twice_changes_nothing(nats: str) -> None:
-    """The second run finds everything up to date."""
+    """The second run changes nothing."""
     code, out, _ = run("provision", "--nats", nats, "--json")
     assert code == 0
     assert "stream HELIX_EVENTS up to date" in json.loads(out)
 
 
 def test_publishing_before_provisioning_says_what_to_do(nats_server: NatsServer) -> None:
-    """At once, not after every attempt."""
+    """The error comes before any event is sent."""
     code, _, err = run("publish", "--text", "hi", "--nats", nats_server.url)
     assert code == 1
     assert "helix provision" in err
 
 
 def test_one_event_from_options_is_acknowledged(nats: str) -> None:
-    """The sequence that comes back is where it stands in the stream."""
+    """The command prints its sequence in the stream."""
     code, out, _ = run("publish", "--session", "s1", "--text", "We chose Postgres.", "--nats", nats)
     assert (code, out) == (0, "published 1, duplicates 0, refused 0, last sequence 1\n")
     (event,) = stored(nats)
@@ -112,7 +112,7 @@ def test_one_event_from_options_is_acknowledged(nats: str) -> None:
 def test_a_published_event_carries_the_offset_of_this_machine(
     nats: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ingest reads "yesterday" by it: in New York that is the day before the day there."""
+    """Ingest resolves "yesterday" by it, here in New York."""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -130,7 +130,7 @@ def test_a_published_event_carries_the_offset_of_this_machine(
 
 
 def test_publishing_a_file_twice_changes_nothing(nats: str, tmp_path: Path) -> None:
-    """The second time everything is a duplicate, and the sequence is the first one's."""
+    """The second time every event is a duplicate, with the sequence of the first."""
     file = tmp_path / "events.jsonl"
     file.write_text("\n".join(message(f"s{n % 7}", n) for n in range(100)))
     first = json.loads(run("publish", file, "--json", "--nats", nats)[1])
@@ -154,7 +154,7 @@ def test_a_sessions_order_in_the_stream_is_its_order_in_the_file(nats: str, tmp_
 
 
 def test_bad_lines_are_reported_and_the_others_published(nats: str) -> None:
-    """From standard input; exit code 1 says that something was refused."""
+    """From standard input; the exit code is 1 when a line is refused."""
     text = "\n".join([message("s", 1), "{torn", message("s", 2), '{"kind": "message", "role": "user"}'])
     code, out, err = run("publish", "-", "--nats", nats, text=text, tenant="")
     assert code == 1
@@ -172,7 +172,7 @@ def test_strict_publishes_nothing_when_one_line_is_bad(nats: str) -> None:
 
 
 def test_waiting_without_a_query_service_exits_3_after_publishing(nats: str) -> None:
-    """What was published is reported first."""
+    """The outcome of publishing is printed first."""
     code, out, err = run(
         "publish", "--text", "hi", "--wait", "--wait-seconds", "1", "--nats", nats, *NO_QUERY
     )
@@ -210,12 +210,12 @@ def test_status_shows_streams_and_names_the_part_that_is_down(nats: str) -> None
 
 
 class Serving(recall_pb2_grpc.RecallServiceServicer):
-    """A query service that is well."""
+    """A query service that serves a generation."""
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext
     ) -> recall_pb2.GetStatusResponse:
-        """It serves a generation."""
+        """Return a status."""
         del request, context
         return recall_pb2.GetStatusResponse(generation=1)
 
@@ -231,8 +231,8 @@ def query() -> Iterator[str]:
     server.stop(None)
 
 
-def test_status_ends_with_3_while_nobody_is_the_writer(nats_server: NatsServer, query: str) -> None:
-    """Everything answers, and nothing that is published would ever be recallable."""
+def test_status_ends_with_3_while_no_process_is_the_writer(nats_server: NatsServer, query: str) -> None:
+    """All services answer, but without a writer no event becomes recallable."""
     on(nats_server.url, lambda jetstream: streams.provision(jetstream, lease_seconds=0.5))
     code, out, err = run("status", "--nats", nats_server.url, "--query", query)
     assert (code, "writer no process has the lease" in out) == (3, True), out + err
@@ -240,7 +240,7 @@ def test_status_ends_with_3_while_nobody_is_the_writer(nats_server: NatsServer, 
 
 
 def test_status_waits_for_the_writer_that_comes_next(nats: str, query: str) -> None:
-    """Between two holders of the lease, as after a restart, nothing is wrong."""
+    """Between two holders of the lease, as after a restart, the command waits and ends with 0."""
 
     async def take(jetstream: JetStreamContext) -> None:
         await (await jetstream.key_value(streams.LEASES)).create(streams.WRITER_KEY, b"{}")

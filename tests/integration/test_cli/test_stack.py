@@ -1,4 +1,4 @@
-"""The whole of Helix as processes: started, crashed, started again, drained."""
+"""All of Helix as processes: recalls, status, and restarts after crashes."""
 
 import json
 import time
@@ -38,7 +38,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterato
         yield running
 
 
-def test_the_graph_can_be_looked_at_and_taken_elsewhere(stack: Stack, tmp_path: Path) -> None:
+def test_the_graph_is_printed_and_exported(stack: Stack, tmp_path: Path) -> None:
     """Entities of the tenant with their links, and all of it as GraphML."""
     home, out = stack.home.root, tmp_path / "graph.graphml"
     said = "Tomasz Wieczorek joined the Ledger team, ask Tomasz Wieczorek about refunds."
@@ -52,7 +52,7 @@ def test_the_graph_can_be_looked_at_and_taken_elsewhere(stack: Stack, tmp_path: 
 
 
 def test_what_is_published_is_recalled(stack: Stack) -> None:
-    """The three-line start of the help, against the processes it starts."""
+    """The three commands of the help, against real processes."""
     home = stack.home.root
     code, out, err = run(
         home, "publish", "--session", "s1", "--text", "We chose Postgres as database.", "--wait"
@@ -67,8 +67,8 @@ def test_what_is_published_is_recalled(stack: Stack) -> None:
     assert "Postgres" in run(home, "recall", "which database did we choose?", "--packed")[1]
 
 
-def test_dates_ahead_are_recalled_as_such_and_guesses_are_marked(stack: Stack, tmp_path: Path) -> None:
-    """Said on 18 November 2025: a verb puts the audit into January, only a default the dentist into April."""
+def test_future_dates_are_recalled_and_guesses_are_marked(stack: Stack, tmp_path: Path) -> None:
+    """On 18 November 2025 a verb dates the audit to January; the April of the dentist is a default."""
     home, file = stack.home.root, tmp_path / "said.jsonl"
     said = ["The audit is on 15 January.", "Dentist on 2 April at 9:30.", "I booked the ferry on Friday."]
     fields = {"kind": "message", "tenant_id": "acme", "session_id": "dates", "role": "user"}
@@ -94,8 +94,8 @@ def test_dates_ahead_are_recalled_as_such_and_guesses_are_marked(stack: Stack, t
     assert "dates with ? are guesses" in shown
 
 
-def test_a_recall_waits_for_what_was_just_published_and_knows_what_was_before(stack: Stack) -> None:
-    """Nobody waits in between; the corrected memory is what was known before its correction."""
+def test_min_seq_waits_for_an_event_and_as_of_goes_back(stack: Stack) -> None:
+    """There is no wait in between; --as-of returns the memory as it was before its correction."""
     home = stack.home.root
 
     def publish(*arguments: str) -> int:
@@ -109,7 +109,7 @@ def test_a_recall_waits_for_what_was_just_published_and_knows_what_was_before(st
             code, out, err = run(home, "recall", "which vessel is the flagship?", "--json", *arguments)
             assert code == 0, err
             reply = json.loads(out)
-            # a busy machine may need more than one deadline; what is stale says so
+            # on a busy machine one deadline may be too short; then the reply is stale
             if not reply.get("stale"):
                 break
         texts = [found["memory"]["text"] for found in reply["memories"]]
@@ -127,7 +127,7 @@ def test_a_recall_waits_for_what_was_just_published_and_knows_what_was_before(st
     assert ask("--as-of", later["created_at"])[0] == ["The flagship is the Boreas."]
 
 
-def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:
+def test_status_of_a_whole_stack_has_no_lag(stack: Stack) -> None:
     """Every part answers."""
     run(stack.home.root, "publish", "--text", "Something to count.", "--wait")
     code, out, err = run(stack.home.root, "status", "--json")
@@ -148,7 +148,7 @@ def test_status_is_all_well_and_lag_goes_to_zero(stack: Stack) -> None:
 
 
 def commands_that_talk(home: Path) -> list[list[str]]:
-    """Every command that needs a server, with what it needs besides."""
+    """Every command that needs a server, with its arguments."""
     memory = "0" * 32
     return [
         ["publish", "--text", "My salary is 93,000."],
@@ -162,7 +162,7 @@ def commands_that_talk(home: Path) -> list[list[str]]:
 
 
 def test_a_home_where_nothing_runs_never_leads_to_another_instance(stack: Stack, tmp_path: Path) -> None:
-    """A stopped or mistyped home is an error, whoever listens elsewhere; nothing is published."""
+    """A stopped or mistyped home is an error, and nothing is published elsewhere."""
 
     def log() -> dict[str, Any]:
         streams = json.loads(run(stack.home.root, "status", "--json")[1])["nats"]["streams"]
@@ -176,8 +176,8 @@ def test_a_home_where_nothing_runs_never_leads_to_another_instance(stack: Stack,
     assert log() == before
 
 
-def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Stack, tmp_path: Path) -> None:
-    """As after a crash, when another instance took the ports: the servers say who they are."""
+def test_servers_of_another_instance_are_refused(stack: Stack, tmp_path: Path) -> None:
+    """As after a crash, when another instance has taken the ports: the servers report their instance."""
     record = read_record(stack.home)
     assert record is not None
     write_record(HomeFolder.at(tmp_path), replace(record, instance="helix-of-somebody-else"))
@@ -190,7 +190,7 @@ def test_a_record_that_names_the_servers_of_another_home_is_found_out(stack: Sta
 
 
 def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:
-    """Whoever is not sure that it worked may repeat it; other words are another event."""
+    """A repeated command is a duplicate; another option makes another event."""
     line = ("publish", "--session", "twice", "--text", "The kettle is descaled monthly.")
     first, second = (run(stack.home.root, *line) for _ in range(2))
     assert (first[0], second[0]) == (0, 0)
@@ -201,7 +201,7 @@ def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:
 
 
 def test_forgetting_restoring_and_forgetting_again_is_done_each_time(stack: Stack) -> None:
-    """Each command line is carried out, although the last one repeats the first."""
+    """Each command takes effect, although the last repeats the first."""
     home = stack.home.root
 
     def publish(*arguments: str) -> None:
@@ -221,7 +221,7 @@ def test_forgetting_restoring_and_forgetting_again_is_done_each_time(stack: Stac
 
 
 def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:
-    """And the record names all of them."""
+    """The record names all of them."""
     record = read_record(stack.home)
     assert record is not None
     names = ["nats", "ingest-1", "ingest-2", "doc2query-1", "kg-1", "consolidation-1", "query-1"]
@@ -230,7 +230,7 @@ def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:
 
 
 def test_a_second_stack_on_the_same_home_is_refused(stack: Stack, models_dir: Path) -> None:
-    """And does not disturb the first."""
+    """The first stack keeps running."""
     with pytest.raises(PermanentError, match="already running"):
         Stack(stack.home.root, nats_port=0, query_port=0, models=models_dir).start()
     assert run(stack.home.root, "status")[0] == 0
@@ -238,7 +238,7 @@ def test_a_second_stack_on_the_same_home_is_refused(stack: Stack, models_dir: Pa
 
 @pytest.mark.parametrize("service", ["ingest", "kg", "doc2query", "query", "consolidation", "nats"])
 def test_a_crashed_process_comes_back_and_nothing_is_lost(stack: Stack, service: str) -> None:
-    """Killed while an event is on its way; the event is recallable afterwards."""
+    """An event that is published after the kill becomes recallable."""
     word = f"canary{service}"
     pid = stack.kill(service)
     until(lambda: all(child.ended() is None for child in stack.processes))

@@ -23,7 +23,7 @@ def two_free_ports() -> int:
 
 
 def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, models_dir: Path) -> None:
-    """Right after `helix up`: publish --wait waits for the services, recall for the first generation."""
+    """`publish --wait` waits for the services, `recall` for the first generation."""
     text = "The spare key hangs behind the boiler."
     ports = {"HELIX_INGEST_METRICS_PORT": str(two_free_ports())}
     with Stack(
@@ -38,7 +38,7 @@ def test_what_is_published_while_services_start_is_waited_for(tmp_path: Path, mo
 
 
 def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_dir: Path) -> None:
-    """It says where everything is and when it is ready; no process and no record stays behind."""
+    """It prints the addresses and when it is ready; no process and no record remains."""
     (tmp_path / "models").symlink_to(models_dir)
     command = [
         sys.executable,
@@ -75,8 +75,8 @@ def test_up_runs_in_the_foreground_and_drains_on_sigterm(tmp_path: Path, models_
     assert [name for name, pid in record.pids.items() if start_time(pid) == record.start_times[name]] == []
 
 
-def test_what_a_killed_up_left_behind_is_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
-    """Two NATS servers on one store would destroy it."""
+def test_processes_of_a_killed_up_are_ended_by_the_next_one(tmp_path: Path, models_dir: Path) -> None:
+    """Two NATS servers on one store would damage it."""
     program = (
         "import os, signal, sys; from pathlib import Path; from helix_cli.stack.stack import Stack\n"
         "Stack(Path(sys.argv[1]), nats_port=0, query_port=0, models=Path(sys.argv[2])).start()\n"

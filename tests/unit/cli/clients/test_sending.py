@@ -13,7 +13,7 @@ from helix_shared.errors import InvalidInputError, TemporaryError
 
 
 class Log:
-    """A stream of five lines: answers after a moment, remembers the order and how many were in flight."""
+    """A stream that replies after a moment and records the order and the number of events in flight."""
 
     def __init__(self, *, refuse: str = "", fail: str = "") -> None:
         self.order: list[str] = []
@@ -46,19 +46,19 @@ def said(session: str, number: int) -> SourceEvent:
 
 
 def forgotten(event_id: str) -> SourceEvent:
-    """An event that speaks of others."""
+    """An event that refers to others."""
     return SourceEvent("f:0", parsed(kind="forget", event_id=event_id, of_user="ada"))
 
 
 def send(items: list[SourceEvent | Refusal], log: Log, *, in_flight: int = IN_FLIGHT) -> Tally:
-    """The tally of sending these."""
+    """Send the events and return the tally."""
     tally = Tally()
     asyncio.run(send_in_order(items, log.publish, tally=tally, in_flight=in_flight))
     return tally
 
 
 def test_a_sessions_events_are_sent_in_order_and_sessions_side_by_side() -> None:
-    """The first event of each session is slow, and still nothing of the session overtakes it."""
+    """The first event of each session is slow; the others of the session wait for it."""
     items: list[SourceEvent | Refusal] = [said(s, n) for n in range(1, 30) for s in ("a", "b", "c")]
     log = Log()
     tally = send(items, log)
@@ -69,21 +69,21 @@ def test_a_sessions_events_are_sent_in_order_and_sessions_side_by_side() -> None
 
 
 def test_no_more_than_in_flight_are_unacknowledged() -> None:
-    """50 sessions at once, 4 allowed."""
+    """50 sessions are ready, 4 events are allowed at once."""
     log = Log()
     send([said(f"s{n}", 1) for n in range(50)], log, in_flight=4)
     assert log.most == 4
 
 
-def test_what_speaks_of_others_overtakes_nothing_and_is_not_overtaken() -> None:
-    """A forget stands in the stream where it stood in the file."""
+def test_events_before_and_after_a_forget_keep_their_order() -> None:
+    """A forget has the same position in the stream as in the file."""
     log = Log()
     send([said("a", 1), said("b", 1), forgotten("forget"), said("c", 2), said("d", 2)], log)
     assert log.order.index("forget") == 2
 
 
 def test_a_refused_event_is_reported_and_the_session_goes_on() -> None:
-    """The stream refuses one; the tally says where it stood."""
+    """The stream refuses one; the tally has its place in the file."""
     log = Log(refuse="a-2")
     tally = send([said("a", 1), said("a", 2), said("a", 3), Refusal("f:9", "text", "empty")], log)
     assert log.order == ["a-1", "a-3"]
@@ -91,7 +91,7 @@ def test_a_refused_event_is_reported_and_the_session_goes_on() -> None:
 
 
 def test_a_lost_server_ends_the_sending_and_nothing_of_the_session_follows() -> None:
-    """What comes after the failed event in its session is never sent."""
+    """The events after the failed one in its session are not sent."""
     log = Log(fail="a-2")
     with pytest.raises(TemporaryError, match="server is away"):
         send([said("a", n) for n in range(1, 6)], log)
@@ -99,14 +99,14 @@ def test_a_lost_server_ends_the_sending_and_nothing_of_the_session_follows() -> 
 
 
 def test_more_events_than_are_read_ahead_all_arrive() -> None:
-    """One session longer than the look-ahead does not block itself."""
+    """A session that is longer than `AHEAD` does not block itself."""
     log = Log()
     tally = send([said("a", n) for n in range(AHEAD * 2 + 5)], log)
     assert tally.published == AHEAD * 2 + 5
 
 
 def test_a_failure_while_reading_reaches_the_caller() -> None:
-    """A file that breaks half-way is no silent end."""
+    """An error while reading a file is raised."""
 
     def broken() -> Iterator[SourceEvent]:
         yield said("a", 1)
@@ -117,7 +117,7 @@ def test_a_failure_while_reading_reaches_the_caller() -> None:
 
 
 def test_a_silent_pipe_does_not_stop_the_loop() -> None:
-    """While the next line is awaited, other work of the loop goes on."""
+    """Other work of the event loop continues during a wait for the next line."""
     release = threading.Event()
 
     def pipe() -> Iterator[int]:

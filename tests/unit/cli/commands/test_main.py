@@ -24,8 +24,8 @@ def run(*arguments: str | Path) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_first_help_shows_the_three_line_start() -> None:
-    """Whoever types `helix` alone learns how to begin."""
+def test_the_overview_shows_three_commands_to_start_with() -> None:
+    """`helix` alone prints three commands to start with."""
     code, out, _ = run("--help")
     assert code == 0
     for line in ("helix up", "helix publish --tenant acme", 'helix recall "which database'):
@@ -35,8 +35,8 @@ def test_the_first_help_shows_the_three_line_start() -> None:
 @pytest.mark.parametrize(
     "command", ["up", "publish", "import", "recall", "status", "provision", "dlq ls", "dlq show"]
 )
-def test_every_command_teaches_by_example_and_documents_its_exit_codes(command: str) -> None:
-    """An example line and the table of exit codes stand in each help."""
+def test_every_help_has_an_example_and_the_exit_codes(command: str) -> None:
+    """Each help has an example and the exit codes."""
     code, out, _ = run(*command.split(), "--help")
     assert code == 0
     assert f"helix {command}" in out
@@ -55,7 +55,7 @@ def test_every_command_teaches_by_example_and_documents_its_exit_codes(command: 
     ],
 )
 def test_each_error_of_the_tree_has_its_exit_code(error: HelixError, code: int) -> None:
-    """The table of `failure`, row by row."""
+    """Each row of the table in `failure`."""
     assert exit_code(error) == code
 
 

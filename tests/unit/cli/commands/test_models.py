@@ -44,7 +44,7 @@ def _run(*arguments: str, **environment: str) -> Result:
 def test_processes_that_build_at_once_end_with_one_model_of_the_same_bytes(
     home: Path, tmp_path: Path
 ) -> None:
-    """One builds, the other waits and finds it; the bytes are those of any build, leftovers are swept."""
+    """One builds, the other waits and finds it; two builds have the same bytes; leftovers are removed."""
     (tmp_path / ".unfinished-killed").mkdir()
     command = [sys.executable, "-c", ENSURE, str(tmp_path)]
     builders = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -56,7 +56,7 @@ def test_processes_that_build_at_once_end_with_one_model_of_the_same_bytes(
 
 
 def test_a_build_is_measured_against_fp32_and_small(home: Path) -> None:
-    """The card says how near int8 came; a quarter of the float32 graph's 90 MB is left."""
+    """The card has the comparison with fp32; the graph has a quarter of the 90 MB."""
     folder = home / "models" / "all-MiniLM-L6-v2"
     card = load_card(folder)
     assert (card.precision, card.pooling, card.max_tokens, card.query_prefix) == ("int8", "mean", 256, "")
@@ -69,7 +69,7 @@ def test_a_build_is_measured_against_fp32_and_small(home: Path) -> None:
 
 
 def test_a_default_that_is_there_is_not_built_again(home: Path) -> None:
-    """Services ask on every start."""
+    """`helix up` calls this on every start."""
     card = home / "models" / "all-MiniLM-L6-v2" / "model.json"
     before = card.stat().st_mtime_ns
     assert ensure_default_model(home / "models") == card.parent
@@ -90,7 +90,7 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_replacement_that_fails_leaves_the_old_model(tmp_path: Path) -> None:
-    """What serves goes on serving until its successor is complete."""
+    """The old model is replaced only by a complete one."""
     publish(tmp_path, "small", lambda stage: (stage / "file").touch(), existing="refuse")
 
     def fail(_: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_replacement_that_fails_leaves_the_old_model(tmp_path: Path) -> None:
 
 
 def test_list_shows_each_model_and_the_default(home: Path) -> None:
-    """For people: a table and the name that serves when none is given."""
+    """A table, and the name of the default model."""
     result = _run("list", HELIX_HOME=str(home))
     assert result.exit_code == 0
     assert "int8" in result.output
@@ -110,7 +110,7 @@ def test_list_shows_each_model_and_the_default(home: Path) -> None:
 
 
 def test_list_as_json_is_complete_and_names_damage(home: Path, tmp_path: Path) -> None:
-    """For programs: the whole card, the checksum, and the state of the files."""
+    """The card, the checksum, and the state of the files."""
     shutil.copytree(home / "models", tmp_path / "models")
     [row] = json.loads(_run("list", "--json", "--home", str(tmp_path)).output)
     assert (row["name"], row["default"], row["state"]) == ("all-MiniLM-L6-v2", True, "ok")
@@ -121,7 +121,7 @@ def test_list_as_json_is_complete_and_names_damage(home: Path, tmp_path: Path) -
 
 
 def test_an_empty_home_says_what_to_run(tmp_path: Path) -> None:
-    """Nothing there is no error."""
+    """A home without models is no error."""
     assert json.loads(_run("list", "--json", "--home", str(tmp_path)).output) == []
     assert "helix models build" in _run("list", "--home", str(tmp_path)).output
 
@@ -145,12 +145,12 @@ def test_a_failure_is_one_line(tmp_path: Path, arguments: list[str], words: str,
 
 @pytest.mark.parametrize("arguments", [["import"], ["pull"], ["list", "--unknown"]])
 def test_wrong_usage_is_exit_code_two(arguments: list[str]) -> None:
-    """As every command-line program has it."""
+    """As is usual for command-line programs."""
     assert _run(*arguments).exit_code == 2
 
 
 def test_the_commands_load_neither_onnx_nor_torch_until_they_build() -> None:
-    """`helix status` should not wait for a model compiler; torch never comes in at all."""
+    """Only a build imports onnx, and nothing imports torch."""
     code = (
         "import sys, helix_cli.commands.models\n"
         "print({'onnx', 'torch', 'sentence_transformers'} & sys.modules.keys())"

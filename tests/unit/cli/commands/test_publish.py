@@ -10,13 +10,13 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def event(**given: object) -> events.Event:
-    """The event that these options make."""
+    """The event of these options."""
     kind, role = str(given.pop("kind", "message")), str(given.pop("role", "user"))
     return one_event(given, tenant="acme", kind=kind, role=role, now=NOW).event
 
 
 def test_options_make_a_message_of_now_and_the_same_options_the_same_id() -> None:
-    """A command that is repeated repeats its event; in another session it is another event."""
+    """A repeated command has the same id; in another session it has another."""
     first, second = event(text="hello", session_id="s1"), event(text="hello", session_id="s1")
     assert isinstance(first, events.MessageEvent)
     assert (first.text, first.session_id, first.occurred_at) == ("hello", "s1", NOW)
@@ -37,14 +37,14 @@ def test_options_make_a_message_of_now_and_the_same_options_the_same_id() -> Non
         {"kind": "document", "set": ["document_id=notes", "deleted=true"]},
     ],
 )
-def test_an_act_that_is_typed_again_acts_again(given: dict[str, object]) -> None:
-    """An erasure a month later must reach what was said since; a given id still makes it repeatable."""
+def test_a_repeated_act_takes_effect_again(given: dict[str, object]) -> None:
+    """A later erasure applies to what was published since; an explicit id makes it a duplicate."""
     assert event(**given).event_id != event(**given).event_id
     assert event(**given, event_id="mine").event_id == "mine"
 
 
-def test_what_happened_at_another_time_is_another_event() -> None:
-    """Two headaches; the time of the command line, where none is given, tells nothing."""
+def test_another_time_makes_another_event() -> None:
+    """An explicit time is part of the id; the default, the current time, is not."""
     first, second = (
         event(text="Headache.", set=[f"occurred_at=2026-11-{day}T08:00:00Z"]) for day in (10, 20)
     )
@@ -52,14 +52,14 @@ def test_what_happened_at_another_time_is_another_event() -> None:
 
 
 def test_the_text_of_a_document_is_its_body() -> None:
-    """`--text` goes where the kind holds its text."""
+    """`--text` fills the field of the kind."""
     made = event(kind="document", text="# Notes", title="Notes", set=["document_id=notes"])
     assert isinstance(made, events.DocumentEvent)
     assert made.body == "# Notes"
 
 
-def test_set_reaches_every_field_and_understands_json() -> None:
-    """Numbers and lists are JSON, anything else is text."""
+def test_set_fills_every_field_and_reads_json() -> None:
+    """Numbers and lists are read as JSON, other values as text."""
     made = event(kind="tool", set=["tool=bash", "command=make test", "exit_status=2", 'tags=["ci"]'])
     assert isinstance(made, events.ToolEvent)
     assert (made.tool, made.command, made.exit_status, made.tags) == ("bash", "make test", 2, ["ci"])
@@ -76,7 +76,7 @@ def test_set_reaches_every_field_and_understands_json() -> None:
     ],
 )
 def test_options_that_make_no_event_name_the_field(given: dict[str, object], field: str) -> None:
-    """A field that the kind does not have is an error, never dropped."""
+    """A field that the kind does not have is an error."""
     with pytest.raises(InvalidInputError) as caught:
         event(**given)
     assert caught.value.field == field

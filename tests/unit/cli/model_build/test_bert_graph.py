@@ -30,7 +30,7 @@ def weights() -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> onnxruntime.InferenceSession:
-    """Run the float32 graph with no optimisation: the graph itself is under test."""
+    """Run the float32 graph without optimisation, because the graph itself is tested."""
     folder, _ = weights_folder()
     graph = bert_graph(folder / "model.safetensors", BertShape.read(folder / "config.json"))
     path = tmp_path_factory.mktemp("graph") / "fp32.onnx"
@@ -102,7 +102,7 @@ def test_the_float32_graph_computes_bert(
 
 
 def test_padding_changes_nothing_in_the_float32_graph(session: onnxruntime.InferenceSession) -> None:
-    """Batch and sequence are free, and masked places take no part."""
+    """Batch and sequence have any length, and masked positions have no effect."""
     tokens = _tokens()
     short, long = tokens.ids("keys to the summer house"), tokens.ids(SAMPLE_TEXTS[-1])
     batch = np.zeros((2, long.shape[1]), np.int64)
@@ -116,7 +116,7 @@ def test_padding_changes_nothing_in_the_float32_graph(session: onnxruntime.Infer
 
 
 def test_a_config_the_graph_does_not_compute_is_refused(tmp_path: Path) -> None:
-    """Only post-norm BERT with exact GELU and absolute positions is written down here."""
+    """Only post-norm BERT with exact GELU and absolute positions is supported."""
     config = tmp_path / "config.json"
     config.write_text('{"model_type": "bert", "hidden_act": "relu"}', encoding="utf-8")
     with pytest.raises(InvalidInputError, match="hidden_act"):
@@ -124,7 +124,7 @@ def test_a_config_the_graph_does_not_compute_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_weight_is_named(tmp_path: Path) -> None:
-    """Weights of another architecture do not become half a graph."""
+    """Weights of another architecture are refused."""
     file = tmp_path / "model.safetensors"
     save_file({"embeddings.word_embeddings.weight": np.zeros((4, 4), np.float32)}, file)
     with pytest.raises(InvalidInputError, match=r"embeddings\.position_embeddings\.weight"):

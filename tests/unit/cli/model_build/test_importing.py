@@ -39,7 +39,7 @@ CLS = Description(pooling="cls", max_tokens=48, query_prefix="find: ", passage_p
 
 
 def _random_weights(*, outlier: float = 0.0) -> dict[str, np.ndarray]:
-    """One layer of a random BERT; `outlier` spoils the scale of the word table."""
+    """One layer of a random BERT; `outlier` enlarges the scale of the word embeddings."""
     random = np.random.default_rng(7)
     layer, wide = "encoder.layer.0", 4 * HIDDEN
     dense = {
@@ -78,13 +78,13 @@ def _write_folder(folder: Path, *, graph: str = "onnx/model.onnx", outlier: floa
 
 @pytest.fixture
 def given(tmp_path: Path) -> Path:
-    """Write the folder somebody gives to `import`."""
+    """Write a folder to import."""
     return _write_folder(tmp_path / "given")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Name the folder the models lie in; nobody has made it yet."""
+    """The folder of the models, which does not exist yet."""
     return tmp_path / "models"
 
 
@@ -101,8 +101,8 @@ def test_an_imported_model_is_int8_and_used_as_its_files_say(given: Path, root: 
     assert [card.name] == [path.name for path in root.iterdir() if path.is_dir()]
 
 
-def test_prefixes_given_by_hand_come_before_those_of_the_files(given: Path, root: Path) -> None:
-    """A folder can be wrong about itself; and another prefix is another model, so another checksum."""
+def test_prefixes_of_options_win_over_those_of_the_files(given: Path, root: Path) -> None:
+    """A folder may state a wrong prefix; a model with another prefix has another checksum."""
     plain = load_card(_import(given, root, Origin("plain", "a test", query_prefix="", passage_prefix="")))
     tiny = load_card(_import(given, root, Origin("tiny", "a test")))
     assert (plain.query_prefix, plain.passage_prefix) == ("", "")
@@ -121,7 +121,7 @@ def test_cls_pooling_takes_the_first_token_and_mean_does_not(given: Path, root: 
 
 
 def test_an_int8_graph_is_taken_as_it_is(given: Path, root: Path, tmp_path: Path) -> None:
-    """A model folder of ours is an ONNX folder too; what is quantised is not quantised again."""
+    """A model folder is an ONNX folder, too; an int8 graph is not quantised again."""
     first = _import(given, root, Origin("tiny", "a test"))
     (tmp_path / "again").mkdir()
     for file in (path for path in first.rglob("*") if path.is_file()):
@@ -132,8 +132,8 @@ def test_an_int8_graph_is_taken_as_it_is(given: Path, root: Path, tmp_path: Path
     assert load_card(first).checksum == load_card(second).checksum
 
 
-def test_a_graph_that_int8_would_ruin_is_refused_and_leaves_nothing(tmp_path: Path, root: Path) -> None:
-    """One huge weight takes the whole range of the word table: the check fails, --fp32 is the way out."""
+def test_a_graph_that_int8_changes_too_much_is_refused(tmp_path: Path, root: Path) -> None:
+    """One huge weight takes the whole range of the word embeddings; the error proposes --fp32."""
     spoilt = _write_folder(tmp_path / "spoilt", outlier=500.0)
     with pytest.raises(PermanentError, match=r"int8 model of .* differs too much"):
         _import(spoilt, root, Origin("tiny", "a test"))
@@ -142,7 +142,7 @@ def test_a_graph_that_int8_would_ruin_is_refused_and_leaves_nothing(tmp_path: Pa
 
 
 def test_a_graph_with_data_in_another_file_is_refused(given: Path, root: Path) -> None:
-    """What lies outside the graph is outside its checksum, at a path the graph chooses."""
+    """External data is not covered by the checksum, and the graph chooses its path."""
     model = onnx.load(given / "onnx/model.onnx")
     onnx.save(
         model, given / "onnx/model.onnx", save_as_external_data=True, location="data.bin", size_threshold=0
@@ -152,7 +152,7 @@ def test_a_graph_with_data_in_another_file_is_refused(given: Path, root: Path) -
 
 
 def test_a_name_is_used_once_unless_replaced(given: Path, root: Path) -> None:
-    """Importing over a model is a decision, and a damaged one can be replaced."""
+    """--replace replaces a model, also a damaged one."""
     folder = _import(given, root, Origin("tiny", "a test"))
     with pytest.raises(InvalidInputError, match="--replace"):
         _import(given, root, Origin("tiny", "a test"))
@@ -173,10 +173,10 @@ def test_a_name_is_used_once_unless_replaced(given: Path, root: Path) -> None:
         ("onnx/model.onnx", None, "folder"),
     ],
 )
-def test_a_folder_helix_cannot_run_is_refused_by_the_file_at_fault(
+def test_the_error_names_the_file_that_helix_cannot_use(
     given: Path, root: Path, file: str, content: str | None, field: str
 ) -> None:
-    """The error says which file to look at, and nothing is left."""
+    """The error names the file, and no folder remains."""
     (given / file).unlink()
     if content is not None:
         (given / file).write_text(content, encoding="utf-8")
@@ -193,7 +193,7 @@ def test_the_length_is_never_more_than_there_are_positions(given: Path) -> None:
 
 
 def test_bge_small_is_used_as_its_card_says_though_its_files_name_no_prompt(given: Path) -> None:
-    """A folder fetched by hand is as good as a pulled one."""
+    """A folder that was fetched by hand gets the same description as a pulled one."""
     write_description(given, replace(CLS, query_prefix="", passage_prefix=""))
     found = describe(given, published=PUBLISHED["bge-small-en-v1.5"].description)
     assert found.query_prefix == "Represent this sentence for searching relevant passages: "
@@ -202,7 +202,7 @@ def test_bge_small_is_used_as_its_card_says_though_its_files_name_no_prompt(give
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[str]:
-    """Serve `tmp_path/hub` over HTTP the way the hub lays its files out."""
+    """Serve `tmp_path/hub` over HTTP with the paths of the hub."""
     handler = partial(_Quiet, directory=str(tmp_path / "hub"))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -215,7 +215,7 @@ def hub(tmp_path: Path) -> Iterator[str]:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _published(tmp_path: Path) -> dict[str, HubModel]:
@@ -228,7 +228,7 @@ def _published(tmp_path: Path) -> dict[str, HubModel]:
 def test_a_pulled_model_is_checked_and_quantised_like_an_imported_one(
     tmp_path: Path, root: Path, hub: str
 ) -> None:
-    """The bytes are the pinned ones; how to use them comes with the pin."""
+    """The files have the pinned checksums, and the description is that of the pin."""
     published = _published(tmp_path)
     card = load_card(pull("tiny", root, hub=hub, published=published))
     assert (card.precision, card.pooling) == ("int8", "cls")
@@ -238,7 +238,7 @@ def test_a_pulled_model_is_checked_and_quantised_like_an_imported_one(
 
 
 def test_other_bytes_than_the_pinned_ones_are_refused(tmp_path: Path, root: Path, hub: str) -> None:
-    """A mirror may serve anything; longer files are not even read to their end."""
+    """Another file is refused, and a longer one is not read to its end."""
     published = _published(tmp_path)
     served = tmp_path / "hub/org/tiny/resolve/abc/tokenizer.json"
     served.write_bytes(served.read_bytes() + b" ")
@@ -250,8 +250,8 @@ def test_other_bytes_than_the_pinned_ones_are_refused(tmp_path: Path, root: Path
     assert not root.exists()
 
 
-def test_a_hub_out_of_reach_says_what_was_tried_and_what_to_do(root: Path) -> None:
-    """No network is a temporary state with a way round it."""
+def test_an_unreachable_hub_is_a_temporary_error_with_advice(root: Path) -> None:
+    """The error is temporary and says how to import the model without a network."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

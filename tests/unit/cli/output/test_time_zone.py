@@ -1,4 +1,4 @@
-"""`--tz`, the zone of this machine where it is not given, and the offset of what is published."""
+"""`--tz`, its default (the zone of this machine), and the offset of published events."""
 
 import io
 import json
@@ -32,7 +32,7 @@ SAID = datetime(2026, 11, 22, 1, tzinfo=UTC)
 
 @pytest.fixture
 def machine_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Moves this process to a zone."""
+    """Sets the zone of this process."""
 
     def move(zone: str) -> None:
         monkeypatch.setenv("TZ", zone)
@@ -44,7 +44,7 @@ def machine_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None
 
 
 def test_the_option_names_the_zone_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The option goes before the machine's zone."""
+    """The option wins over the zone of the machine."""
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     assert request_of("today?", tenant="acme", tz="Europe/Berlin").time_zone == "Europe/Berlin"
     assert request_of("today?", tenant="acme").time_zone == "Asia/Tokyo"
@@ -77,17 +77,17 @@ def test_the_option_names_the_zone_of_the_request(monkeypatch: pytest.MonkeyPatc
 def test_the_variable_tz_names_the_machines_zone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, zone: str
 ) -> None:
-    """Empty is UTC; what is no name that every database holds is left out. Local time is of Berlin."""
+    """Empty is UTC; a name that not every database has is ignored. The link of the local time is Berlin."""
     link = tmp_path / "localtime"
     link.symlink_to("/usr/share/zoneinfo/Europe/Berlin")
     monkeypatch.setenv("TZ", variable.replace("LINK", str(link)))
     assert machine_zone(link) == zone
 
 
-def test_without_the_variable_the_link_of_the_local_time_tells(
+def test_without_the_variable_the_link_of_the_local_time_names_the_zone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A link into the database names the zone; a copy of a file, or nothing, does not."""
+    """A link into the database names the zone; a copy of a file or a missing file does not."""
     monkeypatch.delenv("TZ", raising=False)
     file = tmp_path / "zoneinfo" / "Europe" / "Berlin"
     file.parent.mkdir(parents=True)
@@ -108,10 +108,10 @@ def test_without_the_variable_the_link_of_the_local_time_tells(
         ("Asia/Tokyo", "I went to the dentist today.", date(2026, 11, 22)),
     ],
 )
-def test_what_is_published_speaks_of_days_of_this_machine(
+def test_days_of_published_events_are_those_of_this_machine(
     machine_in: Callable[[str], None], zone: str, text: str, day: date
 ) -> None:
-    """From the options through the bytes of the stream to the event time of ingest."""
+    """From the options to the event time that ingest extracts."""
     machine_in(zone)
     given = one_event({"text": text}, tenant="acme", kind="message", role="user", now=SAID.astimezone())
     read = events.parse_event(events.encode_event(given.event))
@@ -125,7 +125,7 @@ def test_what_is_published_speaks_of_days_of_this_machine(
 def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
     machine_in: Callable[[str], None], tmp_path: Path, zone: str, hours: float
 ) -> None:
-    """One event, a line without a moment, a file; a line's own moment and the derived id stay."""
+    """For an event from options, a line without a time and a file; the time and the id of a line are kept."""
     machine_in(zone)
     assert local_now().utcoffset() == timedelta(hours=hours)
     line = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "user", "text": "hello"}
@@ -151,15 +151,15 @@ def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
 
 
 def test_dates_of_options_are_days_of_the_zone() -> None:
-    """As the dates that are shown; a zone in the option goes before."""
+    """A zone in the option wins."""
     asked = request_of("what?", tenant="acme", tz="Asia/Tokyo", after="2026-11-01", as_of="2026-11-02T00:00Z")
     after = asked.filter.event_after.ToDatetime(UTC)
     assert after == datetime(2026, 11, 1, tzinfo=ZoneInfo("Asia/Tokyo"))
     assert asked.as_of.ToDatetime(UTC) == datetime(2026, 11, 2, tzinfo=UTC)
 
 
-def test_a_zone_that_this_machine_does_not_know_is_refused_before_anything_is_asked() -> None:
-    """The option is named."""
+def test_an_unknown_zone_is_refused_before_a_request_is_sent() -> None:
+    """The error names the option."""
     with pytest.raises(InvalidInputError) as caught:
         request_of("what?", tenant="acme", tz="Europe/Atlantis")
     assert caught.value.field == "--tz"
@@ -176,8 +176,8 @@ def test_a_zone_that_this_machine_does_not_know_is_refused_before_anything_is_as
         ("Asia/Tokyo", "what will I do after October?", "from 2027-11-01 to …"),
     ],
 )
-def test_a_window_is_shown_by_the_days_that_were_asked_for(zone: str, question: str, shown: str) -> None:
-    """Both ends are days of the window, in the caller's zone."""
+def test_a_window_is_printed_as_its_days(zone: str, question: str, shown: str) -> None:
+    """Both days inclusive, in the zone of the request."""
     bounds = resolve_window(question, datetime(2026, 11, 22, 12, tzinfo=UTC), zone=ZoneInfo(zone))
     assert bounds is not None
     route = recall_pb2.Route(window_start=bounds[0], window_end=bounds[1])

@@ -58,7 +58,7 @@ SAMPLE: list[Any] = [
 
 
 def items(tmp_path: Path, *lines: Any, scope: Scope = SCOPE) -> list[Item]:
-    """What an import makes of these lines."""
+    """The items of these lines."""
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_text(
         "".join((entry if isinstance(entry, str) else json.dumps(entry)) + "\n" for entry in lines)
@@ -69,12 +69,12 @@ def items(tmp_path: Path, *lines: Any, scope: Scope = SCOPE) -> list[Item]:
 
 
 def found(all_items: list[Item]) -> list[events.Event]:
-    """The events alone."""
+    """The events of these lines."""
     return [item.event for item in all_items if isinstance(item, SourceEvent)]
 
 
 def test_a_session_becomes_messages_tool_calls_and_its_title(tmp_path: Path) -> None:
-    """In the order of the file; thinking, injected lines and sub-agents are no memories."""
+    """In the order of the file, without thinking, injected lines and sub-agents."""
     said = found(items(tmp_path, *SAMPLE))
     assert [event.event_id for event in said] == [
         "claude:u-1",
@@ -103,7 +103,7 @@ def test_a_call_and_its_result_are_one_tool_event(tmp_path: Path) -> None:
 
 
 def test_both_streams_of_a_good_command_are_told_apart(tmp_path: Path) -> None:
-    """`toolUseResult` knows standard error; the text of the result mixes both."""
+    """`toolUseResult` has standard error apart; the text of the result mixes both."""
     result = {"type": "tool_result", "tool_use_id": "toolu_01", "content": "3 passed\nwarning"}
     streams = {"stdout": "3 passed", "stderr": "warning", "interrupted": False}
     call, back = line("assistant", "a", [CALL]), line("user", "u", [result], toolUseResult=streams)
@@ -113,7 +113,7 @@ def test_both_streams_of_a_good_command_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_file_tool_names_its_file(tmp_path: Path) -> None:
-    """What else the call was given stays as JSON; a result of blocks is joined."""
+    """Other arguments are kept as JSON; the blocks of a result are joined."""
     use = {
         "type": "tool_use",
         "id": "t",
@@ -127,14 +127,14 @@ def test_a_file_tool_names_its_file(tmp_path: Path) -> None:
 
 
 def test_a_call_without_result_is_kept(tmp_path: Path) -> None:
-    """A session that was cut off still shows what was called last."""
+    """A session that was cut off keeps its last call."""
     (tool,) = found(items(tmp_path, line("assistant", "a", [CALL])))
     assert isinstance(tool, events.ToolEvent)
     assert (tool.command, tool.output) == ("pytest -q", "")
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
-    """Nothing disappears without a word."""
+    """Everything that is left out is counted."""
     reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, Skipped))
     assert reasons == [
         "file-history-snapshot lines",
@@ -147,7 +147,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 
 
 def test_sub_agents_are_sessions_of_their_own_when_asked_for(tmp_path: Path) -> None:
-    """What a sub-agent is told was not said by a person."""
+    """A message to a sub-agent is not from a person."""
     told = line("user", "s-0", "Find the bug", isSidechain=True, agentId="ag1")
     scope = Scope("acme", sidechains=True)
     (message,) = found(items(tmp_path, told, scope=scope))
@@ -156,7 +156,7 @@ def test_sub_agents_are_sessions_of_their_own_when_asked_for(tmp_path: Path) -> 
 
 
 def test_an_unreadable_line_is_refused_with_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
-    """The second line is torn."""
+    """The second line is incomplete."""
     result = items(tmp_path, SAMPLE[4], '{"type": "user", "mess', SAMPLE[-1])
     (refusal,) = [item for item in result if isinstance(item, Refusal)]
     assert refusal.where.endswith(f"{SESSION}.jsonl:2")
@@ -164,7 +164,7 @@ def test_an_unreadable_line_is_refused_with_its_place_and_the_rest_is_read(tmp_p
 
 
 def test_reminders_are_no_words_of_the_user(tmp_path: Path) -> None:
-    """Only the user's own words stay."""
+    """Only the text of the user is kept."""
     text = "Fix it<system-reminder>do not tell\nthe user</system-reminder> please"
     (message,) = found(items(tmp_path, line("user", "u", text)))
     assert isinstance(message, events.MessageEvent)
@@ -172,7 +172,7 @@ def test_reminders_are_no_words_of_the_user(tmp_path: Path) -> None:
 
 
 def test_a_message_longer_than_a_text_may_be_becomes_several(tmp_path: Path) -> None:
-    """Nothing of it is lost, and the ids tell the pieces apart."""
+    """No character is lost, and every piece has an id."""
     text = "paragraph of words\n\n" * 8_000
     said = found(items(tmp_path, line("user", "u", text)))
     assert [event.event_id for event in said] == ["claude:u", "claude:u:1"]
@@ -180,13 +180,13 @@ def test_a_message_longer_than_a_text_may_be_becomes_several(tmp_path: Path) -> 
 
 
 def test_a_session_id_that_is_no_token_is_hashed(tmp_path: Path) -> None:
-    """A subject may not hold dots."""
+    """A token of a subject has no dots."""
     (message,) = found(items(tmp_path, line("user", "u", "hi", sessionId="my.session")))
     assert len(message.session_id) == 32
 
 
 def test_half_a_surrogate_pair_does_not_spoil_the_line(tmp_path: Path) -> None:
-    """Programs cut texts between the halves; the rest of the text is good."""
+    """A program may cut a text inside a surrogate pair; the rest is kept."""
     (message,) = found(items(tmp_path, line("user", "u", "cut \ud83d")))
     assert isinstance(message, events.MessageEvent)
     assert message.text == "cut ?"

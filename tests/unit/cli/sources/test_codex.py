@@ -16,7 +16,7 @@ SESSION = "019a6c11-52aa-7c30-8b1d-9f3f6f1c2a10"
 
 
 def wrapped(kind: str, payload: dict[str, Any], second: int = 0) -> dict[str, Any]:
-    """A line of today."""
+    """A line of the current format."""
     return {"timestamp": f"2026-11-05T14:00:{second:02}.500Z", "type": kind, "payload": payload}
 
 
@@ -86,7 +86,7 @@ SAMPLE = [
 
 
 def items(tmp_path: Path, *lines: Any) -> list[Item]:
-    """What an import makes of these lines."""
+    """The items of these lines."""
     path = tmp_path / "rollout-2026-11-05T14-00-00-x.jsonl"
     path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
     (source,) = discover([path]).sources
@@ -95,12 +95,12 @@ def items(tmp_path: Path, *lines: Any) -> list[Item]:
 
 
 def found(all_items: list[Item]) -> list[events.Event]:
-    """The events alone."""
+    """The events of these lines."""
     return [item.event for item in all_items if isinstance(item, SourceEvent)]
 
 
 def test_a_session_becomes_messages_and_tool_calls(tmp_path: Path) -> None:
-    """Ids are session and line; screen events, reasoning and context are no memories."""
+    """Ids are session and line; screen events, reasoning and context are left out."""
     said = found(items(tmp_path, *SAMPLE))
     assert [event.event_id for event in said] == [f"codex:{SESSION}:{n}" for n in (3, 7, 9, 11)]
     assert [event.kind for event in said] == ["message", "tool", "tool", "message"]
@@ -110,7 +110,7 @@ def test_a_session_becomes_messages_and_tool_calls(tmp_path: Path) -> None:
 
 
 def test_calls_carry_command_file_and_outcome(tmp_path: Path) -> None:
-    """`bash -lc` is the script; a patch names its file; a failed call's text is its error."""
+    """`bash -lc` becomes its script; a patch names its file; the text of a failed call is its error."""
     shell, patch = (e for e in found(items(tmp_path, *SAMPLE)) if isinstance(e, events.ToolEvent))
     assert (shell.tool, shell.command, shell.exit_status) == ("shell", "make check", 2)
     assert (shell.output, shell.error) == ("", "valve: FAIL\n")
@@ -119,7 +119,7 @@ def test_calls_carry_command_file_and_outcome(tmp_path: Path) -> None:
 
 
 def test_the_older_form_without_wrapper_is_read(tmp_path: Path) -> None:
-    """One time for all; the folder stands in the context message."""
+    """One time for all lines; the folder is in the context message."""
     said = found(
         items(
             tmp_path,
@@ -165,18 +165,18 @@ def test_the_older_form_without_wrapper_is_read(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_every_form_of_an_output_is_understood(output: Any, expected: ToolResult) -> None:
-    """JSON that is the tool's own answer stays as it is."""
+    """JSON that the tool itself returned is kept as it is."""
     assert outcome(output) == expected
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
-    """Nothing disappears without a word."""
+    """Everything that is left out is counted."""
     reasons = sorted(item.why for item in items(tmp_path, *SAMPLE) if isinstance(item, Skipped))
     assert reasons == ["context messages of the program", "event_msg lines", "reasoning lines"]
 
 
 def test_a_jsonl_file_of_neither_program_is_not_guessed(tmp_path: Path) -> None:
-    """Helix events, for one, go through `helix publish`."""
+    """Helix events, for example, are published by `helix publish`."""
     (tmp_path / "x.jsonl").write_text('{"kind": "message", "text": "hi"}\n')
     (source,) = discover([tmp_path]).sources
     assert source.format is None

@@ -10,13 +10,13 @@ from helix_memory import limits
 
 
 def test_a_shortened_text_says_how_many_characters_are_left_out() -> None:
-    """10 characters to 4: two of each end stay, six go, and the text says so."""
+    """Of 10 characters, two of each end are kept, and the mark says that six are left out."""
     assert shortened("abcdefghij", 4) == "ab\n[... 6 characters left out by helix import ...]\nij"
     assert shortened("abcd", 4) == "abcd"
 
 
 def test_pieces_are_cut_behind_a_paragraph_and_lose_nothing() -> None:
-    """150,000 characters in paragraphs of 1,000: cut between two of them."""
+    """150,000 characters in paragraphs of 1,000 are cut between two paragraphs."""
     text = ("x" * 998 + "\n\n") * 150
     found = pieces(text)
     assert "".join(found) == text
@@ -26,7 +26,7 @@ def test_pieces_are_cut_behind_a_paragraph_and_lose_nothing() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.text(min_size=1, max_size=30), st.integers(1, 20_000))
 def test_any_text_in_pieces_is_the_same_text_and_every_piece_fits(unit: str, times: int) -> None:
-    """Wide characters, escapes, no boundary at all: the limits of characters and of bytes hold."""
+    """Texts of wide characters, of escapes, and without any boundary are within both limits."""
     text = unit * times
     found = pieces(text)
     assert "".join(found) == text
@@ -36,7 +36,7 @@ def test_any_text_in_pieces_is_the_same_text_and_every_piece_fits(unit: str, tim
 @settings(max_examples=30, deadline=None)
 @given(st.text(min_size=1, max_size=5), st.integers(0, 60_000), st.integers(0, 60_000))
 def test_texts_of_one_event_fit_together(unit: str, first: int, second: int) -> None:
-    """The sum keeps the limit, and what is cut is marked."""
+    """The sum is within the limit, and every cut is marked."""
     texts = {"output": unit * first, "error": unit * second}
     result = fitted(texts)
     assert sum(map(json_bytes, result.values())) <= TEXT_BYTES
@@ -46,7 +46,7 @@ def test_texts_of_one_event_fit_together(unit: str, first: int, second: int) -> 
 
 
 def test_a_large_output_keeps_head_and_tail_and_the_numbers_add_up() -> None:
-    """Head, tail and what the mark says are as long as the output was."""
+    """Head, tail and the number in the mark add up to the length of the output."""
     output = "HEAD" + "\N{GRINNING FACE}" * 300_000 + "TAIL"
     call = ToolCall("f:1", "bash", "make", "")
     fields = {"tenant_id": "acme"}

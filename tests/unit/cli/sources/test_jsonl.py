@@ -13,7 +13,7 @@ MESSAGE = {"kind": "message", "tenant_id": "acme", "session_id": "s1", "role": "
 
 
 def read(*lines: object, tenant_id: str = "") -> list[SourceEvent | Refusal]:
-    """What reading makes of these lines."""
+    """The entries of these lines."""
     body = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     return list(read_events(io.BytesIO(body), "file", tenant_id=tenant_id))
 
@@ -45,19 +45,19 @@ def test_a_line_without_id_gets_one_that_follows_from_its_content() -> None:
 def test_a_line_that_hides_acts_again_and_any_other_is_not_doubled(
     line: dict[str, object], *, acts_again: bool
 ) -> None:
-    """A file is published again after a failure; an erasure must reach what came since."""
+    """Publishing a file again after a failure counts nothing twice, but an erasure applies again."""
     first, second = (only(read(line, tenant_id="acme")).event.event_id for _ in range(2))
     assert (first != second) is acts_again
 
 
 def test_the_derived_id_is_the_sha256_of_canonical_json() -> None:
-    """Worked out with `printf '{"a":1,"b":"x"}' | sha256sum`."""
+    """The expected value is from `printf '{"a":1,"b":"x"}' | sha256sum`."""
     expected = "ecf9e98ec0641e23113ff3ce8bdc78d0ddd249886517fd4a7f68cc83d4e65667"
     assert expected == derived_event_id({"b": "x", "a": 1})
 
 
 def test_a_given_id_is_kept() -> None:
-    """An id in the line is the publisher's own."""
+    """An id in the line is kept."""
     assert only(read(MESSAGE | {"event_id": "e-7"})).event.event_id == "e-7"
 
 
@@ -83,7 +83,7 @@ def test_a_default_tenant_fills_in_and_never_overrides() -> None:
     ],
 )
 def test_a_bad_line_names_its_place_and_field(line: object, field: str) -> None:
-    """`file:line` and the field that breaks a rule; the lines around it are read."""
+    """The refusal has `file:line` and the field; the other lines are read."""
     before, bad, after = read(MESSAGE, line, MESSAGE | {"text": "next"})
     assert isinstance(before, SourceEvent)
     assert isinstance(after, SourceEvent)
@@ -93,21 +93,21 @@ def test_a_bad_line_names_its_place_and_field(line: object, field: str) -> None:
 
 
 def test_an_event_larger_than_the_stream_takes_is_refused_before_it_is_sent() -> None:
-    """100,000 characters of four bytes keep the limit of characters and break the limit of bytes."""
+    """100,000 characters of four bytes are within the limit of characters and exceed that of bytes."""
     (item,) = read(MESSAGE | {"text": "\N{GRINNING FACE}" * limits.TEXT_CHARACTERS})
     assert isinstance(item, Refusal)
     assert str(BODY_BYTES) in item.reason
 
 
 def test_blank_lines_count_but_are_no_events() -> None:
-    """The second event stands on line 4."""
+    """The second event is on line 4."""
     lines = list(numbered_lines(io.BytesIO(b"\xef\xbb\xbfa\r\n\n  \nb"), "f"))
     assert lines == [("f:1", b"a"), ("f:4", b"b")]
 
 
 @pytest.mark.parametrize("length", [10, 11, 19, 20, 21, 22, 35])
 def test_a_line_too_long_is_refused_whole_and_the_next_one_is_read(length: int) -> None:
-    """Whatever the length, no rest of the long line is taken for a line of its own."""
+    """At any length, the rest of a long line is not read as another line."""
     stream = io.BytesIO(b"a" * length + b"\nb\n")
     (_, first), second = list(numbered_lines(stream, "f", line_bytes=10))
     assert (first == b"a" * 10) if length == 10 else isinstance(first, Refusal)
@@ -116,12 +116,12 @@ def test_a_line_too_long_is_refused_whole_and_the_next_one_is_read(length: int) 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_end_in_events_or_refusals(body: bytes) -> None:
-    """Reading never raises because of what it reads."""
+    """Reading never raises, whatever the content."""
     for item in read_events(io.BytesIO(body), "f"):
         assert isinstance(item, SourceEvent | Refusal)
 
 
 def test_what_is_read_can_be_encoded_and_parsed_again() -> None:
-    """The event in hand is the event that travels."""
+    """The event that was checked is the event that is sent."""
     event = only(read(MESSAGE)).event
     assert events.parse_event(events.encode_event(event)) == event

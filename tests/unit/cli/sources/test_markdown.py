@@ -16,7 +16,7 @@ SCOPE = Scope("acme", project_id="web")
 
 
 def documents(path: Path) -> list[events.DocumentEvent]:
-    """The documents an import makes of a path."""
+    """The documents of a path."""
     found = []
     for source in discover([path]).sources:
         for item in read_source(source, SCOPE):
@@ -27,7 +27,7 @@ def documents(path: Path) -> list[events.DocumentEvent]:
 
 
 def file(folder: Path, name: str, text: str) -> Path:
-    """A file of a known time."""
+    """A file with a set modification time."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -36,7 +36,7 @@ def file(folder: Path, name: str, text: str) -> Path:
 
 
 def test_a_file_becomes_one_whole_document(tmp_path: Path) -> None:
-    """Id from the folder on, time from the file, text untouched."""
+    """The id starts with the folder, the time is that of the file, the text is unchanged."""
     text = "---\ntitle: 'First steps'\n---\n# Start\n\nInstall it.\n"
     file(tmp_path, "docs/guide/start.md", text)
     (document,) = documents(tmp_path / "docs")
@@ -48,7 +48,7 @@ def test_a_file_becomes_one_whole_document(tmp_path: Path) -> None:
 
 
 def test_a_file_alone_has_the_id_it_has_in_its_folder(tmp_path: Path) -> None:
-    """So that importing it alone replaces what the folder brought."""
+    """Importing a file alone replaces the document from its folder."""
     path = file(tmp_path, "docs/start.md", "text")
     assert [d.document_id for d in documents(path)] == [d.document_id for d in documents(tmp_path / "docs")]
 
@@ -64,7 +64,7 @@ def test_importing_again_has_the_same_ids_and_a_change_has_new_ones(tmp_path: Pa
 
 
 def test_a_file_changed_and_changed_back_is_a_new_event(tmp_path: Path) -> None:
-    """Else the stream would drop it as a repeat, and the version between would stay."""
+    """Otherwise the stream would drop it as a duplicate, and the version between would remain."""
     path = file(tmp_path, "a.md", "one")
     first = documents(path)[0].event_id
     os.utime(path, (1_790_000_500, 1_790_000_500))
@@ -88,14 +88,14 @@ def test_sections_begin_at_headings_outside_code_blocks() -> None:
 
 
 def test_a_file_over_one_text_is_cut_into_parts_at_its_headings() -> None:
-    """Two sections of 60,000 characters: one document, two parts."""
+    """Two sections of 60,000 characters become one document of two parts."""
     text = f"# A\n{'a' * 60_000}\n# B\n{'b' * 60_000}\n"
     (content,) = contents(text)
     assert [(p["heading"], len(p["text"])) for p in content["parts"]] == [("A", 60_001), ("B", 60_001)]
 
 
 def test_a_file_over_one_event_becomes_several_documents_and_loses_nothing(tmp_path: Path) -> None:
-    """A million characters; ids are numbered, each event fits, the texts add up."""
+    """A million characters: the ids are numbered, each event fits, and no text is lost."""
     text = "".join(f"# Section {n}\n{'word ' * 2_000}\n" for n in range(100))
     found = documents(file(tmp_path, "big.md", text))
     name = f"{tmp_path.name}/big.md"
@@ -122,14 +122,14 @@ def test_what_is_no_text_is_refused_and_an_empty_file_is_counted(tmp_path: Path)
 
 
 def test_a_folder_gives_its_files_in_order_and_leaves_hidden_ones_alone(tmp_path: Path) -> None:
-    """Dot folders (.git, .venv) and other endings are nobody's memory."""
+    """Folders like .git and .venv and files with other endings are left out."""
     for name in ("b.md", "a/z.markdown", "a/.git/x.md", "c.txt", ".hidden.md"):
         file(tmp_path, name, "text")
     assert [s.name.partition("/")[2] for s in discover([tmp_path]).sources] == ["b.md", "a/z.markdown"]
 
 
 def test_files_that_are_left_out_of_a_folder_are_counted_by_their_ending(tmp_path: Path) -> None:
-    """A folder of HTML must not look as if it had been imported."""
+    """The user learns that a folder of HTML was not imported."""
     for name in ("a.md", "b.html", "c.html", "Makefile", ".hidden.html"):
         (tmp_path / name).write_text("text")
     assert discover([tmp_path]).left_out == {".html": 2, "no ending": 1}
@@ -142,7 +142,7 @@ def test_files_that_are_left_out_of_a_folder_are_counted_by_their_ending(tmp_pat
 def test_a_folder_is_found_by_the_tilde_and_a_named_file_is_not_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a quoted path or one of a configuration; one walk tells both what is read and what is not."""
+    """As in a quoted path; one walk finds both kinds of files."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("notes/a.markdown", "notes/b.html", "notes/c.txt"):
         file(tmp_path, name, "text")

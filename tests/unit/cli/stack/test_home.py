@@ -44,7 +44,7 @@ def two_free_ports() -> int:
 
 
 def test_a_home_can_be_held_once(tmp_path: Path) -> None:
-    """The second one is told where the first one listens; afterwards the home is free again."""
+    """The error of the second start names the addresses of the first; afterwards the home is free again."""
     home = HomeFolder.at(tmp_path)
     with locked(home):
         write_record(home, record())
@@ -55,7 +55,7 @@ def test_a_home_can_be_held_once(tmp_path: Path) -> None:
 
 
 def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_else(tmp_path: Path) -> None:
-    """So that after `helix up --port 0` the other commands find it, and never another instance."""
+    """After `helix up --port 0` the other commands find it, and never another instance."""
     own = {"nats": os.getpid()}
     write_record(
         HomeFolder.at(tmp_path),
@@ -72,7 +72,7 @@ def test_addresses_come_from_the_option_then_the_running_stack_and_from_nowhere_
             server("", tmp_path)
 
 
-def test_a_record_whose_processes_are_gone_is_not_believed(tmp_path: Path) -> None:
+def test_a_record_of_ended_processes_is_ignored(tmp_path: Path) -> None:
     """After a crash of the machine another instance may listen on the recorded ports."""
     write_record(HomeFolder.at(tmp_path), record(pids={"nats": os.getpid()}, start_times={"nats": "1"}))
     with pytest.raises(TemporaryError, match="nothing runs in this home"):
@@ -81,7 +81,7 @@ def test_a_record_whose_processes_are_gone_is_not_believed(tmp_path: Path) -> No
 
 @contextmanager
 def starting(home: HomeFolder) -> Iterator[None]:
-    """Somebody else holds the home, and nothing listens there yet."""
+    """Another thread holds the home, and nothing listens there yet."""
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -102,7 +102,7 @@ def starting(home: HomeFolder) -> Iterator[None]:
 def test_a_home_that_is_being_started_is_waited_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first start builds a model before anything listens; whoever waits is told so, once."""
+    """The first start builds a model before anything listens; a waiting command prints one note."""
     home = HomeFolder.at(tmp_path)
     mine = record(pids={"nats": os.getpid()}, start_times={"nats": start_time(os.getpid())})
     with starting(home):
@@ -115,7 +115,7 @@ def test_a_home_that_is_being_started_is_waited_for(
 def test_a_home_that_is_being_started_is_not_called_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`helix status` looks once and says what it saw; who waited is told for how long."""
+    """`helix status` does not wait; the error of a command that waited says for how long."""
     home = HomeFolder.at(tmp_path)
     with starting(home):
         result = CliRunner(env={"HELIX_HOME": str(tmp_path)}).invoke(app, ["status"])
@@ -125,16 +125,16 @@ def test_a_home_that_is_being_started_is_not_called_empty(
             query_server("", tmp_path)
 
 
-def test_a_home_where_nothing_runs_names_all_ways_on(tmp_path: Path) -> None:
-    """Another home, or addresses; in containers there is no home at all."""
+def test_the_error_for_an_empty_home_names_all_options(tmp_path: Path) -> None:
+    """Another home, or addresses, because containers have no home."""
     result = CliRunner(env={"HELIX_HOME": str(tmp_path)}).invoke(app, ["status"])
     assert result.exit_code == 3
     for way in ("helix up", "--home", "--nats", "--query", "HELIX_NATS_URL", "HELIX_RECALL_ADDRESS"):
         assert way in result.stderr
 
 
-def test_commands_that_look_at_a_home_neither_stop_a_start_nor_see_one(tmp_path: Path) -> None:
-    """Two commands look all the time while `helix up` is started again and again."""
+def test_commands_that_test_the_lock_neither_stop_a_start_nor_see_one(tmp_path: Path) -> None:
+    """Two threads test the lock while another takes it again and again."""
     home = HomeFolder.at(tmp_path)
     with locked(home):
         assert is_starting(home)
@@ -164,15 +164,15 @@ def test_commands_that_look_at_a_home_neither_stop_a_start_nor_see_one(tmp_path:
             thread.join()
 
 
-def test_looking_at_a_mistyped_home_does_not_make_one(tmp_path: Path) -> None:
-    """A typing error leaves no folder behind."""
+def test_a_mistyped_home_is_not_created(tmp_path: Path) -> None:
+    """A mistyped path is not created."""
     with pytest.raises(TemporaryError):
         nats_server("", tmp_path / "mistyped")
     assert not (tmp_path / "mistyped").exists()
 
 
 def test_each_copy_of_a_worker_has_a_metrics_port_of_its_own() -> None:
-    """The port that is set for the service, counted up; a clash names the variable and the process."""
+    """The port of the service plus the index; a conflict names the variable and the process."""
     port = two_free_ports()
     environment = {"HELIX_INGEST_METRICS_PORT": str(port), "HELIX_KG_METRICS_PORT": "0"}
     assert metrics_ports({"ingest": 2, "kg": 2, "query": 1}, environment) == {
@@ -194,16 +194,16 @@ def test_each_copy_of_a_worker_has_a_metrics_port_of_its_own() -> None:
             metrics_ports({"ingest": 1}, {"HELIX_INGEST_METRICS_PORT": str(number)})
 
 
-def test_a_torn_record_is_no_record(tmp_path: Path) -> None:
-    """Nothing is known to run there."""
+def test_a_damaged_record_is_ignored(tmp_path: Path) -> None:
+    """The home counts as empty."""
     home = HomeFolder.at(tmp_path)
     write_record(home, record())
     (home.run / "up.json").write_text('{"nats_url": "na')
     assert read_record(home) is None
 
 
-def test_a_process_of_a_killed_run_is_recognised_by_id_and_birth() -> None:
-    """A process id that now belongs to somebody else is left alone."""
+def test_a_process_of_a_killed_run_is_recognised_by_id_and_start_time() -> None:
+    """A process that has got the recorded id since is not ended."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         born = start_time(child.pid)
@@ -219,7 +219,7 @@ def test_a_process_of_a_killed_run_is_recognised_by_id_and_birth() -> None:
 
 
 def test_ports_are_the_usual_one_the_wanted_one_or_any() -> None:
-    """A taken usual port is stepped aside; a taken wanted one is an error."""
+    """A taken usual port is replaced by any free one; a taken wanted port is an error."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -234,7 +234,7 @@ def test_ports_are_the_usual_one_the_wanted_one_or_any() -> None:
 
 
 def test_copies_are_numbers_by_service() -> None:
-    """Everything runs once unless said otherwise; the writer and the listener never twice."""
+    """Every service has one process by default; the writer and the query service never more."""
     assert parse_copies("ingest=2, kg=0") == {"ingest": 2, "kg": 0}
     assert parse_copies("") == {}
     ones = {"ingest": 1, "doc2query": 1, "kg": 1, "consolidation": 1, "query": 1}
@@ -245,8 +245,8 @@ def test_copies_are_numbers_by_service() -> None:
             checked_copies(wrong)
 
 
-def test_the_home_understands_the_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`--home ~/x` written with quotes, and HELIX_HOME."""
+def test_the_home_expands_the_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As in a quoted `--home ~/x` and in HELIX_HOME."""
     monkeypatch.setenv("HOME", str(tmp_path))
     assert HomeFolder.at(Path("~/x")).root == tmp_path / "x"
     assert os.path.isabs(HomeFolder.at(Path("relative")).root)  # noqa: PTH117  the rule under test

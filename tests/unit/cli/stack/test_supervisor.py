@@ -1,4 +1,4 @@
-"""Supervision of real processes: tiny modules written by the tests."""
+"""Supervision of real processes that run modules written by the tests."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ Make = Callable[..., ServiceChild]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """Makes children of given code; ends them afterwards."""
+    """Makes children that run the given code, and ends them afterwards."""
     children: list[ServiceChild] = []
 
     def child(code: str, name: str = "child-1") -> ServiceChild:
@@ -45,7 +45,7 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
 
 
 def supervised(*children: ServiceChild) -> tuple[Supervisor, list[str], list[int]]:
-    """A running supervisor, what it said, and how often something changed."""
+    """A running supervisor, its messages, and the number of changes."""
     said: list[str] = []
     changes: list[int] = []
     supervisor = Supervisor(say=said.append, changed=lambda: changes.append(1))
@@ -56,12 +56,12 @@ def supervised(*children: ServiceChild) -> tuple[Supervisor, list[str], list[int
 
 
 def test_delays_double_from_half_a_second_to_thirty() -> None:
-    """0.5, 1, 2, 4, 8, 16, then 30 for ever."""
+    """0.5, 1, 2, 4, 8, 16, then always 30."""
     assert [restart_delay(n) for n in (1, 2, 3, 4, 5, 6, 7, 500)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
 
 
 def test_a_killed_process_is_started_again_and_it_is_said(make: Make) -> None:
-    """With a new process id, and the run record is told."""
+    """It has a new process id, and the run record is written again."""
     child = make(SLEEPS)
     supervisor, said, changes = supervised(child)
     first = child.pid
@@ -74,7 +74,7 @@ def test_a_killed_process_is_started_again_and_it_is_said(make: Make) -> None:
 
 
 def test_a_process_that_keeps_ending_waits_longer_each_time(make: Make) -> None:
-    """Its last words are shown, so that nobody has to look for the log."""
+    """The message has the last line of its log."""
     supervisor, said, _ = supervised(make("raise SystemExit('no disk')"))
     until(lambda: sum("starts again in" in line for line in said) >= 2)
     supervisor.release()
@@ -95,7 +95,7 @@ def test_a_process_that_refuses_its_settings_is_not_started_again(make: Make) ->
 
 
 def test_after_release_nothing_is_started_any_more(make: Make) -> None:
-    """Else draining would fight the supervisor."""
+    """Otherwise the supervisor would restart what is drained."""
     child = make(SLEEPS)
     supervisor, _, _ = supervised(child)
     supervisor.release()
@@ -116,7 +116,7 @@ def test_draining_asks_first(make: Make) -> None:
 
 
 def test_a_second_request_kills_what_does_not_drain(make: Make) -> None:
-    """`hurry` cuts the fifteen seconds short."""
+    """`hurry` ends the wait of 15 seconds."""
     child = make(STUBBORN)
     child.start()
     until(lambda: "up" in last_line(child.log))
@@ -131,7 +131,7 @@ def test_a_second_request_kills_what_does_not_drain(make: Make) -> None:
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_the_children(make: Make) -> None:
-    """Each has its own process group, so the order of draining is ours; cores are shared in one session."""
+    """Each child has its own process group, and all share one session."""
     child = make(SLEEPS)
     child.start()
     assert os.getpgid(child.pid) == child.pid
@@ -139,7 +139,7 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_children(make: Make) -> None:
 
 
 def test_a_child_inherits_what_the_user_set_beside_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command's own variables have no service's prefix, so no service refuses them."""
+    """The variables of the command do not have the prefix of a service."""
     monkeypatch.setenv("HELIX_INGEST_LANES", "3")
     environment = child_environment({"HELIX_QUERY_LISTEN": "here:2"})
     assert (environment["HELIX_INGEST_LANES"], environment["HELIX_QUERY_LISTEN"]) == ("3", "here:2")
