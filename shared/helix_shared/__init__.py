@@ -1,4 +1,5 @@
-"""Words and tools all rooms use: identity, errors, settings, telemetry, broker, encoders, artifacts.
+"""What all services use: identity, errors, settings, telemetry, broker, encoders, artifacts, time, names.
 
-Knows no service. What needs an engine stands behind an extra of the same name.
+Start with `errors` and `edges`. May import `helix_memory`, and no service. A room that needs an engine has an
+extra of the same name.
 """

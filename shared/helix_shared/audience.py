@@ -2,8 +2,8 @@
 
 A caller names one tenant, at most one user and some principals, and may narrow a recall to projects and
 sessions. `may_quote` is the only rule by which text of one event enters the memory of another: turns as
-context, the question of a short answer, the turns behind a vector. `artifacts.selection` holds the caller's
-side of the same rule; a property test keeps the two together.
+context, the question of a short answer, the turns in a context vector. `artifacts.filter.selection` holds the
+rule for callers; a property test checks that both agree.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ EVERYONE: Final = "*"
 
 
 def owner_of(user_id: str, *, shared: bool) -> str:
-    """The only user who may recall what comes of an event; empty: every user of the tenant."""
+    """The only user who may recall the memories of an event; empty: every user of the tenant."""
     return "" if shared else user_id
 
 
 def audience_of(acl: Sequence[str]) -> list[str]:
-    """The principals of which a caller needs one, in the order of the access list."""
+    """The principals of which a caller must name one, in the order of the access list."""
     return list(acl) or [EVERYONE]
 
 
@@ -55,10 +55,10 @@ class Scope:
 
 
 def may_quote(quoting: Scope, quoted: Scope) -> bool:
-    """Whether every caller who may recall a memory of `quoting` may recall one of `quoted` as well.
+    """Whether every caller who may recall a memory of `quoting` may also recall one of `quoted`.
 
-    Projects and sessions grant nothing (ops/decisions/0006), but a recall can be narrowed to them, so text
-    of another project or session is not quoted either.
+    Projects and sessions grant no access (ops/decisions/0006), but a recall can be narrowed to them. Text of
+    another project or session is therefore not quoted.
     """
     same_place = (quoting.tenant_id, quoting.project_id, quoting.session_id) == (
         quoted.tenant_id,

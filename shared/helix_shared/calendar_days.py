@@ -1,28 +1,29 @@
-"""What the event times of a memory mean, and whether they touch a window of time.
+"""Whether the event times of a memory overlap a window of time.
 
-An event span is half-open, [start, end), in instants of UTC; ingest works it out in the zone of the event's
-`occurred_at`. Without an end, or with an end at its start, it is the instant of its start.
+An event span is half-open, [start, end), in instants of UTC; ingest computes it in the zone of the event's
+`occurred_at`. Without an end, or with its end at its start, it is an instant.
 
-Whole days ("15 January", "last week", "May") are dates, not instants: they mean the same dates to a caller
-in another zone, as the all-day events of iCalendar do (RFC 5545, 3.8.2.4), and summer time does not move
-them. Which dates they are follows from the span, so no offset is stored:
+Whole days ("15 January", "last week", "May") are dates, not instants. They are the same dates for a caller in
+another zone, like all-day events of iCalendar (RFC 5545, 3.8.2.4), and daylight saving time does not move
+them. The dates follow from the span, so no offset is stored:
 
-* a span is whole days where it is n x 24 hours long and begins at midnight of an offset in use: a whole hour,
-  or one of `_BROKEN_OFFSETS`;
-* of the two offsets that share their midnights it is the one from -10:00 to +13:45, which leaves out +14:00,
-  -11:00 and -12:00 alone; a caller of one of these reads its midnights as its own;
-* it touches a window where its dates touch what the clocks of the caller's zone show from the start to the
-  end of the window.
+* a span is whole days if it is n x 24 hours long and begins at midnight of an offset in use: a whole hour, or
+  one of `_BROKEN_OFFSETS`;
+* two offsets can have the same midnights; the one from -10:00 to +13:45 is taken, which excludes only +14:00,
+  -11:00 and -12:00; for a caller in one of these, midnights of that offset count as the caller's own;
+* it overlaps a window if its dates overlap the local times of the caller's zone from the start to the end of
+  the window.
 
-All other spans and instants are compared as instants. What follows for callers in another zone:
+All other spans and instants are compared as instants. For callers in another zone this means:
 
-* "at 3 pm", "this morning" and what happened at a moment lie in the day of the caller's zone that holds them;
-* a span given as event_start and event_end over a change of summer time is not n x 24 hours long, so it is
-  compared as instants; one that is, and begins at a full hour but no midnight, is read as dates and so moves
-  by less than a day;
-* filters (event_after, event_before) compare instants in all engines: whole days pass by their first one.
+* "at 3 pm", "this morning" and a single moment belong to the day of the caller's zone that contains them; * a
+span of event_start and event_end across a change to or from daylight saving time is not n x 24 hours long,
+  so it is compared as instants; a span of n x 24 hours that begins at a full hour other than midnight is read
+  as dates, and so moves by less than a day;
+* filters (event_after, event_before) compare instants in all engines: whole days count by their first
+instant.
 
-Microseconds since 1970 UTC, as integers or as arrays of them.
+All times are microseconds since 1970 UTC, as integers or arrays.
 """
 
 from __future__ import annotations
@@ -47,19 +48,19 @@ _BROKEN_OFFSETS: Final = tuple(
     int(hours * _HOUR)
     for hours in (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
 )
-"""Those of today's zones, with and without summer time, that are no whole hours (IANA database, 2025)."""
+"""Offsets of today's zones that are not whole hours, daylight saving time included (IANA database, 2025)."""
 
 
 def touching(
     starts: Moments, ends: Moments, window: tuple[datetime, datetime], zone: tzinfo
 ) -> NDArray[np.bool_]:
-    """Which event spans share time with `window`, [start, end), of a caller in `zone`.
+    """Which event spans overlap `window`, [start, end), of a caller in `zone`.
 
-    `NO_TIME`, the least integer, among `ends` is no end; who has no start is for the caller to leave out.
+    `NO_TIME`, the smallest integer, in `ends` means no end. Callers must exclude spans without a start.
     """
     first, after = (microseconds(moment) for moment in window)
     clock_first, clock_after = (microseconds(moment) + _offset(moment, zone) for moment in window)
-    # an instant has no end behind the start of the window, a span has
+    # an instant must start in the window; a span must only end after the window starts
     as_instants = (starts < after) & ((starts >= first) | (ends > first))
     whole = _is_whole_days(starts, ends)
     offsets = _midnight_offset(starts, clock_first - first)
@@ -69,7 +70,7 @@ def touching(
 
 
 def dates_of(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[date, date] | None:
-    """The dates [first, after) of a span of whole days, for a caller in `zone`; None for every other span."""
+    """The dates [first, after) of a span of whole days for a caller in `zone`; None for any other span."""
     if end is None or not _is_whole_days(begins := microseconds(start), microseconds(end)):
         return None
     offset = timedelta(microseconds=_midnight_offset(begins, _offset(start, zone)))
@@ -77,7 +78,7 @@ def dates_of(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[date,
 
 
 def first_date(start: datetime, end: datetime | None, zone: tzinfo) -> date:
-    """The date to show for an event span: the first of its dates, else that of its start in `zone`."""
+    """The date to show for an event span: its first date, else the date of its start in `zone`."""
     dates = dates_of(start, end, zone)
     return start.astimezone(zone).date() if dates is None else dates[0]
 
@@ -88,7 +89,7 @@ def midnight(day: date, zone: tzinfo) -> datetime:
 
 
 def _is_whole_days(starts: _Number, ends: _Number) -> Any:
-    """Whether spans are n x 24 hours long and begin at a midnight of an offset in use; of arrays by span."""
+    """Whether spans are n x 24 hours long and begin at midnight of an offset in use; also of arrays."""
     at_midnight = starts % _HOUR == 0
     for offset in _BROKEN_OFFSETS:
         at_midnight = at_midnight | ((starts + offset) % _DAY == 0)
@@ -96,15 +97,15 @@ def _is_whole_days(starts: _Number, ends: _Number) -> Any:
 
 
 def _midnight_offset(starts: _Number, own: int) -> Any:
-    """The offset that makes each start a midnight: the caller's `own` if that does, else one of the range."""
+    """The offset for which each start is midnight: the caller's `own` if possible, else one of the range."""
     usual = (-starts - _LEAST_OFFSET) % _DAY + _LEAST_OFFSET
     return usual + ((starts + own) % _DAY == 0) * (own - usual)
 
 
 def _offset(moment: datetime, zone: tzinfo) -> int:
-    """How far the clocks of `zone` are ahead of UTC, in microseconds."""
+    """Offset of `zone` from UTC at a moment, in microseconds."""
     try:
         ahead = moment.astimezone(zone).utcoffset()
-    except OverflowError:  # an open end of a window is the end of the calendar
+    except OverflowError:  # the open end of a window is the last representable time
         return 0
     return 0 if ahead is None else ahead // timedelta(microseconds=1)

@@ -6,14 +6,14 @@
 | expansions | doc2query | consolidation                | the questions one memory answers |
 | links      | kg        | consolidation                | one mention or relation of one memory |
 
-A message is one Arrow IPC stream with one record batch; zero rows are a valid answer (the event
-was read and nothing follows from it). `Origin` travels in the schema's metadata, so that even an
-empty batch says which event it answers. Consolidation appends the rows as they are.
+A message is one Arrow IPC stream with one record batch. It has no rows if nothing follows from the event.
+`Origin` is stored in the metadata of the schema, so that a message without rows also names its event.
+Consolidation appends the rows as they are.
 
-Another `EDGE_VERSION`, another schema, or a field of `Origin` that is not known here means a worker of
-another release: `IncompatibleError`, the message is held; where the version is an older one (`OutdatedError`)
-it can be derived again. A new value in a known column needs a new `EDGE_VERSION`; without one it is a broken
-message.
+A message with another `EDGE_VERSION`, another schema or an unknown field of `Origin` was made by another
+release: `IncompatibleError`, the message is held. A message of an older release (`OutdatedError`) can be
+derived again. A new value in an existing column needs a new `EDGE_VERSION`; otherwise the message is refused
+as broken.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAMES = pa.list_(pa.string())
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The event a batch answers."""
+    """The event that a message was derived from."""
 
     edge: str
     tenant_id: str
@@ -48,16 +48,16 @@ class Origin:
     event_kind: str
     event_sequence: int
     replaces_document: str = ""
-    """Document id whose earlier pieces end with this event."""
+    """Id of the document whose earlier pieces this event replaces."""
     model: str = ""
-    """Model of the worker, `name@checksum`; a writer without a generation learns it even from no rows."""
+    """Model of the worker, `name@checksum`: a writer without a generation needs it even without rows."""
     keeps: tuple[str, ...] = ()
-    """Columns of a correction that its event left open: the writer takes those of the corrected memory."""
+    """Columns that a correction did not set: the writer copies them from the corrected memory."""
     user_id: str = ""
-    """With `acl`, for whom the event ends the pieces of a document; empty: for the tenant."""
+    """With `acl`: whose pieces of the document the event replaces; empty: those of the tenant."""
     acl: tuple[str, ...] = ()
     is_deletion: bool = False
-    """The document is gone; else this is its new version."""
+    """The document is deleted; else this is a new version."""
 
 
 _ORIGIN: Final = tuple(field.name for field in fields(Origin))
@@ -81,7 +81,7 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("type", pa.string()),
             _required("text", pa.string()),
             _required("title", pa.string()),
-            # neighbouring turns, or the surrounding section: searched, never the memory itself
+            # neighbouring turns or surrounding section: searched, but not part of the memory's text
             _required("context", pa.string()),
             _required("speaker", pa.string()),
             _required("role", pa.string()),
@@ -100,7 +100,7 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("minhash", pa.binary(MINHASH_BYTES)),
             _required("token_count", pa.int32()),
             _required("categories", _NAMES),
-            # server time of publishing, and the time the publisher gave (else the same)
+            # server time of publishing; time given by the publisher, else the same
             _required("created_at", _TIME),
             _required("occurred_at", _TIME),
             pa.field("valid_from", _TIME),
@@ -108,15 +108,15 @@ def memories_schema(dimensions: int) -> pa.Schema:
             pa.field("expires_at", _TIME),
             pa.field("event_start", _TIME),
             pa.field("event_end", _TIME),
-            # the event times follow from a default ("Dentist on 2 April"), not from the words
+            # the event times follow from a default and not from the words ("Dentist on 2 April")
             _required("event_guessed", pa.bool_()),
             _required("salience", pa.float32()),
             _required("confidence", pa.float32()),
             _required("pinned", pa.bool_()),
             _required("priority", pa.float32()),
-            # origin class: user, agent, tool, document
+            # user, agent, tool or document
             _required("source_class", pa.string()),
-            # memory this one is the next version of
+            # id of the memory that this one is a new version of
             _required("corrects", pa.string()),
             _required("vector", pa.list_(pa.float32(), dimensions)),
             # the model that made the vector, `name@checksum`
@@ -151,11 +151,11 @@ def links_schema() -> pa.Schema:
 
 
 def encode(origin: Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> bytes:
-    """One message: `rows` as one record batch of `schema`, headed by `origin`."""
+    """The body of a message: `origin`, and `rows` as one record batch of `schema`."""
     header = asdict(origin) | {"version": EDGE_VERSION}
     stamped = schema.with_metadata({"helix": json.dumps(header)})
     sink = pa.BufferOutputStream()
-    # all columns in one call: column after column takes two and a half times as long
+    # all columns in one call: one call per column takes 2.5 times as long
     structs = pa.array(rows, type=pa.struct(list(schema)))
     with pa.ipc.new_stream(sink, stamped) as writer:
         writer.write_batch(
@@ -169,9 +169,9 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
     """The origin and the rows of a message.
 
     Raises:
-        OutdatedError: a worker of an older release made it.
-        IncompatibleError: a worker of another release made it.
-        PermanentError: the body is no derived message of any release.
+        OutdatedError: an older release made it.
+        IncompatibleError: another release made it.
+        PermanentError: the body is not a derived message of any release.
     """
     try:
         with pa.ipc.open_stream(body) as reader:
@@ -179,20 +179,22 @@ def decode(body: bytes) -> tuple[Origin, pa.RecordBatch]:
             header = json.loads((reader.schema.metadata or {})[b"helix"])
             _check_release(header)
             if len(batches) != 1:
-                raise PermanentError(f"derived message holds {len(batches)} batches; it is one")
+                raise PermanentError(f"derived message holds {len(batches)} batches instead of one")
             header |= {name: tuple(header[name]) for name in ("keeps", "acl")}
             return _checked(Origin(**header)), batches[0]
     except (pa.ArrowException, KeyError, TypeError, ValueError, OSError) as error:
-        raise PermanentError(f"derived message is no Arrow batch of edge version {EDGE_VERSION}") from error
+        raise PermanentError(
+            f"derived message is not an Arrow batch of edge version {EDGE_VERSION}"
+        ) from error
 
 
 def _check_release(header: Any) -> None:
-    """Take the version out of a header of this release, and refuse that of any other."""
+    """Remove the version from a header of this release; refuse a header of another release."""
     if not isinstance(header, dict):
-        raise PermanentError("header of a derived message is no object")
+        raise PermanentError("header of a derived message is not an object")
     version = header.pop("version")
     if not isinstance(version, str):
-        raise PermanentError("derived message states no edge version")
+        raise PermanentError("derived message has no edge version")
     if version != EDGE_VERSION:
         is_older = version.isdecimal() and int(version[:20]) < int(EDGE_VERSION)
         raise (OutdatedError if is_older else IncompatibleError)(
@@ -210,7 +212,7 @@ def check_schema(origin: Origin, found: pa.Schema, expected: pa.Schema) -> None:
     """Compare the columns of a message with those of its edge.
 
     Raises:
-        IncompatibleError: they differ; the message names the first columns that do.
+        IncompatibleError: they differ; the message names the first differing columns.
     """
     if found.remove_metadata() != expected:
         names = [field.name for field in expected if field not in list(found)]
@@ -225,12 +227,12 @@ def _checked(origin: Origin) -> Origin:
     named = (origin.edge, origin.tenant_id, origin.event_id, origin.event_kind, origin.replaces_document)
     texts = (*named, origin.model, *origin.keeps, origin.user_id, *origin.acl)
     if not all(isinstance(text, str) for text in texts) or origin.edge not in EDGES:
-        raise PermanentError("origin of a derived message holds another type than text, or an unknown edge")
+        raise PermanentError("origin of a derived message holds a value that is not text, or an unknown edge")
     if not isinstance(origin.is_deletion, bool):
-        raise PermanentError("origin of a derived message does not say whether it is a deletion")
+        raise PermanentError("origin of a derived message: is_deletion is not true or false")
     sequence = origin.event_sequence
     if type(sequence) is not int or not 0 < sequence < LARGEST_SEQUENCE:
-        raise PermanentError("origin of a derived message has no event sequence; it is 1 and up")
+        raise PermanentError("origin of a derived message has no event sequence of 1 or above")
     return origin
 
 

@@ -1,27 +1,27 @@
-"""The one error tree of Helix; a failure here is an instruction to whoever catches it.
+"""The error tree of Helix; the class of an error tells its caller what to do.
 
     HelixError
     |- PermanentError            never try again: dead-letter it, or tell the caller what to change
     |  |- InvalidInputError      the caller's input breaks a limit; names the field and the limit
-    |  |- NotFoundError          what was asked for does not exist (or is not visible to the caller)
-    |  `- CorruptArtifactError   a file is not what its manifest says; never serve it
+    |  |- NotFoundError          it does not exist, or is not visible to the caller
+    |  `- CorruptArtifactError   a file differs from its manifest; never serve it
     `- TemporaryError            try again after `delay_seconds`
        |- OverloadedError        a bounded queue is full; the caller backs off
-       |- IncompatibleError      this process and the message's worker differ in version or model
-       |  `- OutdatedError       the worker was of an older release; one of today's can make it again
+       |- IncompatibleError      this process and the maker of the message differ in release or model
+       |  `- OutdatedError       an older release made the message; it can be derived again
        |- OverdueError           work passed its deadline
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
-The mapping to a gRPC status stands in `helix_query.api.errors`, the mapping to ack, nak or
-dead letter in `helix_shared.broker.settlement`.
+`helix_query.api.errors` maps errors to a gRPC status, `helix_shared.broker.settlement` to ack, nak or dead
+letter.
 """
 
 from __future__ import annotations
 
 
 class HelixError(Exception):
-    """Root of the tree; never raised itself."""
+    """Root of the tree; never raised."""
 
 
 class PermanentError(HelixError):
@@ -31,7 +31,7 @@ class PermanentError(HelixError):
 class InvalidInputError(PermanentError):
     """Input breaks a documented limit.
 
-    `field` is the dotted path of the offending field, `reason` the broken rule with its limit.
+    `field` is the dotted path of the field, `reason` the broken rule with its limit.
     """
 
     def __init__(self, field: str, reason: str) -> None:
@@ -41,7 +41,7 @@ class InvalidInputError(PermanentError):
 
 
 class NotFoundError(PermanentError):
-    """What was asked for does not exist or is not visible to the caller."""
+    """It does not exist or is not visible to the caller."""
 
 
 class CorruptArtifactError(PermanentError):
@@ -61,14 +61,14 @@ class OverloadedError(TemporaryError):
 
 
 class IncompatibleError(TemporaryError):
-    """The message is sound, but not for this process: its worker has another release or another model.
+    """The message is valid, but was made by another release or with another model than this process has.
 
-    It is held, however long, until one of the two is changed; it is never a dead letter.
+    It is held without limit until one of the two changes; it never becomes a dead letter.
     """
 
 
 class OutdatedError(IncompatibleError):
-    """The message was made by a worker of an older release than this process."""
+    """The message was made by an older release than this process."""
 
 
 class OverdueError(TemporaryError):
@@ -76,7 +76,7 @@ class OverdueError(TemporaryError):
 
 
 class OtherInstanceError(TemporaryError):
-    """Another instance of Helix answers at an address that this home names; waiting does not help."""
+    """Another instance of Helix answers at an address that this home uses; waiting does not help."""
 
     def __init__(self, who: str) -> None:
         super().__init__(f"{who} belongs to another instance of Helix than this home")

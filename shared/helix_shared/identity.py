@@ -1,6 +1,6 @@
-"""Ids: every id in Helix follows from content and source, so doing a thing twice changes nothing.
+"""Ids: every id in Helix follows from content and source, so repeating an operation changes nothing.
 
-Whatever is made of several texts is made of `joined`, which no choice of texts can forge.
+An id of several texts is a hash of `joined`: different sequences of texts never give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MEMORY_ID_PATTERN: Final = re.compile(r"^[0-9a-f]{32}\Z")
 SEPARATOR: Final = "\x1f"
 ESCAPE: Final = "\x1e"
 ESCAPES: Final = {ESCAPE: ESCAPE + ESCAPE, SEPARATOR: ESCAPE + SEPARATOR}
-"""What stands in `joined` for the two characters that mean something there."""
+"""Escapes of the two special characters in `joined`."""
 
 _SPACE = re.compile(r"\s+")
 _ESCAPED = str.maketrans(ESCAPES)
@@ -27,20 +27,20 @@ def memory_id(tenant_id: str, event_id: str, piece: int) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Hash of a text up to white space, case and Unicode form; equal hash means the same statement."""
+    """Hash of a text that ignores white space, case and Unicode form; equal texts have equal hashes."""
     folded = _SPACE.sub(" ", normalised("NFKC", text)).strip().casefold()
     return _digest(folded)
 
 
 def id_digest(memory_id_: str) -> int:
-    """64 bits of an id, for the order-free XOR digest of a set of ids."""
+    """First 64 bits of an id; the XOR of several identifies their set in any order."""
     return int(memory_id_[:16], 16)
 
 
 def joined(*parts: str) -> bytes:
-    """The parts as one value; two different sequences of one part or more never give the same.
+    """The parts as one value; two different non-empty sequences never give the same value.
 
-    A separator inside a part is escaped, so a name cannot pass for two.
+    A separator inside a part is escaped, so one name cannot be mistaken for two.
     """
     return SEPARATOR.join(part.translate(_ESCAPED) for part in parts).encode("utf-8", "surrogatepass")
 

@@ -1,4 +1,4 @@
-"""Moments as the numbers that are stored: microseconds since 1970 UTC, without rounding."""
+"""Times as stored: microseconds since 1970 UTC, without rounding."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 of an aware time, exactly."""
+    """Microseconds since 1970 UTC of an aware time, exactly."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment_of(number: int) -> datetime:
-    """The moment that is so many microseconds after the beginning of 1970.
+    """The time `number` microseconds after the start of 1970 UTC.
 
     Raises:
-        OverflowError: no calendar holds it.
+        OverflowError: `datetime` cannot represent it.
     """
     return _EPOCH + timedelta(microseconds=number)

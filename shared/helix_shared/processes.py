@@ -7,7 +7,7 @@ import resource
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process with this id, whoever's it is."""
+    """Whether a process with this id exists, of any user."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -18,10 +18,10 @@ def is_running(process: int) -> bool:
 
 
 def allow_open_files() -> int:
-    """Let this process open as many files as its hard limit says; returns how many.
+    """Raise the limit of open files to the hard limit and return it.
 
-    A shell's soft limit is often 1,024. A generation of 10^6 memories has up to 600 files, and during a
-    swap two or three generations are open.
+    The soft limit of a shell is often 1,024. A generation of 10^6 memories has up to 600 files, and two or
+    three generations are open during a swap.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""A published event and the subject it came on: read and compared in one way by every worker."""
+"""Reads a published event and compares it with its subject; used by every reader of HELIX_EVENTS."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from helix_shared.errors import InvalidInputError, PermanentError
 
 
 def published_event(subject: str, body: bytes) -> events.Event:
-    """The event of a message of HELIX_EVENTS.
+    """The event in a message of HELIX_EVENTS.
 
     Raises:
-        InvalidInputError: the subject is malformed, its kind is unknown, or subject and body disagree.
+        InvalidInputError: the subject is malformed, its kind is unknown, or subject and body differ.
         PermanentError: the body breaks a rule; the reason names the field.
     """
     address = subjects.parse_event_subject(subject)
@@ -29,13 +29,13 @@ def published_event(subject: str, body: bytes) -> events.Event:
         event = events.parse_event(body)
     except ValidationError as error:
         raise PermanentError(events.explain(error)) from error
-    for field, said in (
+    for field, expected in (
         ("tenant_id", address.tenant_id),
         ("session_id", address.session_id),
         ("kind", address.kind),
     ):
-        if getattr(event, field) != said:
+        if getattr(event, field) != expected:
             raise InvalidInputError(
-                field, f"the body differs from the subject, which says {said or subjects.NO_SESSION}"
+                field, f"the body differs from the subject, which says {expected or subjects.NO_SESSION}"
             )
     return event

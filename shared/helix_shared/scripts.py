@@ -1,6 +1,6 @@
-"""Writing systems: letters that stand without spaces between words, the number of words, ends of sentences.
+"""Writing systems: letters of scripts without spaces, word counts, sentence ends.
 
-The ranges follow the Unicode blocks; all are the contents of a character class of a regular expression.
+The ranges follow the Unicode blocks and are used inside a character class of a regular expression.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ SOUTH_EAST_ASIAN: Final = (
     r"\u1000-\u103f\u104e-\u108f\u1780-\u17d3\u17d7\u17dc\u17dd"  # Burmese, Khmer
 )
 UNSPACED: Final = HAN + KANA + BOPOMOFO + SOUTH_EAST_ASIAN
-"""Letters of the scripts that put no space between words."""
+"""Letters of scripts without spaces between words."""
 
 QUESTION_MARKS: Final = "?\uff1f\u061f"
 """ASCII, full width, Arabic."""
 FULL_STOPS: Final = "\u3002\uff01\uff1f\uff61"
-"""They end a sentence of Chinese or Japanese with no space behind; the last is of half width."""
+"""End of a Chinese or Japanese sentence; no space follows. The last one is half width."""
 
 LETTERS_OF_A_WORD: Final = 2
-"""Of a script without spaces; words of Chinese, Japanese and Thai have 1.5 to 4."""
+"""Estimate for scripts without spaces; words of Chinese, Japanese and Thai have 1.5 to 4 letters."""
 
 WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 """A word, or one letter of a script without spaces."""
@@ -36,10 +36,10 @@ _SPACED: Final = re.compile(rf"[^\W{UNSPACED}]+")
 
 
 def word_count(text: str) -> int:
-    """About how many words a text has: runs of letters and digits, and `unspaced_words`."""
+    """Approximate number of words: runs of letters and digits, plus `unspaced_words`."""
     return len(_SPACED.findall(text)) + unspaced_words(text)
 
 
 def unspaced_words(text: str) -> int:
-    """About how many words of scripts without spaces a text has: half as many as letters, rounded up."""
+    """Approximate number of words in scripts without spaces: half the number of letters, rounded up."""
     return 0 if text.isascii() else -(-len(_LETTER.findall(text)) // LETTERS_OF_A_WORD)

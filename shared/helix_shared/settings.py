@@ -1,7 +1,7 @@
-"""Settings: one frozen class per service, values with units and bounds, read in `create_app` alone.
+"""Settings: one frozen class per service, read once in `create_app`; values have units and bounds.
 
-A variable with the service's prefix that no field knows stops the start: a misspelt setting is
-never silently ignored.
+An unknown environment variable with the prefix of the service stops its start, so a misspelt setting is never
+ignored.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class ServiceSettings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
 
     log_format: str = Field("json", pattern="^(json|console)$", description="json or console")
-    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="least level logged")
+    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="lowest level logged")
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
-        """Read the environment once; `overrides` win.
+        """Read the environment; `overrides` take precedence.
 
         Raises:
             InvalidInputError: an unknown variable with the prefix, or a value out of bounds.
@@ -49,7 +49,7 @@ class ServiceSettings(BaseSettings):
 
     @classmethod
     def variables(cls) -> dict[str, str]:
-        """Every environment variable of the service with what it means."""
+        """Description of every environment variable of the service, by name."""
         prefix = str(cls.model_config.get("env_prefix", ""))
         return {
             f"{prefix}{name}".upper(): field.description or "" for name, field in cls.model_fields.items()
@@ -57,40 +57,40 @@ class ServiceSettings(BaseSettings):
 
 
 class BrokerSettings(ServiceSettings):
-    """Settings of a service that speaks NATS."""
+    """Settings of a service that uses NATS."""
 
-    nats_url: str = Field("nats://127.0.0.1:4222", description="where NATS listens")
+    nats_url: str = Field("nats://127.0.0.1:4222", description="address of the NATS server")
     ack_wait_seconds: float = Field(
         60.0,
         gt=1,
         le=3600,
-        description="ack wait of the durables; heartbeats at a third",
+        description="ack wait of the durable consumers; heartbeats are sent at a third of it",
     )
     deadline_seconds: float = Field(
         300.0,
         gt=0,
         le=86_400,
-        description="longest work on one message; then postponed, the third time in a process dead-lettered",
+        description="longest work on one message; then it is redelivered, the third time a dead letter",
     )
     hang_seconds: float = Field(
         60.0,
         ge=1,
         le=86_400,
-        description="the process ends itself when its event loop does not run for so long",
+        description="the process ends when its event loop has not run for this long",
     )
     publish_timeout_seconds: float = Field(
-        5.0, gt=0, le=60, description="wait for the stream's acknowledgement"
+        5.0, gt=0, le=60, description="wait for the acknowledgement of the stream"
     )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
     niceness: int = Field(
         10,
         ge=0,
         le=19,
-        description="how far this work stands back behind recall for the cores; 0: not at all",
+        description="niceness: background work has lower CPU priority than recall; 0: the same",
     )
 
 
 def helix_home(environ: Mapping[str, str] | None = None) -> Path:
-    """Folder of everything Helix keeps on this machine: `HELIX_HOME`, else `~/.helix`."""
+    """Folder of all data of Helix on this machine: `HELIX_HOME`, else `~/.helix`."""
     value = (os.environ if environ is None else environ).get("HELIX_HOME", "")
     return Path(value).expanduser().absolute() if value else Path.home() / ".helix"

@@ -1,6 +1,6 @@
-"""Logs and metrics: structured lines on standard error, Prometheus counters on their own port.
+"""Logs and metrics: structured lines on standard error, Prometheus metrics on their own port.
 
-Event bodies, texts and queries are never logged: ids, sequences and sizes are.
+Ids, sequences and sizes are logged; event bodies, texts and queries never are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from prometheus_client import Counter, Gauge, Histogram, start_http_server
 
-MESSAGES = Counter("helix_messages_total", "Messages answered by a worker", ["service", "outcome"])
+MESSAGES = Counter("helix_messages_total", "Messages settled by a worker", ["service", "outcome"])
 WORK_SECONDS = Histogram(
     "helix_work_seconds",
     "Time a worker spent on one message, and consolidation on one batch",
@@ -23,7 +23,7 @@ STUCK_LANES = Gauge(
     "helix_stuck_lanes", "Threads that still run after the deadline of their handler", ["service"]
 )
 EMBEDDINGS = Counter(
-    "helix_embeddings_total", "Vectors handed out, made by the model or kept from an equal text", ["source"]
+    "helix_embeddings_total", "Vectors returned, from the model or from the cache", ["source"]
 )
 BLOCKED = Gauge("helix_blocked", "1 while the writer holds messages of another release or model", ["service"])
 GENERATION = Gauge("helix_generation_current", "Generation published or served", ["service"])
@@ -35,10 +35,10 @@ RECALL_SECONDS = Histogram(
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
 )
 RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
-RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because all places were taken")
+RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
 RECALL_CALLS = Gauge(
     "helix_recall_calls",
-    "Calls that wait, run, or are late: answered or given up while threads of them still run",
+    "Calls that wait, run, or are late: already answered or cancelled while their threads still run",
     ["rpc", "state"],
 )
 RECALL_STUCK = Gauge(
@@ -47,7 +47,7 @@ RECALL_STUCK = Gauge(
 
 
 def configure_logging(*, log_format: str, level: str, service: str) -> None:
-    """Send every log line of the process through structlog, once per process."""
+    """Send every log line of the process through structlog; call it once per process."""
     renderer: Any = (
         structlog.processors.JSONRenderer() if log_format == "json" else structlog.dev.ConsoleRenderer()
     )
@@ -75,12 +75,12 @@ def configure_logging(*, log_format: str, level: str, service: str) -> None:
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:
-    """A logger bound to its module's name."""
+    """The logger of a module."""
     bound: structlog.stdlib.BoundLogger = structlog.get_logger(name)
     return bound
 
 
 def serve_metrics(port: int, *, host: str = "127.0.0.1") -> None:
-    """Serve Prometheus metrics, and nothing else, on `host:port`; port 0 serves nothing."""
+    """Serve Prometheus metrics on `host:port`; port 0 serves nothing."""
     if port:
         start_http_server(port, addr=host)

@@ -1,9 +1,8 @@
 """Unicode normalisation in linear time.
 
 `unicodedata.normalize` sorts combining marks by insertion: 100,000 alternating marks take 8 s, with the GIL
-held. Here no run of marks is longer than `MARKS_IN_A_ROW`, as in the Stream-Safe Text Format of Unicode
-(UAX #15, section 13): a combining grapheme joiner goes behind so many of them. Text without such a run, which
-is any text of a language, is normalised as it stands.
+held. Here a combining grapheme joiner is inserted after `MARKS_IN_A_ROW` marks, as in the Stream-Safe Text
+Format of Unicode (UAX #15, section 13). Text of a real language has no such run and is normalised unchanged.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Final, Literal
 
 MARKS_IN_A_ROW: Final = 30
 SHORT: Final = 256
-"""Characters; the marks of a shorter text are sorted in microseconds."""
+"""Characters; in a text up to this length, marks are sorted in microseconds."""
 
 # Latin, Greek and Cyrillic accents only: kana voicing and Indic vowels are marks too, and letters
 _ACCENT: Final = re.compile("[\u0300-\u036f]")
 _BARE: Final = str.maketrans(
     {
-        # letters Unicode does not take apart, as they are usually written without their marks
+        # letters that Unicode does not decompose, as usually written without their marks
         **dict(zip("\u00f8\u0142\u0111\u00f0\u0131", "olddi", strict=True)),
         **dict(zip("\u00fe\u00e6\u0153", ("th", "ae", "oe"), strict=True)),
     }
@@ -32,7 +31,7 @@ _PERHAPS_MARKS: Final = re.compile(rf"(?:[^\w\s!-~]|[{_HALF_WIDTH_MARKS}]){{{MAR
 
 
 def normalised(form: Literal["NFKC", "NFKD"], text: str) -> str:
-    """`text` in a Unicode normalisation form; a run of too many combining marks is broken first."""
+    """`text` in a Unicode normalisation form; a run of too many combining marks is split first."""
     if len(text) > SHORT and not text.isascii():
         text = _PERHAPS_MARKS.sub(_broken, text)
     return unicodedata.normalize(form, text)
@@ -43,7 +42,7 @@ def without_accents(text: str) -> str:
     if text.isascii():
         return text.lower()
     bare = _ACCENT.sub("", normalised("NFKD", text)).casefold().translate(_BARE)
-    # folding case may bring forth accents of its own
+    # case folding may produce accents
     return normalised("NFKC", _ACCENT.sub("", normalised("NFKD", bare)).casefold())
 
 

@@ -1,5 +1,6 @@
-"""1. event -> memories: segment, contextualise, classify, score, embed. Holds no state.
+"""1. event -> memories: segment, contextualise, classify, score, embed. Has no state.
 
-Which memories follow from an event? `drafts` answers; the other files are its steps. Next come
-doc2query and kg (enrichment) and consolidation (the one writer).
+Start with `memories_builder`, which builds the memories of an event from the steps in `extraction/`;
+`consumer` connects it to NATS. May import `helix_memory` and `helix_shared` without its artifacts, and no
+other service.
 """

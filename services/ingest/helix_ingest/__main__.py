@@ -1,4 +1,4 @@
-"""`python -m helix_ingest`: one ingest worker; start as many as there is work for."""
+"""Start one ingest worker: `python -m helix_ingest`. Several may run at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Embedding: one vector per memory that knows its own text and its surroundings.
+"""Embedding: one vector per memory, of its own text and of its text in context.
 
-The vector is the normalised mean of the text's vector and of the vector of the text within its
-neighbours (findings: R@10 76.1 -> 77.7 on chat, and one vector to store). Each text is embedded
-alone, so the same text always gives the same vector.
+The vector is the normalised mean of two vectors: of the text, and of the text with its neighbouring turns
+(R@10 76.1 -> 77.7 on chat, and one vector to store). Each text is embedded alone, so the same text always
+gives the same vector.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which columns of a corrected memory stay as they are: those that the correction says nothing of.
+"""Which columns of a corrected memory a correction keeps: those of the fields that are absent in it.
 
-Ingest does not know the corrected memory, so it names the columns and consolidation fills them in. A field
-that is given, be it empty or null, is set; one that is absent is kept.
+Ingest does not have the corrected memory, so it names the columns and consolidation copies them. A field that
+is present, even empty or null, is set.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _COLUMNS: Final = {
     "valid_to": "valid_to",
     "expires_at": "expires_at",
 }
-"""Column of each field that a correction may set; who may recall it is always that of the old memory."""
+"""Column of each field that a correction may set; it never changes who may recall the memory."""
 _SOURCE: Final = ("document_id", "source_uri")
-"""What no correction can set: the document goes on to be what a new version of it replaces."""
+"""Columns that no correction sets: a new version of the document still replaces the memory."""
 _EVENT_TIMES: Final = ("event_start", "event_end")
 _EVENT_COLUMNS: Final = (*_EVENT_TIMES, "event_guessed")
-"""The times go with the label that says whether they are a guess."""
+"""The times and whether they are a guess are kept together."""
 
 
 def kept_columns(event: CorrectEvent, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Columns of `edges.memories_schema` to take from the corrected memory; `rows` are made of the event.
+    """Columns of `edges.memories_schema` to copy from the corrected memory; `rows` are of the correction.
 
-    The time of the thing spoken of is kept only where the event gives none and the new text names none.
+    The event times are kept only if the correction sets none and its text names none.
     """
     absent = [column for field, column in _COLUMNS.items() if field not in event.model_fields_set]
     has_times = any(time in event.model_fields_set for time in _EVENT_TIMES)

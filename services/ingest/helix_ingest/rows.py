@@ -1,4 +1,4 @@
-"""Rows: drafts with their scores and vectors become rows of the memories edge, one to one."""
+"""Turns drafts with their scores and vectors into rows of the memories edge, one row per draft."""
 
 from __future__ import annotations
 

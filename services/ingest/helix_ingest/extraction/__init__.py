@@ -1,1 +1,5 @@
-"""The rooms below say what they hold."""
+"""The steps from an event to its memories: segment, contextualise, classify, score.
+
+Start with `drafts`, which calls them in order. May import `helix_memory` and the top-level modules, `naming`
+and `timex` of `helix_shared`.
+"""

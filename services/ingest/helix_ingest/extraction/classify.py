@@ -1,6 +1,6 @@
-"""Typing: which of the five memory types a text is, by rules that say why.
+"""Chooses the memory type of a text by rules.
 
-The first rule that fires decides; the order is from the plainest signal to the vaguest.
+The first matching rule decides; the clearest signals come first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.memory_types import MemoryType
 
 _INDENT: Final = r"[^\S\n]*"
-"""White space in front of a line's text; `\\s*` would also run over empty lines, once from each of them."""
+"""White space at the start of a line; `\\s*` would also match empty lines and take quadratic time."""
 
 _DECISION: Final = re.compile(
     r"\b(we|i|team)(?:'ve| have)? (?:\w+ )?(decided|agreed|chose|settled|opted|switched|"
@@ -44,23 +44,23 @@ _SHORT_CHARACTERS: Final = 600
 
 
 def classify(event: Event, text: str) -> MemoryType:
-    """The type of the memory that `text`, a piece of `event`, becomes."""
-    given: MemoryType | None = getattr(event, "type", None)
-    if given is not None:
-        return given
+    """The memory type of `text`, a piece of `event`."""
+    chosen: MemoryType | None = getattr(event, "type", None)
+    if chosen is not None:
+        return chosen
     if isinstance(event, ToolEvent):
         return "code"
-    stated: tuple[tuple[bool, MemoryType], ...] = (
+    rules: tuple[tuple[bool, MemoryType], ...] = (
         (bool(_DECISION.search(text)), "decision"),
         (bool(_PROCEDURE.search(text[:_SHORT_CHARACTERS])), "procedural"),
         (len(_NUMBERED.findall(text)) >= _LEAST_STEPS, "procedural"),
         (bool(_CODE.search(text)), "code"),
         (isinstance(event, DocumentEvent), "semantic"),
-        (bool(_FACT.search(text)) and _speaks_for_itself(event), "semantic"),
+        (bool(_FACT.search(text)) and _is_addressed_to_agent(event), "semantic"),
     )
-    return next((memory_type for fires, memory_type in stated if fires), "episodic")
+    return next((memory_type for matches, memory_type in rules if matches), "episodic")
 
 
-def _speaks_for_itself(event: Event) -> bool:
-    """A user telling the agent a fact, not one of several people chatting."""
+def _is_addressed_to_agent(event: Event) -> bool:
+    """Whether a user speaks to the agent, and not one of several people to another."""
     return not isinstance(event, MessageEvent) or (event.role == "user" and not event.speaker)

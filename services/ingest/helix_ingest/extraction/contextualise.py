@@ -1,9 +1,8 @@
-"""Context: what stands around a memory, and what a short answer means.
+"""Context of a memory: its neighbouring turns, and the question that a short answer belongs to.
 
-Two turns before and one after are the neighbours of a turn (findings: the largest gain on chat).
-They are searched beside the text and never become part of it; only a short answer takes the
-question it answers into its text, because "next April" alone says nothing. Either way a memory quotes only
-turns that everybody who may recall it may recall too (`quotable`).
+The neighbours of a turn are two turns before and one after (the largest measured gain on chat). They are
+searched with the text but are not part of it. Only a short answer, like "next April", gets its question into
+its text. A memory quotes only turns that everyone who may recall it may also recall (`quotable`).
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from helix_shared.scripts import FULL_STOPS, QUESTION_MARKS, unspaced_words
 
 TURNS_BEFORE: Final = 2
 NEIGHBOUR_CHARACTERS: Final = 1_000
-"""A neighbour's share of the context field."""
+"""Characters of a neighbour in the context field."""
 WINDOW_CHARACTERS: Final = 300
-"""A neighbour's share of the context vector, so that the turn itself is never truncated away."""
+"""Characters of a neighbour in the context vector, so that the turn itself is not truncated."""
 
 _SHORT_ANSWER_WORDS: Final = 6
 _QUESTION_CHARACTERS: Final = 300
@@ -38,21 +37,21 @@ _ACKNOWLEDGEMENT: Final = re.compile(
 
 
 def quotable(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> list[LoggedEvent]:
-    """Those of `turns`, in their order, whose text may stand in a memory of `quoting`."""
+    """Those of `turns`, in order, whose text a memory of `quoting` may contain."""
     return [turn for turn in turns if may_quote(quoting.scope, turn.scope)]
 
 
 def speak(event: MessageEvent) -> str:
-    """A turn with its speaker in front, as it stands in contexts and passages."""
+    """A turn with its speaker in front, as used in contexts and passages."""
     name = event.speaker or event.role
     return f"{name}: {event.text}"
 
 
 def answered_question(event: MessageEvent, before: Sequence[LoggedEvent]) -> str:
-    """The question a short answer answers, or an empty string.
+    """The question that a short answer belongs to, or an empty string.
 
-    `before` holds quotable earlier turns of the session, oldest first. A turn of at most six words that is
-    neither a question nor small talk, right after another speaker's question, is an answer.
+    `before` holds quotable earlier turns of the session, oldest first. A turn is an answer if it has at most
+    six words, is neither a question nor small talk, and directly follows a question of another speaker.
     """
     if not before or _QUESTION.search(event.text) or _ACKNOWLEDGEMENT.match(event.text):
         return ""
@@ -66,13 +65,13 @@ def answered_question(event: MessageEvent, before: Sequence[LoggedEvent]) -> str
 
 
 def self_contained(event: MessageEvent, before: Sequence[LoggedEvent]) -> str:
-    """The text of the memory a turn becomes: the turn, headed by the question when it is a short answer."""
+    """The text of the memory of a turn; a short answer is preceded by its question."""
     question = answered_question(event, before)
     return f"{question} {event.text}" if question else event.text
 
 
 def neighbours(turns: Sequence[LoggedEvent], *, most_characters: int) -> str:
-    """Turns as lines, each clipped to `most_characters`: the end of what came before matters most."""
+    """Turns as lines, each cut to its first `most_characters`."""
     lines = [speak(turn.event) for turn in turns if isinstance(turn.event, MessageEvent)]
     return "\n".join(line[:most_characters] for line in lines)
 

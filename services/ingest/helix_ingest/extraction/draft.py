@@ -1,4 +1,4 @@
-"""What travels between the steps of ingest: a turn of the past, a piece of text, a draft memory."""
+"""Values passed between the steps of ingest: an event of the log, a piece of text, a draft of a memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_shared.audience import Scope
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event as it stands in the log."""
+    """An event with its position in the log."""
 
     event: Event
     sequence: int
@@ -19,12 +19,12 @@ class LoggedEvent:
 
     @property
     def occurred_at(self) -> datetime:
-        """When it happened; the time of publishing when the publisher did not say."""
+        """When it happened; the time of publishing if the event does not say."""
         return self.event.occurred_at or self.stored_at
 
     @property
     def scope(self) -> Scope:
-        """Where its memories belong and who may recall them."""
+        """Tenant, project and session of its memories, and who may recall them."""
         event = self.event
         return Scope.of(
             tenant_id=event.tenant_id,
@@ -38,7 +38,7 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A contiguous part of a text, `text == source[start:end]` up to outer white space."""
+    """A contiguous part of a text: `text == source[start:end]`, except for outer white space."""
 
     text: str
     start: int
@@ -58,7 +58,7 @@ class Draft:
     char_start: int
     char_end: int
     passage: str
-    """What the memory's own vector is made of."""
+    """Text of the memory's own vector."""
     window: str
-    """What its context vector is made of; empty: the own vector stands alone."""
+    """Text of its context vector; empty: the memory has only its own vector."""
     revision_sequence: int

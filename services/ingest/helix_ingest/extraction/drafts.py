@@ -1,8 +1,8 @@
-"""Which memories follow from an event? One function per kind; the order of ingest stands here.
+"""Drafts of the memories of an event: one function per kind of event.
 
-A turn makes its own memory at once, with the turns before it as context, and completes the
-memory of the turn before it, whose context now has its "one after". Both are whole rows; the
-writer keeps the later revision (ops/decisions/0005).
+A turn gives its own memory at once, with the turns before it as context. It also gives a new revision of the
+memory of the previous turn, whose context now includes the turn after it. Both are complete rows; the writer
+keeps the later revision (ops/decisions/0005).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from helix_memory.events import (
 
 Cut = Callable[[str], list[Piece]]
 CONTEXT_TURNS: Final = TURNS_BEFORE + 1
-"""Earlier turns a message needs: its own two, and one more for the turn it completes."""
+"""Earlier turns that a message needs: two for itself, and one more for the previous turn."""
 
 
 def drafts_of(
@@ -41,7 +41,7 @@ def drafts_of(
     most_tokens: int,
     count_tokens: Callable[[str], int],
 ) -> list[Draft]:
-    """The memories of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
+    """Drafts of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
     headings = getattr(logged.event, "media_type", "text/markdown") == "text/markdown"
 
     def cut(text: str) -> list[Piece]:
@@ -64,7 +64,7 @@ def drafts_of(
 
 
 def tool_text(event: ToolEvent) -> str:
-    """A tool call and its result as one text: what ran, where, how it ended, what it said."""
+    """A tool call and its result as one text: command, file, exit status, error, output."""
     head = f"{event.tool}: {event.command}" if event.command else event.tool
     parts = [
         head,
@@ -84,9 +84,9 @@ def _turn(
     after: LoggedEvent | None = None,
     revision: int | None = None,
 ) -> list[Draft]:
-    """Memories of a turn. Without `after` the last one is open: the next turn completes it.
+    """Drafts of a turn, with the turns `before` it and, in a later revision, the turn `after` it.
 
-    This is the one place where turns enter the memory of a turn: what may not be quoted goes first.
+    Only this function adds turns to the memory of another turn, so it removes those that may not be quoted.
     """
     event = logged.event
     if not isinstance(event, MessageEvent):
@@ -132,7 +132,7 @@ def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent
 
 
 def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
-    """The last memory of the turn before `logged`, now with what came after it."""
+    """A new revision of the last memory of the previous turn, with `logged` as the turn after it."""
     if not before or not logged.event.session_id:
         return []
     after = logged if isinstance(logged.event, MessageEvent) else None
@@ -141,7 +141,7 @@ def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> 
 
 
 def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:
-    """Memories of a text without neighbours of its own; several pieces are each other's context."""
+    """Drafts of a text without neighbouring turns; neighbouring pieces are the context of a piece."""
     drafts = []
     for n, piece in enumerate(pieces):
         beside = (*pieces[max(0, n - 1) : n], *pieces[n + 1 : n + 2])

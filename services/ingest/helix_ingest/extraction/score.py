@@ -33,14 +33,14 @@ _CONFIRMED: Final = re.compile(
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 _SCORED_TEXTS: Final = 512
-"""Texts whose signature and time are kept: a turn is scored again when the next one completes its context."""
+"""Texts whose event time is cached: a turn is scored again with the next turn."""
 
 
 def salience(text: str, memory_type: MemoryType) -> float:
-    """Importance, 0 to 1: what kind it is, how much and how specifically it says it.
+    """Importance, 0 to 1, from type, length and specific details.
 
-    type (at most .35) + .25 x length up to 40 words + .25 x specifics up to 6 (numbers, names,
-    paths, symbols) + .15 if stressed; a greeting keeps a quarter, a bare question two thirds.
+    type (at most .35) + .25 x words / 40 (at most 1) + .25 x specifics / 6 (at most 1; numbers, names, paths,
+    symbols) + .15 if stressed; a quarter of it for a greeting, two thirds for a question.
     """
     words = word_count(text)
     specifics = len(_SPECIFIC.findall(text[:2_000]))
@@ -58,10 +58,10 @@ def salience(text: str, memory_type: MemoryType) -> float:
 
 
 def confidence(event: Event, text: str) -> float:
-    """Trust in the statement, 0 to 1: its source, confirmed or hedged by its own words."""
-    given: float | None = getattr(event, "confidence", None)
-    if given is not None:
-        return given
+    """Confidence in the statement, 0 to 1: by source class, plus or minus for confirming or hedging words."""
+    stated: float | None = getattr(event, "confidence", None)
+    if stated is not None:
+        return stated
     value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source_class(event)]
     if _CONFIRMED.search(text):
         value += 0.15
@@ -71,7 +71,7 @@ def confidence(event: Event, text: str) -> float:
 
 
 def source_class(event: Event) -> str:
-    """Origin class: user, agent, tool or document. Merging never raises it."""
+    """Class of the source: user, agent, tool or document."""
     if isinstance(event, ToolEvent):
         return "tool"
     if isinstance(event, DocumentEvent):
@@ -82,31 +82,32 @@ def source_class(event: Event) -> str:
 
 
 class EventTimes(NamedTuple):
-    """When the thing spoken of begins and ends, UTC; None where nobody says so."""
+    """When the described event begins and ends, UTC; None if unknown."""
 
     start: datetime | None
     end: datetime | None
     guessed: bool = False
-    """A default decided which day is meant, not the words."""
+    """The day follows from a default and not from the words."""
 
 
 def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
-    """When the thing spoken of happens: as given, else the first time the text tells.
+    """When the described event happens: the times of `event`, else the first time expression of the text.
 
-    "Next April" is resolved against `occurred_at`, and in its zone: a memory about next April is not a
-    memory made next April. What a span means stands in `helix_shared.calendar_days`. A date whose year or
-    week a reader could not tell gives no time.
+    "Next April" is resolved relative to `occurred_at`, in its zone. `helix_shared.calendar_days` defines the
+    meaning of a span. A date whose year or week is unclear gives no time.
     """
     start: datetime | None = getattr(event, "event_start", None)
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
         return EventTimes(start, end)
-    return _first_time_told(text[:4_000], occurred_at, occurred_at.utcoffset())
+    return _first_time(text[:4_000], occurred_at, occurred_at.utcoffset())
 
 
 @functools.lru_cache(_SCORED_TEXTS)
-def _first_time_told(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
-    """The first time of a text; the offset is part of the key, since equal moments may have other days."""
+def _first_time(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
+    """The first time of a text. The offset is a cache key: equal instants can be different days."""
     found = find_time_expressions(text, occurred_at)
-    told = next((time for time in found if time.certainty != "open"), None)
-    return EventTimes(told.start, told.end, told.certainty == "guessed") if told else EventTimes(None, None)
+    first = next((time for time in found if time.certainty != "open"), None)
+    return (
+        EventTimes(first.start, first.end, first.certainty == "guessed") if first else EventTimes(None, None)
+    )

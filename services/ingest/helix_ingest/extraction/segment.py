@@ -1,7 +1,7 @@
-"""Segmenting: a long text becomes pieces that fit the model, cut where its author paused.
+"""Splits a long text into pieces that fit the model.
 
-Order of preference: headings, code fences (kept whole when they fit), paragraphs, sentences,
-words. Pieces cover the text in order without overlap, so offsets lead back to the source.
+It splits at headings, then around code fences (kept whole if they fit), then at paragraphs, lines, sentences
+and words. Pieces cover the text in order and without overlap, so their offsets refer to the source.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _SENTENCE: Final = re.compile(rf"(?<=[.!?])\s+|(?<=[{FULL_STOPS}])[{FULL_STOPS}{
 _WORD: Final = re.compile(r"\s+")
 _LINE_END: Final = re.compile(r"\n")
 _LONGEST_WORD: Final = 400
-"""Characters of an unbroken run before it is cut by force."""
+"""Characters after which a run without white space is cut."""
 _LONGEST_CLAUSE: Final = 100
-"""The same of a run that is not ASCII, where a character is about a token."""
+"""The same for a run that is not ASCII, where a character is about one token."""
 
 Span = tuple[int, int]
 CountTokens = Callable[[str], int]
 
 
 def segment(text: str, *, most_tokens: int, count_tokens: CountTokens, headings: bool = True) -> list[Piece]:
-    """Pieces of `text` of at most `most_tokens` tokens each; one piece when it fits as a whole.
+    """Pieces of `text` with at most `most_tokens` tokens each; one piece if the whole text fits.
 
-    With `headings` (Markdown, as agents write it) a heading starts a new piece; `Piece.heading` is the
-    path of headings above it, ` > ` between.
+    With `headings` (Markdown) a heading starts a new piece; `Piece.heading` is the path of its headings,
+    joined by ` > `.
     """
     if count_tokens(text) <= most_tokens:
         return [_piece(text, (0, len(text)), "")]
@@ -56,7 +56,7 @@ def _piece(text: str, span: Span, heading: str) -> Piece:
 
 
 def _sections(text: str) -> Iterator[tuple[Span, str]]:
-    """Spans between headings, each with its path of headings; headings inside fences do not count."""
+    """Spans between headings, each with its path of headings; headings inside code fences are ignored."""
     marks = _outside(_HEADING.finditer(text), list(_fence_spans(text)))
     path: list[tuple[int, str]] = []
     start = 0
@@ -70,7 +70,7 @@ def _sections(text: str) -> Iterator[tuple[Span, str]]:
 
 
 def _outside(marks: Iterable[re.Match[str]], fences: Sequence[Span]) -> list[re.Match[str]]:
-    """The matches that begin in none of `fences`, which are in order and apart."""
+    """The matches that begin outside all `fences`, which are ordered and do not overlap."""
     starts = [start for start, _ in fences]
     outside = []
     for mark in marks:
@@ -106,7 +106,7 @@ def _blocks(text: str, section: Span) -> list[Span]:
 
 
 def _split(text: str, span: Span, separator: re.Pattern[str]) -> list[Span]:
-    """Cut a span behind every separator; the parts cover it without a gap."""
+    """Split a span after every separator; the parts cover it without gaps."""
     cuts = [m.end() for m in separator.finditer(text, span[0], span[1])]
     edges = [span[0], *cuts, span[1]]
     return [(a, b) for a, b in itertools.pairwise(edges) if b > a]
@@ -138,7 +138,7 @@ def _fitting(
     count_tokens: CountTokens,
     finer: tuple[Callable[[str, Span], list[Span]], ...],
 ) -> list[Span]:
-    """Cut every span that is too long with the next finer rule, until all fit."""
+    """Split every span that is too long with the next finer rule, until all fit."""
     fitting: list[Span] = []
     for span in spans:
         if not finer or count_tokens(text[span[0] : span[1]]) <= most_tokens:
@@ -151,7 +151,7 @@ def _fitting(
 
 
 def _packed(text: str, spans: list[Span], most_tokens: int, count_tokens: CountTokens) -> list[Span]:
-    """Join neighbouring spans greedily as long as they fit together."""
+    """Join neighbouring spans greedily while they fit together."""
     packed: list[Span] = []
     used = 0
     for start, end in spans:
