@@ -1,4 +1,4 @@
-"""The whole path under crashes: what was acknowledged is recallable, once, and only by its tenant."""
+"""The whole path under crashes: an acknowledged event is recallable, once, and only by its tenant."""
 
 import asyncio
 import threading
@@ -25,29 +25,29 @@ from helix_shared.identity import memory_id
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 TENANTS = ("acme", "umbrella", "initech")
-TURNS = 240
+MESSAGES = 240
 FIRST = datetime(2026, 9, 1, 8, tzinfo=UTC)
 TOPICS = ("the retry budget", "staging", "the importer", "billing", "our release train", "the parser")
 
 
-def turns() -> list[MessageEvent]:
-    """Chat of three tenants, several sessions each; no two texts are alike."""
+def chat() -> list[MessageEvent]:
+    """Chat of three tenants, several sessions each; all texts differ."""
     return [
         MessageEvent(
-            event_id=f"turn-{n}",
+            event_id=f"message-{n}",
             tenant_id=TENANTS[n % 3],
             session_id=f"s{n % 12}",
             role="user" if n % 2 else "assistant",
             text=f"About {TOPICS[n % 6]}: ticket {n * 7919} moved worker {n * 104729 % 9973} to rack {n}.",
             occurred_at=FIRST + timedelta(minutes=n),
         )
-        for n in range(TURNS)
+        for n in range(MESSAGES)
     ]
 
 
 @pytest.fixture
 def stack(tmp_path: Path, models_dir: Path) -> Iterator[Stack]:
-    """Everything running, two of each stateless worker, short ack wait."""
+    """All services, two processes of each stateless worker, a short ack wait."""
     copies = {"ingest": 2, "doc2query": 2, "kg": 2}
     with Stack(tmp_path / "home", nats_port=0, query_port=0, copies=copies, models=models_dir) as running:
         running.wait_ready()
@@ -56,50 +56,50 @@ def stack(tmp_path: Path, models_dir: Path) -> Iterator[Stack]:
 
 
 async def shorten_ack_wait(url: str) -> None:
-    """What a killed worker held comes back after seconds, not a minute."""
+    """Messages of a killed worker are redelivered after seconds instead of a minute."""
     client = await connect(url, name="test")
     await provision(client.jetstream(), ack_wait_seconds=4)
     await client.close()
 
 
 async def publish(url: str) -> Tally:
-    """Publish every turn, each session in order."""
+    """Publish every message, each session in order."""
     client = await connect(url, name="test")
     tally = Tally()
     try:
-        located = (SourceEvent(event.event_id, event) for event in turns())
+        located = (SourceEvent(event.event_id, event) for event in chat())
         await send_in_order(located, Publisher(client.jetstream()).publish_event, tally=tally)
     finally:
         await client.close()
     return tally
 
 
-def crash_everything_half_way(stack: Stack) -> None:
-    """SIGKILL one of each worker, and the writer, once a third of the turns is recallable."""
+def crash_all_services(stack: Stack) -> None:
+    """SIGKILL one of each worker, and the writer, once a third of the messages is recallable."""
     with RecallClient(stack.query_address) as client:
-        while client.status().memories < TURNS // 3:
+        while client.status().memories < MESSAGES // 3:
             time.sleep(0.02)
     for service in ("ingest", "consolidation", "kg", "doc2query"):
         stack.kill(service)
 
 
-def test_crashes_lose_nothing_and_double_nothing_and_a_repeat_changes_nothing(stack: Stack) -> None:
+def test_crashes_lose_and_double_nothing_and_a_repeat_changes_nothing(stack: Stack) -> None:
     """Every acknowledged event is one memory, recallable by its own tenant alone."""
-    crash = threading.Thread(target=crash_everything_half_way, args=(stack,))
+    crash = threading.Thread(target=crash_all_services, args=(stack,))
     crash.start()
     tally = asyncio.run(publish(stack.nats_url))
-    assert (tally.published, tally.duplicates, tally.refusals) == (TURNS, 0, [])
+    assert (tally.published, tally.duplicates, tally.refusals) == (MESSAGES, 0, [])
     crash.join()
     asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=240))
     with RecallClient(stack.query_address) as client:
         first = client.status()
-    assert first.memories == TURNS
+    assert first.memories == MESSAGES
     before = recallable_by_id(stack.query_address)
     counts = {tenant: len(memories) for tenant, memories in before.items()}
-    assert counts == dict.fromkeys(TENANTS, TURNS // 3)
+    assert counts == dict.fromkeys(TENANTS, MESSAGES // 3)
 
     again = asyncio.run(publish(stack.nats_url))
-    assert (again.published, again.duplicates) == (0, TURNS)
+    assert (again.published, again.duplicates) == (0, MESSAGES)
     asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=60))
     with RecallClient(stack.query_address) as client:
         second = client.status()
@@ -108,11 +108,11 @@ def test_crashes_lose_nothing_and_double_nothing_and_a_repeat_changes_nothing(st
 
 
 def recallable_by_id(address: str) -> dict[str, list[bytes]]:
-    """Each tenant's memories, whole, read by id; a foreign tenant must get none."""
+    """Each tenant's serialized memories, read by id; another tenant must get none."""
     found: dict[str, list[bytes]] = {tenant: [] for tenant in TENANTS}
     with grpc.insecure_channel(address) as channel:
         stub = recall_pb2_grpc.RecallServiceStub(channel)
-        for event in turns():
+        for event in chat():
             identifier = memory_id(event.tenant_id, event.event_id, 0)
             for tenant in TENANTS:
                 request = recall_pb2.GetMemoryRequest(

@@ -1,4 +1,4 @@
-"""The outbox of a worker: together where it pays, alone where nobody else is coming, never lost."""
+"""The outbox of a worker: messages of concurrent handlers are published in one batch."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ async def batched(client: Client, sequence: int) -> bool:
 
 
 def an_outbox(client: Client) -> Outbox:
-    """An outbox of its own."""
+    """A new outbox."""
     return Outbox(client, Publisher(client.jetstream(), timeout_seconds=2))
 
 
@@ -34,7 +34,7 @@ async def handle(outbox: Outbox, number: int, seconds: float = 0.0) -> Receipt:
         return await outbox.publish(SUBJECT, b"{}", message_id=f"m{number}")
 
 
-async def test_what_is_handled_together_is_stored_by_one_batch(nats_client: Client) -> None:
+async def test_concurrent_messages_are_stored_in_one_batch(nats_client: Client) -> None:
     """Each handler gets the receipt of its own message."""
     outbox = an_outbox(nats_client)
     receipts = await asyncio.gather(*(handle(outbox, n, 0.001 * n) for n in range(20)))
@@ -42,8 +42,8 @@ async def test_what_is_handled_together_is_stored_by_one_batch(nats_client: Clie
     assert all([await batched(nats_client, n) for n in range(1, 21)])
 
 
-async def test_a_full_worker_sends_half_of_what_it_has_in_work_at_a_time(nats_client: Client) -> None:
-    """Handlers that end one after the other leave in two batches: each batch costs the server a fixed sum."""
+async def test_a_full_worker_sends_half_of_its_messages_at_a_time(nats_client: Client) -> None:
+    """Handlers that end one after the other need few batches: each has a fixed cost for the server."""
     outbox = an_outbox(nats_client)
     await asyncio.gather(*(handle(outbox, n, 0.012 * n) for n in range(64)))
     stored = [await nats_client.jetstream().get_msg(subjects.EVENTS_STREAM, n) for n in range(1, 65)]
@@ -54,13 +54,13 @@ async def test_a_full_worker_sends_half_of_what_it_has_in_work_at_a_time(nats_cl
 async def test_a_message_handled_alone_does_not_wait(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Waiting for company is for those who have some."""
+    """Without other running handlers it is sent at once."""
     monkeypatch.setattr(outbox_module, "LINGER_SECONDS", 30.0)
     receipt = await asyncio.wait_for(handle(an_outbox(nats_client), 1), 5)
     assert (receipt.sequence, await batched(nats_client, 1)) == (1, False)
 
 
-async def test_a_slow_handler_holds_nobody_up_for_long(nats_client: Client) -> None:
+async def test_a_slow_handler_delays_the_others_only_briefly(nats_client: Client) -> None:
     """The others are published after `LINGER_SECONDS`."""
     outbox = an_outbox(nats_client)
     slow = asyncio.create_task(handle(outbox, 9, 30))
@@ -70,7 +70,7 @@ async def test_a_slow_handler_holds_nobody_up_for_long(nats_client: Client) -> N
 
 
 async def test_a_repeat_in_a_batch_is_a_duplicate_and_the_others_are_stored(nats_client: Client) -> None:
-    """A redelivered event gives the same answer under the same id."""
+    """As after the redelivery of an event: the same message id."""
     outbox = an_outbox(nats_client)
     await handle(outbox, 3)
     receipts = await asyncio.gather(*(handle(outbox, n) for n in range(6)))
@@ -80,8 +80,8 @@ async def test_a_repeat_in_a_batch_is_a_duplicate_and_the_others_are_stored(nats
     assert state.messages == 6
 
 
-async def test_a_message_the_stream_refuses_fails_its_own_handler_alone(nats_client: Client) -> None:
-    """One body beyond the stream's limit among good ones."""
+async def test_a_refused_message_fails_only_its_own_handler(nats_client: Client) -> None:
+    """One body above the stream's limit among good ones."""
     outbox = an_outbox(nats_client)
 
     async def too_large() -> Receipt:

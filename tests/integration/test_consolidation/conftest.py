@@ -87,8 +87,8 @@ class Stack:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, *, code: str = "", **settings: str) -> subprocess.Popen[bytes]:
-        """Start one consolidation process; `code` stands in for its module."""
-        given = {
+        """Start one consolidation process; `code` replaces its module."""
+        values = {
             "nats_url": self.url,
             "data_dir": str(self.data),
             "ack_wait_seconds": str(ACK_WAIT_SECONDS),
@@ -96,7 +96,7 @@ class Stack:
             "gap_seconds": "0.5",
             **settings,
         }
-        environment = {f"HELIX_CONSOLIDATION_{name.upper()}": value for name, value in given.items()}
+        environment = {f"HELIX_CONSOLIDATION_{name.upper()}": value for name, value in values.items()}
         log = (self.data.parent / f"writer-{len(self.processes)}.log").open("wb")
         process = subprocess.Popen(
             [sys.executable, *(["-c", code] if code else ["-m", "helix_consolidation"])],
@@ -109,18 +109,18 @@ class Stack:
         return process
 
     def log(self, process: subprocess.Popen[bytes]) -> str:
-        """What a process wrote so far."""
+        """The log of a process so far."""
         return (self.data.parent / f"writer-{self.processes.index(process)}.log").read_text()
 
     async def until_logged(self, process: subprocess.Popen[bytes], text: str) -> None:
-        """Wait until a process wrote `text`."""
+        """Wait until a process has logged `text`."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while text not in self.log(process):
             assert time.monotonic() < deadline, self.log(process)
             await asyncio.sleep(0.05)
 
     async def stopped(self) -> None:
-        """End the newest process, as a supervisor does."""
+        """Terminate the newest process, as a supervisor does."""
         self.processes[-1].terminate()
         assert await asyncio.to_thread(self.processes[-1].wait, PATIENCE_SECONDS) == 0
 
@@ -160,13 +160,13 @@ class Stack:
             await self.publish(edge, sequence, edges.encode(origin, rows, schema), "1")
 
     async def log_events(self, count: int) -> None:
-        """Fill HELIX_EVENTS, so that sequences of derived messages stand for real events."""
+        """Fill HELIX_EVENTS, so that derived messages refer to real events."""
         publisher = Publisher(self.client.jetstream())
         for number in range(count):
             event = events.MemoryEvent(event_id=f"e{number}", tenant_id="acme", text="text")
             await publisher.publish_event(event)
 
-    async def tell(self, event: events.Event) -> int:
+    async def publish_event(self, event: events.Event) -> int:
         """Publish a lifecycle event."""
         return (await Publisher(self.client.jetstream()).publish_event(event)).sequence
 
@@ -191,8 +191,8 @@ class Stack:
         reader = VectorReader(folder_of(self.data, number))
         return reader.take(range(10_000)).drop_columns(["vector"]).to_pylist()  # type: ignore[arg-type]
 
-    async def unanswered(self) -> int:
-        """Messages the writer has not answered yet."""
+    async def unacknowledged(self) -> int:
+        """Number of messages that the writer has not acknowledged."""
         left = 0
         for stream, durable in (
             (subjects.DERIVED_STREAM, streams.CONSOLIDATION_DERIVED),
@@ -202,11 +202,11 @@ class Stack:
             left += (info.num_ack_pending or 0) + (info.num_pending or 0)
         return left
 
-    async def until_answered(self) -> None:
-        """Wait until nothing is left to answer."""
+    async def until_acknowledged(self) -> None:
+        """Wait until every message is acknowledged."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while await self.unanswered():
-            assert time.monotonic() < deadline, "messages stay unanswered"
+        while await self.unacknowledged():
+            assert time.monotonic() < deadline, "messages stay unacknowledged"
             await asyncio.sleep(0.05)
 
     async def publish(self, edge: str, sequence: int, body: bytes, version: str) -> None:

@@ -1,4 +1,4 @@
-"""Derived messages of another model or release: the writer stops before them, says so, and goes on."""
+"""Incompatible derived messages block the writer, which reports it and recovers by itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def body(number: int, **fields: Any) -> bytes:
 
 @contextlib.asynccontextmanager
 async def ingest_of(stack: Stack, model: str) -> AsyncIterator[list[int]]:
-    """Play an ingest that has `model`; yields the sequences it derived again."""
+    """A fake ingest with `model`; yields the sequences that it derived again."""
     derived: list[int] = []
 
     async def again(request: Msg) -> bytes:
@@ -56,12 +56,12 @@ async def ingest_of(stack: Stack, model: str) -> AsyncIterator[list[int]]:
 
 
 async def problem_of(stack: Stack) -> str:
-    """What `helix status` says of the writer."""
+    """The problem of the writer in `helix status`."""
     return (await broker_status(stack.url, "")).writer.problem
 
 
 async def until_problem(stack: Stack, text: str) -> None:
-    """Wait until `helix status` says `text` of the writer; empty: nothing."""
+    """Wait until `helix status` reports a problem with `text`; empty: no problem."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while text not in (found := await problem_of(stack)) or bool(found) != bool(text):
         assert time.monotonic() < deadline, f"{found!r}: {stack.log(stack.processes[-1])}"
@@ -80,8 +80,8 @@ def served(stack: Stack) -> Manifest:
     return Manifest.read(folder_of(stack.data, number))
 
 
-async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_again(stack: Stack) -> None:
-    """Five events of model b between others of model a: nothing is lost, dead-lettered or out of order."""
+async def test_another_model_blocks_the_writer_until_ingest_has_the_right_one_again(stack: Stack) -> None:
+    """Five events of model b among others of model a: nothing is lost or dead-lettered."""
     port = free_port()
     await stack.log_events(20)
     stack.start(metrics_port=str(port))
@@ -97,7 +97,7 @@ async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_aga
     assert "blocked" in await asyncio.to_thread(not_ready, stack)
     async with ingest_of(stack, "model-b"):
         await stack.until_logged(stack.processes[-1], "ingest has model model-b")
-    erased = await stack.tell(EraseEvent(event_id="x", tenant_id="acme", of_session="nobody"))
+    erased = await stack.publish_event(EraseEvent(event_id="x", tenant_id="acme", of_session="nobody"))
     await asyncio.sleep(1)
     assert (served(stack).applied_sequence, served(stack).counts.memories) == (5, 5)
     assert await dead_letters(stack) == 0
@@ -105,25 +105,25 @@ async def test_another_model_stops_the_writer_until_ingest_has_the_right_one_aga
         manifest = await stack.until(lambda m: m.applied_sequence == erased)
     assert set(derived) == {6, 7, 8, 13, 14}
     assert (manifest.counts.memories, manifest.model.checksum) == (20, MODEL)
-    await stack.until_answered()
+    await stack.until_acknowledged()
     await until_problem(stack, "")
     assert 'helix_blocked{service="consolidation"} 0.0' in await asyncio.to_thread(metrics, port)
     assert await dead_letters(stack) == 0
 
 
 def metrics(port: int) -> str:
-    """What Prometheus reads."""
+    """The metrics page."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
         return str(reply.read(), "utf-8")
 
 
 def not_ready(stack: Stack) -> str:
-    """What `helix up` would wait for, with no query service to ask."""
+    """What `helix up` would wait for, without a query service."""
     return missing(query_address="", nats_url=stack.url, data=stack.data, consumers=streams.CONSUMERS)
 
 
-async def test_a_folder_of_another_model_waits_across_restarts(stack: Stack) -> None:
-    """More starts than a message may fail: what did not fit is applied all the same in the end."""
+async def test_a_blocked_writer_recovers_after_restarts(stack: Stack) -> None:
+    """The blocked messages are delivered again after a restart, and applied in the end."""
     await stack.log_events(3)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "text 0")])
@@ -135,16 +135,16 @@ async def test_a_folder_of_another_model_waits_across_restarts(stack: Stack) -> 
     await stack.stopped()
     process = stack.start()
     await stack.until_logged(process, "blocked")
-    assert await stack.unanswered() == 4
+    assert await stack.unacknowledged() == 4
     async with ingest_of(stack, MODEL):
         manifest = await stack.until(lambda m: m.applied_sequence == 3)
     assert (manifest.counts.memories, manifest.counts.entities) == (3, 1)
-    await stack.until_answered()
+    await stack.until_acknowledged()
     assert await dead_letters(stack) == 0
 
 
-async def test_a_worker_of_another_release_stops_the_writer(stack: Stack) -> None:
-    """A newer schema: held, named, and applied as soon as a worker of this release derives it again."""
+async def test_a_worker_of_another_release_blocks_the_writer(stack: Stack) -> None:
+    """A newer schema is held, and applied once a worker of this release derives it again."""
     await stack.log_events(2)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "text 0")])
@@ -157,5 +157,5 @@ async def test_a_worker_of_another_release_stops_the_writer(stack: Stack) -> Non
     assert served(stack).applied_sequence == 1
     async with ingest_of(stack, MODEL):
         await stack.until(lambda m: m.applied_sequence == 2)
-    await stack.until_answered()
+    await stack.until_acknowledged()
     assert await dead_letters(stack) == 0

@@ -1,4 +1,4 @@
-"""A writer whose stores do not come back ends itself, and the next one loses nothing."""
+"""A writer whose work on the stores hangs ends its process, and the next one loses nothing."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def apply(*_, **__):
 Shard.apply = apply
 main()
 """
-"""The writer as it is, but for work on the stores that never ends."""
+"""The writer with a `Shard.apply` that never returns."""
 
 
 async def test_work_on_the_stores_that_never_ends_ends_the_process(stack: Stack) -> None:
-    """Exit code 1 and the reason, with the lease not given away; then the same messages are applied."""
+    """Exit code 1 and the reason in the log; the next process applies the same messages."""
     await stack.log_events(1)
     await stack.derive("e0", 1, [row("e0", 1, "text")])
     process = stack.start(code=STUCK, deadline_seconds="1")
@@ -35,4 +35,4 @@ async def test_work_on_the_stores_that_never_ends_ends_the_process(stack: Stack)
     stack.start()
     manifest = await stack.until(lambda m: m.derived_sequence == 1)
     assert (manifest.counts.memories, manifest.applied_sequence) == (1, 1)
-    await stack.until_answered()
+    await stack.until_acknowledged()

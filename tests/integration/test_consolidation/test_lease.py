@@ -46,8 +46,8 @@ async def test_a_renewed_lease_keeps_others_out(bucket: KeyValue) -> None:
     assert lease.epoch == epoch
 
 
-async def test_a_silent_holder_is_replaced_and_knows_it(bucket: KeyValue) -> None:
-    """After the time to live another has it, with a later epoch; the old one may do nothing."""
+async def test_a_holder_that_does_not_renew_is_replaced(bucket: KeyValue) -> None:
+    """After the time to live another process gets it with a later epoch; the old holder has lost it."""
     first = await acquired(bucket, "here")
     await asyncio.sleep(TTL_SECONDS)
     assert not first.is_held
@@ -62,8 +62,8 @@ async def test_a_silent_holder_is_replaced_and_knows_it(bucket: KeyValue) -> Non
         await first.renew()
 
 
-async def test_the_holder_of_the_same_folder_lock_is_dead_and_not_waited_for(bucket: KeyValue) -> None:
-    """Who holds the lock a lease names takes it over at once."""
+async def test_the_holder_of_the_folder_lock_takes_over_its_lease_at_once(bucket: KeyValue) -> None:
+    """The previous holder must have ended, because the lock is free."""
     first = await acquired(bucket, "here")
     second = await acquired(bucket, "here")
     assert second.epoch > first.epoch
@@ -73,14 +73,14 @@ async def test_the_holder_of_the_same_folder_lock_is_dead_and_not_waited_for(buc
 
 
 async def test_a_released_lease_is_free_at_once(bucket: KeyValue) -> None:
-    """A drained writer costs its successor nothing."""
+    """The next process does not wait for the time to live."""
     first = await acquired(bucket, "here")
     await first.release()
     assert (await acquired(bucket, "there")).epoch > first.epoch
 
 
-async def test_a_renewal_whose_answer_was_lost_is_no_loss(bucket: KeyValue) -> None:
-    """The revision moved by our own hand: go on from there."""
+async def test_a_renewal_whose_reply_was_lost_keeps_the_lease(bucket: KeyValue) -> None:
+    """The revision was changed by the holder itself."""
     lease = await acquired(bucket, "here")
     entry = await bucket.get("consolidation.0")
     await bucket.update("consolidation.0", entry.value or b"", last=entry.revision)
@@ -89,7 +89,7 @@ async def test_a_renewal_whose_answer_was_lost_is_no_loss(bucket: KeyValue) -> N
 
 
 def test_a_folder_has_one_lock(tmp_path: Path) -> None:
-    """A second taker is refused until the first lets go."""
+    """A second process cannot take it until the first releases it."""
     first, second = FolderLock(tmp_path), FolderLock(tmp_path)
     assert first.acquire()
     assert not second.acquire()

@@ -1,4 +1,4 @@
-"""NATS goes away and comes back, or loses the bucket of leases: the writer waits and goes on by itself."""
+"""NATS stops and restarts, or loses the lease bucket: the writer waits and recovers by itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EACH = 20
 
 @pytest.fixture
 async def brief(server: NatsServer, tmp_path: Path) -> AsyncIterator[Stack]:
-    """A stack whose leases live for two seconds."""
+    """A stack whose leases expire after two seconds."""
     client = await connect(server.url, name="test")
     await streams.provision(
         client.jetstream(), ack_wait_seconds=ACK_WAIT_SECONDS, lease_seconds=LEASE_SECONDS
@@ -40,13 +40,13 @@ async def brief(server: NatsServer, tmp_path: Path) -> AsyncIterator[Stack]:
 
 
 async def derive_some(stack: Stack, first: int, count: int) -> None:
-    """Publish the answers of events `first` and up."""
+    """Publish the memories messages of events `first` and up."""
     for number in range(first, first + count):
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
 
 
-async def test_a_writer_outlives_outages_at_any_moment(brief: Stack, server: NatsServer) -> None:
-    """Six kills while messages arrive, are applied and published, and leases renewed: nothing is lost."""
+async def test_a_writer_survives_outages_at_any_moment(brief: Stack, server: NatsServer) -> None:
+    """Six kills of the server while messages arrive, are applied and published: nothing is lost."""
     total = EACH * len(OUTAGES)
     await brief.log_events(total)
     process = brief.start(batch_messages="2", apply_interval_seconds="0", publish_interval_seconds="0.1")
@@ -61,14 +61,14 @@ async def test_a_writer_outlives_outages_at_any_moment(brief: Stack, server: Nat
         await publishing
         await brief.until(lambda m, end=(number + 1) * EACH: m.applied_sequence == end)
         assert process.poll() is None, brief.log(process)
-    await brief.until_answered()
+    await brief.until_acknowledged()
     assert len(brief.rows()) == total
     letters = await brief.client.jetstream().stream_info(subjects.DLQ_STREAM)
     assert letters.state.messages == 0
 
 
-async def test_a_lease_bucket_made_anew_does_not_take_the_epoch_back(brief: Stack) -> None:
-    """Deleted while the writer runs, provisioned again: the same process goes on with a later epoch."""
+async def test_a_lease_bucket_created_again_does_not_lower_the_epoch(brief: Stack) -> None:
+    """Deleted while the writer runs, then provisioned: the same process continues with a later epoch."""
     await brief.log_events(2)
     jetstream = brief.client.jetstream()
     bucket = await jetstream.key_value(streams.LEASES)
@@ -89,8 +89,8 @@ async def test_a_lease_bucket_made_anew_does_not_take_the_epoch_back(brief: Stac
     assert (entry.revision or 0) >= after.epoch
 
 
-async def test_a_writer_that_starts_with_a_bucket_made_anew_goes_on(brief: Stack) -> None:
-    """Deleted while nobody writes: no message has to be understood, no folder emptied."""
+async def test_a_writer_starts_with_a_lease_bucket_created_again(brief: Stack) -> None:
+    """Deleted while no writer runs: no manual step is needed."""
     await brief.log_events(2)
     brief.start()
     await derive_some(brief, 0, 1)

@@ -1,4 +1,4 @@
-"""A derived message without a consumer is kept; one that all consumers acknowledged is removed."""
+"""A derived message is kept while a consumer is missing, and removed once all acknowledged it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 
 async def acknowledge_all(jetstream: JetStreamContext, durable: str) -> int:
-    """Play a worker: acknowledge everything there is; returns how many messages there were."""
+    """Acknowledge all messages of a consumer; returns their number."""
     subscription = await jetstream.pull_subscribe_bind(durable=durable, stream=subjects.DERIVED_STREAM)
     count = 0
     while True:
@@ -47,7 +47,7 @@ async def until_left(jetstream: JetStreamContext, count: int) -> None:
 
 
 async def test_messages_published_without_consumers_are_applied_and_then_removed(stack: Stack) -> None:
-    """Every consumer deleted, three events derived, provisioned again: all is applied, the stream empties."""
+    """All consumers deleted, three events derived, provisioned again: all are applied, then removed."""
     jetstream = stack.client.jetstream()
     await stack.log_events(3)
     for name in READERS:
@@ -59,15 +59,15 @@ async def test_messages_published_without_consumers_are_applied_and_then_removed
     stack.start()
     manifest = await stack.until(lambda m: m.applied_sequence == 3)
     assert manifest.counts.memories == 3
-    await stack.until_answered()
+    await stack.until_acknowledged()
     assert await left(jetstream) == 3, "kg and doc2query have not read them"
     assert await acknowledge_all(jetstream, streams.KG) == 3
     assert await acknowledge_all(jetstream, streams.DOC2QUERY) == 3
     await until_left(jetstream, 0)
 
 
-async def test_what_one_consumer_still_needs_is_kept(stack: Stack) -> None:
-    """The consumer of kg is deleted under the writer: nothing is removed before it was read again."""
+async def test_a_message_that_one_consumer_still_needs_is_kept(stack: Stack) -> None:
+    """The consumer of kg is deleted and provisioned again: nothing is removed before it has read all."""
     jetstream = stack.client.jetstream()
     await stack.log_events(2)
     process = stack.start()
@@ -75,7 +75,7 @@ async def test_what_one_consumer_still_needs_is_kept(stack: Stack) -> None:
     for number in range(2):
         await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
         await stack.enrich(f"e{number}", number + 1)
-    await stack.until_answered()
+    await stack.until_acknowledged()
     await acknowledge_all(jetstream, streams.DOC2QUERY)
     await stack.until_logged(process, "run `helix provision`")
     assert await left(jetstream) == 6
@@ -84,8 +84,8 @@ async def test_what_one_consumer_still_needs_is_kept(stack: Stack) -> None:
     await until_left(jetstream, 0)
 
 
-async def test_provisioning_changes_the_retention_of_an_existing_home(stack: Stack) -> None:
-    """A stream of an earlier release, with interest retention, keeps its messages and becomes safe."""
+async def test_provisioning_changes_the_retention_of_an_existing_stream(stack: Stack) -> None:
+    """A stream with interest retention keeps its messages and gets the new retention."""
     jetstream = stack.client.jetstream()
     config = (await jetstream.stream_info(subjects.DERIVED_STREAM)).config
     await jetstream.update_stream(replace(config, retention=api.RetentionPolicy.INTEREST))

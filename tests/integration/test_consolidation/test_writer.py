@@ -33,11 +33,11 @@ async def test_derived_messages_become_a_generation(stack: Stack) -> None:
     assert (counts.entities, counts.edges) == (1, 20)
     assert (manifest.applied_sequence, manifest.stream.last_sequence) == (10, 10)
     assert verify(folder_of(stack.data, manifest.generation), verified=set()) == manifest
-    await stack.until_answered()
+    await stack.until_acknowledged()
 
 
-async def test_a_killed_writer_is_made_up_for(stack: Stack) -> None:
-    """SIGKILL in the middle, twice: afterwards the same rows, none twice, none missing."""
+async def test_a_killed_writer_loses_and_doubles_nothing(stack: Stack) -> None:
+    """SIGKILL twice in the middle: afterwards no row is missing or doubled."""
     small = {"batch_messages": "5", "publish_interval_seconds": "0"}
     await stack.log_events(200)
     for number in range(200):
@@ -54,11 +54,11 @@ async def test_a_killed_writer_is_made_up_for(stack: Stack) -> None:
     ids = [r["memory_id"] for r in stack.rows()]
     assert sorted(ids) == sorted(memory_id("acme", f"e{number}", 0) for number in range(200))
     assert manifest.counts.lexicon == 200
-    await stack.until_answered()
+    await stack.until_acknowledged()
 
 
-async def test_what_a_killed_writer_held_comes_at_once(stack: Stack) -> None:
-    """The next writer does not wait for the ack wait, which is longer than this test's patience."""
+async def test_messages_held_by_a_killed_writer_are_redelivered_at_once(stack: Stack) -> None:
+    """The next writer does not wait for the ack wait, which is longer than this test."""
     await streams.provision(stack.client.jetstream(), ack_wait_seconds=600)
     await stack.log_events(21)
     slow = {"publish_interval_seconds": "600", "ack_wait_seconds": "600"}
@@ -75,7 +75,7 @@ async def test_what_a_killed_writer_held_comes_at_once(stack: Stack) -> None:
 
 
 async def test_a_second_writer_waits_and_takes_over(stack: Stack) -> None:
-    """One writes at a time; when it is killed the other goes on, with a later epoch."""
+    """One writes at a time; when it is killed the other takes over with a later epoch."""
     await stack.log_events(2)
     first = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])
@@ -93,7 +93,7 @@ async def test_a_second_writer_waits_and_takes_over(stack: Stack) -> None:
 
 
 async def test_a_derived_message_published_twice_changes_nothing(stack: Stack) -> None:
-    """Another run of the worker under another id: same rows."""
+    """As by another run of the worker, under another message id."""
     await stack.log_events(1)
     stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])
@@ -104,8 +104,8 @@ async def test_a_derived_message_published_twice_changes_nothing(stack: Stack) -
     assert stack.rows() == before
 
 
-async def test_a_backlog_is_published_rarely_and_an_erasure_in_it_at_once(stack: Stack) -> None:
-    """Generations cost a fixed sum each; 800 events are still to come, so nobody waits for one."""
+async def test_a_backlog_is_published_rarely_and_an_erasure_at_once(stack: Stack) -> None:
+    """With 800 events in the log, 200 are published in few generations; an erasure does not wait."""
     await stack.log_events(1_000)
     stack.start(publish_interval_seconds="0", apply_interval_seconds="0", backlog_interval_seconds="60")
     await stack.derive("e0", 1, [row("e0", 1, "text 0")])
@@ -115,15 +115,17 @@ async def test_a_backlog_is_published_rarely_and_an_erasure_in_it_at_once(stack:
     published = current_number(stack.data)
     assert published is not None
     assert published <= 3
-    await stack.tell(EraseEvent(event_id="gone", tenant_id="acme", memory_ids=[memory_id("acme", "e0", 0)]))
+    await stack.publish_event(
+        EraseEvent(event_id="gone", tenant_id="acme", memory_ids=[memory_id("acme", "e0", 0)])
+    )
     manifest = await stack.until(lambda m: m.applied_sequence == 200)
     assert manifest.generation <= published + 3
-    # no reader sees it; it leaves the stores when the events before the erasure are answered
+    # hidden at once; removed from the stores when the events before the erasure are processed
     assert {r["memory_id"] for r in stack.rows() if r["hidden"]} == {memory_id("acme", "e0", 0)}
 
 
 async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> None:
-    """Correct, replace, forget, restore, feedback and erase, as a reader sees them."""
+    """Correct, replace, forget, restore, feedback and erase."""
     await stack.log_events(6)
     stack.start()
     ids = [memory_id("acme", f"e{number}", 0) for number in range(6)]
@@ -137,14 +139,14 @@ async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> Non
     hidden = {r["memory_id"] for r in stack.rows() if r["hidden"]}
     assert hidden == {ids[0], ids[2]}
 
-    await stack.tell(ForgetEvent(event_id="f", tenant_id="acme", of_session="s"))
+    await stack.publish_event(ForgetEvent(event_id="f", tenant_id="acme", of_session="s"))
     await stack.until(lambda m: m.applied_sequence == 7 and m.counts.hidden == 3)
-    await stack.tell(ForgetEvent(event_id="r", tenant_id="acme", of_session="s", restore=True))
+    await stack.publish_event(ForgetEvent(event_id="r", tenant_id="acme", of_session="s", restore=True))
     await stack.until(lambda m: m.applied_sequence == 8 and m.counts.hidden == 2)
-    await stack.tell(FeedbackEvent(event_id="b", tenant_id="acme", helpful=[ids[1]]))
+    await stack.publish_event(FeedbackEvent(event_id="b", tenant_id="acme", helpful=[ids[1]]))
     await stack.until(lambda m: m.applied_sequence == 9)
     assert {r["memory_id"]: r["helpful_count"] for r in stack.rows()}[ids[1]] == 1
-    last = await stack.tell(EraseEvent(event_id="x", tenant_id="acme", of_user="ann"))
+    last = await stack.publish_event(EraseEvent(event_id="x", tenant_id="acme", of_user="ann"))
     manifest = await stack.until(lambda m: m.applied_sequence == last and m.counts.memories == 5)
     assert (manifest.counts.signals, manifest.counts.lexicon) == (6, 3)
     assert ids[5] not in {r["memory_id"] for r in stack.rows()}
@@ -154,7 +156,7 @@ OTHER_HOLDER = b'{"holder": "another", "lock": "elsewhere"}'
 
 
 async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack) -> None:
-    """While another process has the lease nothing is published; then the same process goes on."""
+    """While another process has the lease nothing is published; then the same process continues."""
     await stack.log_events(2)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])
@@ -170,8 +172,8 @@ async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack
     assert process.poll() is None
 
 
-async def test_a_writer_that_slept_past_its_lease_publishes_nothing(stack: Stack) -> None:
-    """Stopped for longer than the time to live, another took the lease: it stands by without a generation."""
+async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack) -> None:
+    """Suspended for longer than the time to live: another process has the lease, and it stands by."""
     await stack.log_events(2)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])
@@ -187,7 +189,7 @@ async def test_a_writer_that_slept_past_its_lease_publishes_nothing(stack: Stack
 
 
 async def test_sigterm_publishes_what_was_applied(stack: Stack) -> None:
-    """The process ends with 0, and the next one has nothing to repeat."""
+    """The process ends with 0, and nothing is delivered to the next one."""
     await stack.log_events(21)
     process = stack.start(publish_interval_seconds="600")
     await stack.derive("e0", 1, [row("e0", 1, "one")])
@@ -195,15 +197,15 @@ async def test_sigterm_publishes_what_was_applied(stack: Stack) -> None:
     for number in range(20):
         await stack.derive(f"x{number}", 2 + number, [row(f"x{number}", 2 + number, f"text {number}")])
     await asyncio.sleep(1)
-    assert await stack.unanswered() == 20
+    assert await stack.unacknowledged() == 20
     process.terminate()
     assert await asyncio.to_thread(process.wait, DRAIN_SECONDS) == 0
     assert len(stack.rows()) == 21
-    assert await stack.unanswered() == 0
+    assert await stack.unacknowledged() == 0
 
 
-async def test_a_hole_in_the_event_stream_does_not_stop_the_count(stack: Stack) -> None:
-    """Event 2 was deleted from the stream: what is in counts past it."""
+async def test_a_gap_in_the_event_stream_is_skipped(stack: Stack) -> None:
+    """Event 2 was deleted from the stream: the applied sequence passes it."""
     await stack.log_events(3)
     await stack.client.jetstream().delete_msg(subjects.EVENTS_STREAM, 2)
     stack.start()
@@ -213,8 +215,8 @@ async def test_a_hole_in_the_event_stream_does_not_stop_the_count(stack: Stack) 
     assert manifest.counts.memories == 2
 
 
-async def test_an_event_that_is_only_late_is_waited_for(stack: Stack) -> None:
-    """Event 2 is in the stream and not derived yet: the count stops before it."""
+async def test_a_late_event_is_waited_for(stack: Stack) -> None:
+    """Event 2 is in the stream and not derived yet: the applied sequence stops before it."""
     await stack.log_events(3)
     stack.start()
     for number in (0, 2):
@@ -229,11 +231,11 @@ async def test_an_event_that_is_only_late_is_waited_for(stack: Stack) -> None:
 
 
 async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Stack, tmp_path: Path) -> None:
-    """What was acknowledged to another data folder would be missing here without a word."""
+    """The acknowledged messages would be missing in this folder without an error."""
     await stack.log_events(1)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])
-    await stack.until_answered()
+    await stack.until_acknowledged()
     process.terminate()
     await asyncio.to_thread(process.wait, PATIENCE_SECONDS)
     stranger = stack.start(data_dir=str(tmp_path / "empty"))
@@ -241,8 +243,8 @@ async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Sta
     assert "were acknowledged" in stack.log(stranger)
 
 
-async def test_an_undone_correction_gives_the_version_before_back_to_readers(stack: Stack) -> None:
-    """A wrong correction is forgotten, restored, and erased; each time the other version is served."""
+async def test_an_undone_correction_restores_the_version_before(stack: Stack) -> None:
+    """A correction is forgotten, restored, and erased; each time the other version is visible."""
     await stack.log_events(2)
     stack.start()
     old, new = (memory_id("acme", event, 0) for event in ("e0", "e1"))
@@ -251,17 +253,19 @@ async def test_an_undone_correction_gives_the_version_before_back_to_readers(sta
     await stack.until(lambda m: m.applied_sequence == 2)
     for kind, visible in (("forget", old), ("restore", new), ("erase", old)):
         if kind == "erase":
-            sequence = await stack.tell(EraseEvent(event_id=kind, tenant_id="acme", memory_ids=[new]))
+            sequence = await stack.publish_event(
+                EraseEvent(event_id=kind, tenant_id="acme", memory_ids=[new])
+            )
         else:
             undo = kind == "restore"
             event = ForgetEvent(event_id=kind, tenant_id="acme", memory_ids=[new], restore=undo)
-            sequence = await stack.tell(event)
+            sequence = await stack.publish_event(event)
         await stack.until(lambda m, last=sequence: m.applied_sequence == last)
         assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
 
 
 async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -> None:
-    """Bob erases and forgets Ann's memories, and corrects one: hers stay, and he is told of no memory."""
+    """Bob erases, forgets and corrects Ann's memories: they stay, and the reasons do not reveal them."""
     await stack.log_events(4)
     stack.start()
     hers, unknown = memory_id("acme", "e0", 0), memory_id("acme", "nothing", 0)
@@ -270,20 +274,20 @@ async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -
     await stack.derive("e2", 3, [row("e2", 3, "bob's plan", user_id="bob", corrects=hers)])
     await stack.derive("e3", 4, [row("e3", 4, "bob's plan", user_id="bob", corrects=unknown)])
     bob = {"tenant_id": "acme", "user_id": "bob"}
-    await stack.tell(ForgetEvent(event_id="f", memory_ids=[hers], **bob))
-    last = await stack.tell(EraseEvent(event_id="x", of_user="ann", **bob))
+    await stack.publish_event(ForgetEvent(event_id="f", memory_ids=[hers], **bob))
+    last = await stack.publish_event(EraseEvent(event_id="x", of_user="ann", **bob))
     await stack.until(lambda m: m.applied_sequence == last)
     assert [(r["memory_id"], r["hidden"]) for r in stack.rows()] == [(hers, False)]
-    await stack.until_answered()
+    await stack.until_acknowledged()
     letters = [await stack.client.jetstream().get_msg(subjects.DLQ_STREAM, seq) for seq in (1, 2)]
     reasons = {(letter.headers or {})[subjects.REASON_HEADER] for letter in letters}
     assert len({reason.replace(hers, "ID").replace(unknown, "ID") for reason in reasons}) == 1
-    of_tenant = await stack.tell(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
+    of_tenant = await stack.publish_event(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
     await stack.until(lambda m: m.applied_sequence == of_tenant and m.counts.memories == 0)
 
 
-async def test_the_reason_of_a_refused_correction_outlives_a_missing_dead_letter_stream(stack: Stack) -> None:
-    """Its generation is out and the letter is not stored: it is filed when the stream is there again."""
+async def test_a_dead_letter_is_stored_once_its_stream_exists_again(stack: Stack) -> None:
+    """Its generation is published before the letter is stored; a restarted writer stores it."""
     manager = stack.client.jetstream()
     config = (await manager.stream_info(subjects.DLQ_STREAM)).config
     await manager.delete_stream(subjects.DLQ_STREAM)
@@ -296,6 +300,6 @@ async def test_the_reason_of_a_refused_correction_outlives_a_missing_dead_letter
     process.kill()
     await manager.add_stream(config)
     stack.start()
-    await stack.until_answered()
+    await stack.until_acknowledged()
     letter = await manager.get_last_msg(subjects.DLQ_STREAM, subjects.dlq_subject("consolidation", "acme"))
     assert "there is no memory" in letter.headers[subjects.REASON_HEADER]

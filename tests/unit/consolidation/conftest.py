@@ -34,7 +34,7 @@ SECOND = memory_id("acme", "e2", 0)
 
 
 def unit_vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """A random unit vector that follows from the text."""
+    """A random unit vector, seeded by the text."""
     seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
     vector = np.random.default_rng(seed).normal(size=dimensions)
     return list(vector / np.linalg.norm(vector))
@@ -108,14 +108,14 @@ def message(
     delivered: int = 1,
     headers: dict[str, str] | None = None,
 ) -> Msg:
-    """A delivered message as nats-py hands it over."""
+    """A delivered message as nats-py returns it."""
     reply = f"$JS.ACK.{stream}.consumer.{delivered}.{sequence}.1.{NOW * 1000}.0"
     return Msg(_client=Client(), subject=subject, reply=reply, data=body, headers=headers)
 
 
 @dataclass
 class Stream:
-    """Numbers derived messages as HELIX_DERIVED does."""
+    """Derived messages, numbered as in HELIX_DERIVED."""
 
     last: int = 0
     sent: list[Msg] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Stream:
         keeps: Sequence[str] = (),
         is_deletion: bool = False,
     ) -> Msg:
-        """The memories message of an event; `user` and `acl` are of one that replaces a document."""
+        """The memories message of an event; `user` and `acl` matter if it replaces a document."""
         dimensions = len(rows[0]["vector"]) if rows else DIMENSIONS
         schema = edges.memories_schema(dimensions)
         return self._send(
@@ -149,7 +149,7 @@ class Stream:
         return self._send("expansions", tenant, event, sequence, rows, edges.expansions_schema(), "")
 
     def links(self, tenant: str, event: str, sequence: int, names: Sequence[str], *, piece: int = 0) -> Msg:
-        """Mentions of one memory of an event; without names a message without rows."""
+        """The links of one memory of an event; without names a message without rows."""
         rows = [
             {
                 "memory_id": memory_id(tenant, event, piece),
@@ -178,8 +178,8 @@ class Stream:
         is_deletion: bool = False,
     ) -> Msg:
         self.last += 1
-        given = {"user_id": user, "acl": tuple(acl), "keeps": tuple(keeps), "is_deletion": is_deletion}
-        origin = edges.Origin(edge, tenant, event, "message", sequence, document, **given)
+        fields = {"user_id": user, "acl": tuple(acl), "keeps": tuple(keeps), "is_deletion": is_deletion}
+        origin = edges.Origin(edge, tenant, event, "message", sequence, document, **fields)
         body = edges.encode(origin, rows, schema)
         headers = {subjects.EVENT_SEQUENCE_HEADER: str(sequence)}
         sent = message(
@@ -196,7 +196,7 @@ def lifecycle(event: events.Event, sequence: int) -> Msg:
 
 @dataclass
 class Bench:
-    """A shard, and what can be read from it."""
+    """A shard, and helpers to read it."""
 
     folder: Path
     shard: Shard
@@ -227,14 +227,14 @@ class Bench:
         return self.shard.publish(circumstances, ensure_lease=lambda: None)
 
     def reopened(self) -> Bench:
-        """The same folder, started anew from CURRENT."""
+        """Restart from CURRENT in the same folder."""
         self.shard.close()
         return Bench(self.folder, Shard.open(self.folder, maintain_every=64))
 
 
 @pytest.fixture
 def make_bench(tmp_path: Path) -> Iterable[Callable[[], Bench]]:
-    """Makes empty shards."""
+    """Create empty shards."""
     benches: list[Bench] = []
 
     def make() -> Bench:

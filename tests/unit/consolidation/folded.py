@@ -1,6 +1,6 @@
-"""Histories folded without the stores: a hundred in the time that the stores take for ten.
+"""Histories folded without stores, ten times as fast.
 
-What a generation would hold is kept in dictionaries here, as `apply` writes it into the stores.
+What `apply` would write to the stores is kept in dictionaries here.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .conftest import NOW
 from .histories import TOMBSTONES
 
 NOT_COMPARED = ("vector", "minhash")
-"""They follow from the text."""
+"""They are functions of the text."""
 
 
 class FoldedShard(Shard):
-    """A shard whose rows stand in dictionaries by ordinal."""
+    """A shard whose rows are kept in dictionaries by ordinal."""
 
     def __init__(self) -> None:
         super().__init__(Path(), ConsolidationState(), None, None, maintain_every=64, form=DEFAULT_FORM)

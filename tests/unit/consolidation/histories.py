@@ -1,4 +1,4 @@
-"""Random histories of every kind of event and derived message, and the state they end in."""
+"""Random histories of every kind of event and derived message, and the state they lead to."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SESSIONS = ("", "s", "t")
 DOCUMENTS = ("d", "e")
 WORDS = [f"word{n}" for n in range(40)]
 KEPT = ("session_id", "document_id", "project_id", "categories", "title", "expires_at")
-"""Columns that a correction may leave open."""
+"""Columns that a correction may copy from the memory it corrects."""
 TOMBSTONES = (
     "forgotten", "erased", "replaced", "erased_memories", "withdrawn", "erased_corrections_of", "executed",
     "actors",
 )  # fmt: skip
 """Fields of `Tombstones` that must be equal."""
 EVENT_IDS = 9
-"""So few that ids are published again with other bodies."""
+"""Few, so that ids are published again with other bodies."""
 
 
 @dataclass
@@ -47,14 +47,14 @@ class History:
     random: Random
     stream: Stream = field(default_factory=Stream)
     messages: list[Msg] = field(default_factory=list)
-    turns: list[dict[str, Any]] = field(default_factory=list)
+    completable: list[dict[str, Any]] = field(default_factory=list)
     scopes: dict[str, dict[str, Any]] = field(default_factory=dict)
     erasures: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=lambda: [memory_id(TENANT, "unknown", 0)])
 
     @classmethod
     def of(cls, seed: int, events: int) -> History:
-        """A history of so many events."""
+        """A history of this many events."""
         history = cls(Random(seed))
         kinds = (history._memory, history._correct, history._document, history._forget, history._erase)
         kinds += (history._feedback, history._memory, history._memory)
@@ -66,15 +66,15 @@ class History:
         r, event, scope = self.random, self._event(), self._row_scope()
         rows = self._rows(event, sequence, r.choice((0, 1, 1, 1, 2)), scope)
         completed = []
-        if self.turns and r.random() < 0.3:
-            turn = self.turns[-1]
-            completed = [turn | {"context": f"completed at {sequence}", "revision_sequence": sequence}]
-        self._answer(event, sequence, [*completed, *rows])
+        if self.completable and r.random() < 0.3:
+            last = self.completable[-1]
+            completed = [last | {"context": f"completed at {sequence}", "revision_sequence": sequence}]
+        self._derive(event, sequence, [*completed, *rows])
         if r.random() < 0.25:
-            # a changed worker answers once more
-            self._answer(event, sequence, self._rows(event, sequence, len(rows), scope))
+            # a worker of another version derives the event again
+            self._derive(event, sequence, self._rows(event, sequence, len(rows), scope))
         else:
-            self.turns += rows[-1:]
+            self.completable += rows[-1:]
 
     def _rows(
         self, event: str, sequence: int, pieces: int, scope: dict[str, Any], **fields: Any
@@ -87,7 +87,7 @@ class History:
         session = {"session_id": r.choice(SESSIONS), "shared": r.random() < 0.2}
         return self._scope() | session | {"expires_at": NOON if r.random() < 0.1 else None}
 
-    def _answer(self, event: str, sequence: int, rows: list[dict[str, Any]], **origin: Any) -> None:
+    def _derive(self, event: str, sequence: int, rows: list[dict[str, Any]], **origin: Any) -> None:
         r = self.random
         self.ids += [one["memory_id"] for one in rows]
         for one in rows:
@@ -100,27 +100,26 @@ class History:
 
     def _correct(self, sequence: int) -> None:
         event, corrected = self._event(), self.random.choice(self.ids)
-        state = self.scopes.get(corrected, {})
-        scope = self._row_scope() | state
+        scope = self._row_scope() | self.scopes.get(corrected, {})
         pieces = self.random.choice((1, 1, 2))
         keeps = [name for name in KEPT if self.random.random() < 0.5]
         for _ in range(self.random.choice((1, 1, 2))):
             rows = self._rows(event, sequence, pieces, scope, corrects=corrected)
-            self._answer(event, sequence, rows, keeps=keeps)
+            self._derive(event, sequence, rows, keeps=keeps)
 
     def _document(self, sequence: int) -> None:
         event, document, scope = self._event(), self.random.choice(DOCUMENTS), self._row_scope()
         rows = self._rows(event, sequence, self.random.choice((0, 1, 2)), scope, document_id=document)
         is_deletion = not rows and self.random.random() < 0.7
-        acts_for = {"user": scope["user_id"], "acl": scope["acl"], "is_deletion": is_deletion}
-        self._answer(event, sequence, rows, document=document, **acts_for)
+        actor = {"user": scope["user_id"], "acl": scope["acl"], "is_deletion": is_deletion}
+        self._derive(event, sequence, rows, document=document, **actor)
 
     def _forget(self, sequence: int) -> None:
         restore = self.random.random() < 0.4
         self._lifecycle(ForgetEvent(restore=restore, **self._common(), **self._selection()), sequence)
 
     def _erase(self, sequence: int) -> None:
-        # an erasure is published again as it was: what one of an id that is used for others removes is gone
+        # an erasure is published again unchanged: what the first one removed cannot come back
         body = self._common() | self._selection() | {"event_id": f"gone{sequence}"}
         if self.erasures and self.random.random() < 0.3:
             body = self.random.choice(self.erasures)
@@ -163,21 +162,21 @@ class History:
 
 
 def shuffled(messages: list[Msg], random: Random) -> list[Msg]:
-    """Each message one to three times, in any order."""
+    """Each message one to three times, in random order."""
     delivered = [message for message in messages for _ in range(random.choice((1, 1, 2, 3)))]
     random.shuffle(delivered)
     return delivered
 
 
 def in_log_order(messages: list[Msg]) -> list[Msg]:
-    """By event, and of one event as HELIX_DERIVED stored them."""
+    """Sorted by event, within one event as HELIX_DERIVED stored them."""
     return sorted(messages, key=lambda message: decode(message, log_end=10**9).order)
 
 
 def deliver(bench: Bench, messages: list[Msg], random: Random, *, restarts: float = 0.0) -> Bench:
-    """Apply in batches of 1 to 9 messages until nothing is postponed; returns the bench that is open then.
+    """Apply in batches of 1 to 9 messages until nothing is postponed; returns the open bench.
 
-    Restarts happen right after a publish, or lose what was applied since: then that is delivered again.
+    A restart happens right after a publish, or loses what was applied since, which is then delivered again.
     """
     queue, unpublished = list(messages), list[Msg]()
     while queue:
@@ -199,7 +198,7 @@ def deliver(bench: Bench, messages: list[Msg], random: Random, *, restarts: floa
 
 
 def state(bench: Bench) -> dict[str, Any]:
-    """All that must be equal, without ordinals: the four stores, and what the writer knows."""
+    """All that must be equal, without ordinals: the four stores and the state of the writer."""
     state = bench.shard.state
     if not bench.shard.can_publish:
         return {}

@@ -1,4 +1,4 @@
-"""What came too early: when it is applied again."""
+"""When out-of-order messages are applied."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_shared.errors import TemporaryError
 from tests.unit.consolidation.conftest import Stream
 
-LATER = TemporaryError("an earlier event is not answered yet")
+LATER = TemporaryError("an earlier event is not processed yet")
 
 
-def test_a_whole_chain_is_given_out_with_its_first_message(stream: Stream) -> None:
-    """Events 2 to 100 wait for event 1; once that is answered all of them come, in the order of the log."""
-    state, early = ConsolidationState(), OutOfOrderMessages(1_000)
+def test_a_whole_chain_is_taken_with_its_first_message(stream: Stream) -> None:
+    """Events 2 to 100 wait for event 1; once it is processed all are taken, in the order of the log."""
+    state, held = ConsolidationState(), OutOfOrderMessages(1_000)
     waiting = [stream.memories("acme", f"e{event}", event, []) for event in range(100, 1, -1)]
-    assert early.keep([(message, LATER) for message in waiting], state) == []
-    assert early.take(state, most=1_000) == []
+    assert held.keep([(message, LATER) for message in waiting], state) == []
+    assert held.take(state, most=1_000) == []
     state.applied.mark(1)
-    assert early.take(state, most=10) == waiting[:-11:-1]
-    assert early.take(state, most=1_000) == []
+    assert held.take(state, most=10) == waiting[:-11:-1]
+    assert held.take(state, most=1_000) == []
     for event in range(2, 12):
         state.applied.mark(event)
-    assert early.take(state, most=1_000) == waiting[-11::-1]
+    assert held.take(state, most=1_000) == waiting[-11::-1]
 
 
-def test_a_hole_in_the_chain_is_waited_for(stream: Stream) -> None:
-    """Nothing answers event 3: what follows it stays, also when something else is answered."""
-    state, early = ConsolidationState(), OutOfOrderMessages(10)
+def test_a_gap_in_the_chain_is_waited_for(stream: Stream) -> None:
+    """Event 3 is not processed: later messages stay, also when something else is processed."""
+    state, held = ConsolidationState(), OutOfOrderMessages(10)
     second = stream.memories("acme", "e2", 2, [])
     stream.last += 1
     fourth = stream.memories("acme", "e4", 4, [])
-    assert early.keep([(fourth, LATER), (second, LATER)], state) == []
+    assert held.keep([(fourth, LATER), (second, LATER)], state) == []
     state.applied.mark(1)
-    assert early.take(state, most=10) == [second]
+    assert held.take(state, most=10) == [second]
     state.applied.mark(2)
-    assert early.take(state, most=10) == []
+    assert held.take(state, most=10) == []
     state.applied.mark(3)
-    assert early.take(state, most=10) == [fourth]
+    assert held.take(state, most=10) == [fourth]
 
 
 def test_enrichment_waits_for_its_own_event_only(stream: Stream) -> None:
-    """Event 1 is not answered; that of the links is."""
-    state, early = ConsolidationState(), OutOfOrderMessages(10)
+    """Event 1 is not processed; the event of the links is."""
+    state, held = ConsolidationState(), OutOfOrderMessages(10)
     links = stream.links("acme", "e9", 9, ["N"])
-    assert early.keep([(links, LATER)], state) == []
+    assert held.keep([(links, LATER)], state) == []
     state.applied.mark(9)
-    assert early.take(state, most=10) == [links]
+    assert held.take(state, most=10) == [links]
 
 
-def test_what_has_no_room_or_is_not_early_is_asked_for_again(stream: Stream) -> None:
-    """A message before which everything is answered failed; it must not wait here for ever."""
-    state, early = ConsolidationState(), OutOfOrderMessages(1)
+def test_a_message_without_room_or_in_order_is_returned(stream: Stream) -> None:
+    """A message with everything before it processed must not wait here forever."""
+    state, held = ConsolidationState(), OutOfOrderMessages(1)
     state.applied, state.derived = ProcessedSequences(4), ProcessedSequences()
     failed = stream.links("acme", "e5", 5, ["N"])
     kept, crowded = (stream.memories("acme", f"e{event}", event, []) for event in (6, 7))
-    others = early.keep([(message, LATER) for message in (failed, kept, crowded)], state)
+    others = held.keep([(message, LATER) for message in (failed, kept, crowded)], state)
     assert [message for message, _ in others] == [failed, crowded]

@@ -12,28 +12,28 @@ SETTINGS = ConsolidationSettings(
 
 
 @pytest.mark.parametrize("few", [0, 1, 10])
-def test_few_events_are_applied_and_published_as_soon_as_set(few: int) -> None:
-    """What is on its way to a quiet writer does not wait for more."""
+def test_few_events_keep_the_set_intervals(few: int) -> None:
+    """Without a backlog the set intervals apply."""
     pace = pace_of(SETTINGS, events_to_come=few)
     assert (pace.apply_seconds, pace.publish_seconds) == (0.25, 1.0)
 
 
 def test_intervals_grow_with_the_backlog_up_to_the_bound() -> None:
-    """Longer the more events are to come, never longer than set."""
+    """The more events are to come the longer, up to the setting."""
     paces = [pace_of(SETTINGS, events_to_come=count) for count in (10, 50, 100, 200, 1_000, 1_000_000)]
     assert [pace.publish_seconds for pace in paces] == sorted(pace.publish_seconds for pace in paces)
     assert paces[1].publish_seconds > 1.0
     assert paces[-1].publish_seconds == paces[-1].apply_seconds == 10.0
 
 
-def test_an_operator_may_publish_a_backlog_as_often_as_anything_else() -> None:
-    """A bound of 0 turns stretching off."""
+def test_a_bound_of_zero_turns_growing_off() -> None:
+    """A backlog is then published as often as single events."""
     often = SETTINGS.model_copy(update={"backlog_interval_seconds": 0.0})
     assert pace_of(often, events_to_come=10_000) == pace_of(often, events_to_come=0)
 
 
-def test_one_slow_event_does_not_make_the_others_wait() -> None:
-    """Event 1,000 is derived for minutes, 400 behind it are applied, a new one has come: none waits."""
+def test_one_slow_event_does_not_delay_the_others() -> None:
+    """Event 1,000 takes minutes to derive, 400 later ones are applied: a new one does not wait."""
     applied = ProcessedSequences(999, range(1_001, 1_401))
     assert events_to_come(applied, 1_402, here=1) == 2
     assert pace_of(SETTINGS, events_to_come=events_to_come(applied, 1_402, here=1)).publish_seconds == 1.0

@@ -19,14 +19,14 @@ from tests.unit.consolidation.histories import History, applied, in_log_order, s
 TEXT = " ".join(f"word{n}" for n in range(40))
 EVENTS = 12
 SLOW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-"""Each example opens real stores: a second or two."""
+"""Each example opens real stores, which takes a second or two."""
 MANY = settings(
     max_examples=40,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],
 )
-"""Random at every run; the seed that fails is printed and tried first the next time."""
+"""Random at every run; a failing seed is printed and tried first in the next run."""
 
 
 def history() -> list[Msg]:
@@ -72,7 +72,7 @@ def expected() -> dict[str, Any]:
 
 
 def test_the_history_exercises_every_rule() -> None:
-    """In order: what the other test compares with is itself worked out by hand."""
+    """The expected state of the other tests, worked out by hand."""
     found = expected()
     hidden = {r["event_id"] for r in found["rows"].values() if r["hidden"]}
     # e3 and its first correction, the old document, the expired row, the forgotten row
@@ -85,7 +85,7 @@ def test_the_history_exercises_every_rule() -> None:
 @SLOW
 @given(seed=st.integers(0, 2**32))
 def test_the_history_ends_in_one_state_in_any_order(seed: int) -> None:
-    """Every message delivered one to three times, in any order, in any batches, with restarts."""
+    """Every message delivered one to three times, in random order and batches, with restarts."""
     random = Random(seed)
     assert expected() == applied(shuffled(IN_ORDER, random), random, restarts=0.1)
 
@@ -93,7 +93,7 @@ def test_the_history_ends_in_one_state_in_any_order(seed: int) -> None:
 @SLOW
 @given(seed=st.integers(0, 2**32))
 def test_any_history_ends_in_one_state_in_any_order(seed: int) -> None:
-    """Memories, completions, corrections, documents, lifecycle events, enrichments, ids used again."""
+    """Memories, completions, corrections, documents, lifecycle events, enrichment, reused ids."""
     random = Random(seed)
     messages = History.of(seed, EVENTS).messages
     in_order = applied(in_log_order(messages), Random(0))
@@ -103,27 +103,27 @@ def test_any_history_ends_in_one_state_in_any_order(seed: int) -> None:
 @MANY
 @given(seed=st.integers(0, 2**32))
 def test_many_histories_fold_to_one_state_in_any_order(seed: int) -> None:
-    """Other histories in every run, longer ones, without the stores."""
+    """Longer random histories, without the stores."""
     random = Random(seed)
     messages = History.of(seed, random.randrange(4, 2 * EVENTS)).messages
     assert folded(in_log_order(messages), Random(0)) == folded(shuffled(messages, random), random)
 
 
 def orders(*messages: Msg) -> list[dict[str, Any]]:
-    """The states after orders of a few messages: of the log, reversed, and some others; in small batches."""
+    """The states after several orders of a few messages: the log, reversed, and three others."""
     others = [list(order) for order in permutations(messages)][1:-1]
     chosen = [list(messages), list(messages)[::-1], *Random(len(messages)).sample(others, 3)]
     return [applied(order, Random(number)) for number, order in enumerate(chosen)]
 
 
 def differing(states: list[dict[str, Any]]) -> list[tuple[int, list[str]]]:
-    """Number of each order that ends in another state than the first, and what differs."""
+    """Number of each order with another state than the first, and what differs."""
     names = [[name for name in found if found[name] != states[0][name]] for found in states]
     return [(number, found) for number, found in enumerate(names) if found]
 
 
 def test_an_id_with_two_bodies_is_the_first_publication_in_any_order(stream: Stream) -> None:
-    """One piece at 1, three at 5, and what enriches them: of the second publication nothing stays."""
+    """One piece at 1, three at 5, and their enrichment: nothing of the second publication is kept."""
     second = [row("acme", "e", 5, f"beta piece {p}", piece=p) for p in range(3)]
     states = orders(
         stream.memories("acme", "e", 1, [row("acme", "e", 1, "alpha one")]),
@@ -136,7 +136,7 @@ def test_an_id_with_two_bodies_is_the_first_publication_in_any_order(stream: Str
 
 
 def test_near_duplicates_do_not_depend_on_the_order_of_arrival(stream: Stream) -> None:
-    """B and C repeat A; when A is erased C repeats B, whenever the erasure comes."""
+    """B and C duplicate A; when A is erased C duplicates B, whenever the erasure comes."""
     copies = [
         stream.memories("acme", e, n, [row("acme", e, n, f"{TEXT} {e}")]) for n, e in enumerate("ABC", 1)
     ]
@@ -151,48 +151,48 @@ def test_near_duplicates_do_not_depend_on_the_order_of_arrival(stream: Stream) -
 
 @pytest.mark.parametrize("enrich", ["expansions", "links"])
 def test_of_two_enrichments_the_later_counts_in_any_order(stream: Stream, enrich: str) -> None:
-    """Also one without rows, which withdraws what was said before."""
+    """Also one without rows, which removes the enrichment."""
     memory = stream.memories("acme", "e", 1, [row("acme", "e", 1, "alpha")])
-    say = getattr(stream, enrich)
-    first, second, none = (say("acme", "e", 1, names) for names in (["Rule"], ["Model"], []))
+    send = getattr(stream, enrich)
+    first, second, none = (send("acme", "e", 1, names) for names in (["Rule"], ["Model"], []))
     states = orders(memory, first, second)
     assert differing(states) == []
-    assert said(states[0]) == {"Model"}
+    assert enrichment(states[0]) == {"Model"}
     states = orders(memory, second, none)
     assert differing(states) == []
-    assert said(states[0]) == set()
+    assert enrichment(states[0]) == set()
 
 
-def said(found: dict[str, Any]) -> set[str]:
-    """What enriches the memories of a state."""
+def enrichment(found: dict[str, Any]) -> set[str]:
+    """Names and expansions of all memories of a state."""
     of_links = {target.title() for _, target, kind, _ in found["edges"] if kind == "MENTIONS"}
     return of_links.union(*(record["expansions"] for record in found["rows"].values()))
 
 
-def test_of_several_answers_to_an_event_the_latest_says_which_memories_there_are(stream: Stream) -> None:
-    """Two pieces, then one, then none, then two: withdrawn ones are hidden, and come back as they were."""
+def test_of_several_messages_of_an_event_the_latest_says_which_memories_there_are(stream: Stream) -> None:
+    """Two pieces, then one, then none, then two: withdrawn ones are hidden, and restored unchanged."""
 
-    def answer(texts: list[str]) -> Msg:
+    def memories(texts: list[str]) -> Msg:
         return stream.memories("acme", "e", 1, [row("acme", "e", 1, t, piece=p) for p, t in enumerate(texts)])
 
     shorter = [
-        answer(["one", "two"]),
+        memories(["one", "two"]),
         stream.expansions("acme", "e", 1, ["second?"], piece=1),
-        answer(["ONE"]),
+        memories(["ONE"]),
     ]
     states = orders(*shorter)
     assert differing(states) == []
     assert {r["text"]: r["hidden"] for r in states[0]["rows"].values()} == {"ONE": False, "two": True}
-    states = orders(*shorter, answer(["1", "2"]))
+    states = orders(*shorter, memories(["1", "2"]))
     assert differing(states) == []
     found = {r["text"]: (r["hidden"], r["expansions"]) for r in states[0]["rows"].values()}
     assert found == {"1": (False, []), "2": (False, ["second?"])}
-    withdrawn = applied([answer([]), *shorter], Random(1))
+    withdrawn = applied([memories([]), *shorter], Random(1))
     assert {r["hidden"] for r in withdrawn["rows"].values()} == {True}
 
 
 def test_a_deletion_published_again_does_not_reach_the_version_in_between(stream: Stream) -> None:
-    """Version 1, its deletion at 2 and again at 4, version 3: that stands, whatever comes first."""
+    """Version 1, its deletion at 2 and again at 4, version 3: version 3 stays in any order."""
 
     def version(event: str, sequence: int) -> Msg:
         rows = [row("acme", event, sequence, event, document_id="d")]
@@ -205,7 +205,7 @@ def test_a_deletion_published_again_does_not_reach_the_version_in_between(stream
 
 
 def test_an_erasure_published_again_does_not_reach_what_came_in_between(stream: Stream) -> None:
-    """Erased at 2 and, by the same event id, at 4: the memory of 3 stays, the one of 1 goes."""
+    """Erased at 2 and, by the same event id, at 4: the memory of 3 stays, the one of 1 is erased."""
     erase = EraseEvent(event_id="x", tenant_id="acme", of_session="s")
     states = orders(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "before", session_id="s")]),
@@ -219,7 +219,7 @@ def test_an_erasure_published_again_does_not_reach_what_came_in_between(stream: 
 
 @pytest.mark.parametrize("named", ["of_session", "of_document"])
 def test_an_erasure_that_overtakes_a_correction_erases_the_corrected_text(stream: Stream, named: str) -> None:
-    """A correction finds session and document of its memory, which is there until the correction is."""
+    """The corrected memory stays until the correction has copied its session and document."""
     first = row("acme", "e1", 1, "asthma", session_id="s", document_id="s", user_id="ann")
     second = row("acme", "e2", 2, "diabetes", user_id="ann", corrects=memory_id("acme", "e1", 0))
     erase = EraseEvent(event_id="x", tenant_id="acme", user_id="ann", **{named: "s"})

@@ -1,4 +1,4 @@
-"""A correction says what changes; everything else of the memory stays."""
+"""A correction changes the fields it sets; all others are copied from the memory it corrects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.consolidation.conftest import NOON, Bench, Stream, row
 FIRST: Final = memory_id("acme", "e1", 0)
 SECOND: Final = memory_id("acme", "e2", 0)
 THIRD: Final = memory_id("acme", "e3", 0)
-GIVEN: Final[dict[str, Any]] = {
+FIELDS: Final[dict[str, Any]] = {
     "user_id": "ann",
     "acl": ["hr"],
     "shared": True,
@@ -43,22 +43,22 @@ GIVEN: Final[dict[str, Any]] = {
 
 def correction(**fields: Any) -> CorrectEvent:
     """A correction of the first memory."""
-    given = {"event_id": "e2", "tenant_id": "acme", "memory_id": FIRST, "text": "the port is 9090"}
-    return CorrectEvent.model_validate(given | fields)
+    base = {"event_id": "e2", "tenant_id": "acme", "memory_id": FIRST, "text": "the port is 9090"}
+    return CorrectEvent.model_validate(base | fields)
 
 
 def test_every_column_a_correction_may_set_is_kept_where_it_is_absent() -> None:
-    """And no column that no event gave: text, ids, times of storing, vectors are the correction's own."""
+    """Text, ids, storage times and vectors are always the correction's own."""
     rows = [{"event_start": None, "event_end": None}]
-    assert set(kept_columns(correction(), rows)) == set(GIVEN) - set(VISIBILITY)
-    assert set(GIVEN) < set(memories_schema(8).names)
-    everything = set(GIVEN) - {"document_id", "source_uri", "event_guessed"}
-    fields = {("tags" if name == "categories" else name): GIVEN[name] for name in everything}
+    assert set(kept_columns(correction(), rows)) == set(FIELDS) - set(VISIBILITY)
+    assert set(FIELDS) < set(memories_schema(8).names)
+    everything = set(FIELDS) - {"document_id", "source_uri", "event_guessed"}
+    fields = {("tags" if name == "categories" else name): FIELDS[name] for name in everything}
     assert set(kept_columns(correction(**fields), rows)) == {"document_id", "source_uri"}
 
 
 def test_the_time_in_the_new_text_replaces_the_old_one() -> None:
-    """A text that names a time speaks of that time; one that names none of the old one, guessed or stated."""
+    """A text that names a time has that time; one that names none keeps the old one, guessed or stated."""
     times = {"event_start", "event_end", "event_guessed"}
     named = [{"event_start": NOON, "event_end": NOON}]
     assert not times & set(kept_columns(correction(), named))
@@ -68,32 +68,34 @@ def test_the_time_in_the_new_text_replaces_the_old_one() -> None:
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_absent_fields_keep_through_a_chain_of_corrections(bench: Bench, stream: Stream, apart: bool) -> None:
-    """In one batch as over several, and after a restart."""
-    first = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080", **GIVEN)])
+def test_absent_fields_are_kept_through_a_chain_of_corrections(
+    bench: Bench, stream: Stream, apart: bool
+) -> None:
+    """In one batch or several, and after a restart."""
+    first = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080", **FIELDS)])
     new = [row("acme", "e2", 2, "the port is 9090", corrects=FIRST, piece=piece) for piece in (0, 1)]
-    second = stream.memories("acme", "e2", 2, new, keeps=tuple(GIVEN))
+    second = stream.memories("acme", "e2", 2, new, keeps=tuple(FIELDS))
     tags = row("acme", "e3", 3, "the port is 443", corrects=SECOND, categories=["c"], pinned=False)
-    others = tuple(name for name in GIVEN if name not in ("categories", "pinned"))
+    others = tuple(name for name in FIELDS if name not in ("categories", "pinned"))
     third = stream.memories("acme", "e3", 3, [tags], keeps=others)
     for batch in [[first], [second], [third]] if apart else [[first, second, third]]:
         assert bench.apply(*batch).dead == []
     bench.publish()
     stored = bench.reopened().rows()
     for piece in (SECOND, memory_id("acme", "e2", 1)):
-        assert {name: stored[piece][name] for name in GIVEN} == GIVEN
+        assert {name: stored[piece][name] for name in FIELDS} == FIELDS
     assert stored[SECOND]["text"] == "the port is 9090"
     assert (stored[SECOND]["owner"], stored[SECOND]["audience"]) == ("", ["hr"])
-    kept = GIVEN | {"categories": ["c"], "pinned": False}
-    assert {name: stored[THIRD][name] for name in GIVEN} == kept
+    kept = FIELDS | {"categories": ["c"], "pinned": False}
+    assert {name: stored[THIRD][name] for name in FIELDS} == kept
     assert [stored[one]["is_latest"] for one in (FIRST, SECOND, THIRD)] == [False, False, True]
 
 
 def test_a_redelivered_correction_keeps_what_it_kept(bench: Bench, stream: Stream) -> None:
-    """The second delivery finds the same values."""
-    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080", **GIVEN)]))
+    """The second delivery stores the same values."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080", **FIELDS)]))
     new = row("acme", "e2", 2, "the port is 9090", corrects=FIRST)
-    second = stream.memories("acme", "e2", 2, [new], keeps=tuple(GIVEN))
+    second = stream.memories("acme", "e2", 2, [new], keeps=tuple(FIELDS))
     bench.apply(second)
     stored = bench.rows()
     bench.apply(second)
@@ -102,7 +104,7 @@ def test_a_redelivered_correction_keeps_what_it_kept(bench: Bench, stream: Strea
 
 
 def test_an_unknown_column_to_keep_is_dead_lettered(bench: Bench, stream: Stream) -> None:
-    """A newer worker may know columns that this writer does not."""
+    """As a newer worker may send it."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080")]))
     new = row("acme", "e2", 2, "the port is 9090", corrects=FIRST)
     ((_, error),) = bench.apply(stream.memories("acme", "e2", 2, [new], keeps=("colour",))).dead

@@ -9,27 +9,27 @@ from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingA
 from helix_consolidation.ledger.tombstones import ForgetRecord, Tombstones
 
 ROW = MemoryFacts(stream_sequence=10, memory=1, session=2, document=3, user=4)
-NOBODY = PendingActions()
+NOTHING_PENDING = PendingActions()
 
 
-def forgotten(*verdicts: tuple[int, ForgetRecord]) -> Tombstones:
+def forgotten(*records: tuple[int, ForgetRecord]) -> Tombstones:
     """Tombstones after the tenant forgot or restored selectors, in the order of the log."""
     tombstones = Tombstones()
-    for selector, verdict in verdicts:
-        tombstones.record_forget(selector, TENANT, verdict)
+    for selector, record in records:
+        tombstones.record_forget(selector, TENANT, record)
     return tombstones
 
 
-def test_a_row_nobody_spoke_of_is_plainly_there() -> None:
+def test_a_memory_without_events_is_visible() -> None:
     """No tombstone, no expiry: visible and latest."""
-    assert status_of(ROW, Tombstones(), NOBODY, 0) == MemoryStatus()
+    assert status_of(ROW, Tombstones(), NOTHING_PENDING, 0) == MemoryStatus()
 
 
 def test_a_forgotten_session_hides_its_earlier_rows_only() -> None:
     """Forgotten at 11: row 10 is hidden with the time of the event, row 12 is not."""
     tombstones = forgotten((2, ForgetRecord(11, is_hidden=True, at=77)))
-    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
-    assert status_of(replace(ROW, stream_sequence=12), tombstones, NOBODY, 0) == MemoryStatus()
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
+    assert status_of(replace(ROW, stream_sequence=12), tombstones, NOTHING_PENDING, 0) == MemoryStatus()
 
 
 def test_restoring_one_selection_leaves_another_in_force() -> None:
@@ -37,37 +37,37 @@ def test_restoring_one_selection_leaves_another_in_force() -> None:
     tombstones = forgotten(
         (1, ForgetRecord(15, is_hidden=True, at=1)), (2, ForgetRecord(20, is_hidden=False, at=2))
     )
-    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=1, is_hidden=True)
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=1, is_hidden=True)
 
 
-def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_it() -> None:
-    """User 5 cannot recall what user 4 owns; user 4 can; the tenant takes both back."""
+def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_all() -> None:
+    """User 5 cannot recall what user 4 owns; user 4 can; the tenant restores it."""
     row = replace(ROW, visibility=Visibility(owner=4))
     tombstones = Tombstones()
     tombstones.record_forget(2, Actor(user=5), ForgetRecord(11, is_hidden=True, at=1))
-    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
+    assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus()
     tombstones.record_forget(2, Actor(user=4), ForgetRecord(12, is_hidden=True, at=2))
-    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus(deleted_at=2, is_hidden=True)
+    assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=2, is_hidden=True)
     tombstones.record_forget(2, TENANT, ForgetRecord(13, is_hidden=False, at=3))
-    assert status_of(row, tombstones, NOBODY, 0) == MemoryStatus()
+    assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus()
 
 
 def test_a_superseded_memory_names_its_next_version() -> None:
     """Superseded and hidden, never deleted."""
     expected = MemoryStatus(superseded_by="new", is_latest=False, is_hidden=True)
-    assert status_of(ROW, Tombstones(), NOBODY, 0, superseded_by="new") == expected
+    assert status_of(ROW, Tombstones(), NOTHING_PENDING, 0, superseded_by="new") == expected
 
 
 def test_a_replaced_document_supersedes_its_older_pieces() -> None:
     """A piece of sequence 10 ends with version 11, a piece of 11 is current."""
     tombstones = Tombstones()
     tombstones.record_replacement(3, TENANT, 11)
-    assert status_of(ROW, tombstones, NOBODY, 0) == MemoryStatus(is_latest=False, is_hidden=True)
-    assert status_of(replace(ROW, stream_sequence=11), tombstones, NOBODY, 0) == MemoryStatus()
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == MemoryStatus(is_latest=False, is_hidden=True)
+    assert status_of(replace(ROW, stream_sequence=11), tombstones, NOTHING_PENDING, 0) == MemoryStatus()
 
 
-def test_a_pending_act_hides_as_it_will_when_it_is_carried_out() -> None:
-    """A forget that waits for earlier events hides at once; its repeat under a later sequence is nothing."""
+def test_a_pending_action_hides_at_once() -> None:
+    """Also before earlier events are processed; a repeat of its event does not count."""
     pending, row = PendingActions(), replace(ROW, stream_sequence=13)
     forget = LifecycleAction(12, 9, "forget", "acme", TENANT, "session", (2,), 77)
     pending.add(replace(forget, sequence=14))
@@ -78,8 +78,8 @@ def test_a_pending_act_hides_as_it_will_when_it_is_carried_out() -> None:
 
 
 def test_an_expired_row_is_hidden_from_its_expiry_on() -> None:
-    """Hidden at the very moment, not before; never when it has no expiry."""
+    """Hidden from its expiry, not before; never when it has none."""
     row = replace(ROW, expires_at=100)
-    assert status_of(row, Tombstones(), NOBODY, 99) == MemoryStatus()
-    assert status_of(row, Tombstones(), NOBODY, 100) == MemoryStatus(is_hidden=True)
-    assert status_of(replace(row, expires_at=NEVER), Tombstones(), NOBODY, 100) == MemoryStatus()
+    assert status_of(row, Tombstones(), NOTHING_PENDING, 99) == MemoryStatus()
+    assert status_of(row, Tombstones(), NOTHING_PENDING, 100) == MemoryStatus(is_hidden=True)
+    assert status_of(replace(row, expires_at=NEVER), Tombstones(), NOTHING_PENDING, 100) == MemoryStatus()

@@ -1,4 +1,4 @@
-"""A correction that is forgotten or erased does not count any more: the version before it comes back."""
+"""A correction that is forgotten or erased does not count: the version before it is current again."""
 
 from __future__ import annotations
 
@@ -34,71 +34,71 @@ def event_of(kind: str, *ids: str, name: str = "u") -> Event:
     return ForgetEvent(event_id=name, tenant_id="acme", memory_ids=list(ids), restore=kind == "restore")
 
 
-def standing(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """Text of what is visible -> id of its successor; hidden ones are left out."""
+def visible(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Text of the visible memories -> id of the successor."""
     return {r["text"]: r["superseded_by"] for r in rows.values() if not r["hidden"]}
 
 
 @pytest.mark.parametrize("kind", ["forget", "erase"])
-def test_undoing_a_wrong_correction_brings_the_version_before_back(
-    bench: Bench, stream: Stream, kind: str
-) -> None:
+def test_undoing_a_correction_restores_the_version_before(bench: Bench, stream: Stream, kind: str) -> None:
     """Not superseded, not hidden, the latest again."""
     bench.apply(*chain(stream)[:2])
-    assert standing(bench.rows()) == {"e2": ""}
+    assert visible(bench.rows()) == {"e2": ""}
     bench.apply(lifecycle(event_of(kind, NEW), 3))
-    assert standing(bench.rows()) == {"e1": ""}
+    assert visible(bench.rows()) == {"e1": ""}
     assert bench.rows()[OLD]["is_latest"]
 
 
 def test_restoring_the_correction_supersedes_the_version_before_again(bench: Bench, stream: Stream) -> None:
-    """Forget is reversible in both directions."""
+    """Forgetting a correction can be undone."""
     bench.apply(*chain(stream)[:2], lifecycle(event_of("forget", NEW), 3))
     bench.apply(lifecycle(event_of("restore", NEW, name="r"), 4))
-    assert standing(bench.rows()) == {"e2": ""}
+    assert visible(bench.rows()) == {"e2": ""}
     assert bench.rows()[OLD]["superseded_by"] == NEW
 
 
 @pytest.mark.parametrize("kind", ["forget", "erase"])
 @pytest.mark.parametrize("last_corrects", [NEW, OLD])
 @pytest.mark.parametrize(
-    ("undone", "stands"), [((NEW,), "e3"), ((NEWEST,), "e2"), ((NEW, NEWEST), "e1"), ((OLD,), "e3")]
+    ("undone", "current"), [((NEW,), "e3"), ((NEWEST,), "e2"), ((NEW, NEWEST), "e1"), ((OLD,), "e3")]
 )
-def test_a_chain_has_one_version_whatever_is_undone(
-    bench: Bench, stream: Stream, kind: str, last_corrects: str, undone: tuple[str, ...], stands: str
+def test_a_chain_has_one_current_version_whatever_is_undone(
+    bench: Bench, stream: Stream, kind: str, last_corrects: str, undone: tuple[str, ...], current: str
 ) -> None:
-    """The middle one: nothing changes. The last one: the one before. Both: the first. After a restart too."""
+    """Undo the middle: no change. The last: the one before. Both: the first. Also after restarts."""
     bench.apply(*chain(stream, last_corrects=last_corrects))
     bench.publish()
     for number, memory in enumerate(undone):
         bench.apply(lifecycle(event_of(kind, memory, name=f"u{number}"), 4 + number))
         bench.publish()
-    assert standing(bench.rows()) == {stands: ""}
+    assert visible(bench.rows()) == {current: ""}
     reopened = bench.reopened()
-    # what is undone later is judged by the same family
+    # a later correction of the same family can be undone as well
     reopened.apply(
-        stream.memories("acme", "e9", 9, [row("acme", "e9", 9, "e9", corrects=memory_id("acme", stands, 0))]),
+        stream.memories(
+            "acme", "e9", 9, [row("acme", "e9", 9, "e9", corrects=memory_id("acme", current, 0))]
+        ),
         *(stream.memories("acme", f"n{n}", n, []) for n in range(4 + len(undone), 9)),
     )
-    assert standing(reopened.rows()) == {"e9": ""}
+    assert visible(reopened.rows()) == {"e9": ""}
     reopened.apply(lifecycle(event_of(kind, memory_id("acme", "e9", 0), name="last"), 10))
-    assert standing(reopened.rows()) == {stands: ""}
+    assert visible(reopened.rows()) == {current: ""}
     reopened.shard.close()
 
 
 @pytest.mark.parametrize("kind", ["forget", "erase"])
 @pytest.mark.parametrize("undone", [NEW, NEWEST])
 def test_every_order_of_arrival_undoes_the_same(stream: Stream, kind: str, undone: str) -> None:
-    """A rebuild from the log in any order ends where the log ends."""
+    """The state does not depend on the order of arrival."""
     messages = [*chain(stream), lifecycle(event_of(kind, undone), 4)]
     others = Random(2).sample([list(order) for order in permutations(messages)], 3)
     states = [applied(order, Random(1)) for order in (messages, messages[::-1], *others)]
     assert all(found == states[0] for found in states)
-    assert list(standing(states[0]["rows"])) == ["e3" if undone == NEW else "e2"]
+    assert list(visible(states[0]["rows"])) == ["e3" if undone == NEW else "e2"]
 
 
-def test_of_the_pieces_of_a_correction_none_supersedes_another() -> None:
-    """Two pieces of one event correct memory 1; the first is named, both stand."""
+def test_pieces_of_one_correction_do_not_supersede_each_other() -> None:
+    """Two pieces of one event correct memory 1; the first is its successor, both are current."""
     family = [
         Version(1, 0, 1, 0, "old", is_active=True),
         Version(2, 1, 5, 0, "first", is_active=True),
@@ -110,15 +110,15 @@ def test_of_the_pieces_of_a_correction_none_supersedes_another() -> None:
 
 
 def test_a_later_correction_of_the_same_memory_supersedes_an_earlier_one() -> None:
-    """And the earlier one stands again when the later is undone."""
+    """And the earlier one is current again when the later is undone."""
     early, late = Version(2, 1, 5, 0, "early", is_active=True), Version(3, 1, 6, 0, "late", is_active=True)
     old = Version(1, 0, 1, 0, "old", is_active=True)
     assert superseded([old, early, late]) == {1: "late", 2: "late"}
     assert superseded([old, early, Version(3, 1, 6, 0, "late", is_active=False)]) == {1: "early"}
 
 
-def test_a_chain_of_thousands_is_walked_without_recursion() -> None:
-    """Each corrects the one before; all but the last are superseded by the next that is live."""
+def test_a_chain_of_thousands_needs_no_recursion() -> None:
+    """Each corrects the one before; all but the last are superseded by the next active one."""
     family = [Version(n, n - 1, n, 0, str(n), is_active=n != 2) for n in range(1, 5_001)]
     found = superseded(family)
     assert len(found) == 4_999

@@ -1,4 +1,4 @@
-"""Families: which versions a change is judged with, and what that costs."""
+"""Version families: which versions a change is checked with, and what that costs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def context_of(state: ConsolidationState) -> FoldContext:
 
 
 def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
-    """What stands for each member of a family, told from all of it at once."""
+    """The successor of each member, computed from the whole family."""
     members, versions = sorted(members_of(state, ordinal), key=state.ledger.order), []
     for member in members:
         code, (corrects, _) = state.ledger.code(member), state.ledger.corrected_by(member)
@@ -43,8 +43,8 @@ def whole(state: ConsolidationState, ordinal: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_judging_the_neighbours_ends_as_judging_the_whole_family(seed: int) -> None:
-    """Random corrections of each other arrive in any order, and are withdrawn and given back in between."""
+def test_checking_the_neighbours_equals_checking_the_whole_family(seed: int) -> None:
+    """Random corrections of each other, in random order, withdrawn and restored in between."""
     chance, state = random.Random(seed), ConsolidationState()
     corrected = {0: None} | {
         n: chance.randrange(max(0, n - chance.choice([1, 3, 30])), n) for n in range(1, 30)
@@ -59,12 +59,14 @@ def test_judging_the_neighbours_ends_as_judging_the_whole_family(seed: int) -> N
             state.tombstones.record_withdrawn(code, withdrawn=code not in state.tombstones.withdrawn)
         update_status(context_of(state), toggled)
         recorded = {state.ledger.memory_id(o): state.ledger.status(o).superseded_by for o in arrived}
-        expected = {name: heir for ordinal in arrived for name, heir in whole(state, ordinal).items()}
+        expected = {
+            name: successor for ordinal in arrived for name, successor in whole(state, ordinal).items()
+        }
         assert recorded == expected
 
 
 def test_an_erased_correction_that_is_there_again_is_in_its_own_family() -> None:
-    """What is left of the erased one does not take its place."""
+    """Its tombstone is not listed as a second member."""
     state = ConsolidationState()
     first, second = (state.ledger.add(entry(number, number - 1 if number else None)) for number in range(2))
     code = value_code("acme", "memory", memory_id("acme", "e1", 0))
@@ -73,7 +75,7 @@ def test_an_erased_correction_that_is_there_again_is_in_its_own_family() -> None
 
 
 def test_one_more_version_costs_the_same_in_a_long_chain() -> None:
-    """Corrected two thousand times: judging the next version costs no more than after a hundred."""
+    """After two thousand corrections checking the next one costs no more than after a hundred."""
 
     def seconds(length: int) -> float:
         state = ConsolidationState()

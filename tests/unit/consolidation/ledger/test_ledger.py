@@ -22,7 +22,7 @@ def entry(number: int, **fields: object) -> Entry:
 
 
 def test_ordinals_are_dense_and_found_again() -> None:
-    """In order of first arrival; also after the index was sorted anew."""
+    """In order of first arrival; also after the index was sorted again."""
     ledger = Ledger()
     assert [ledger.add(entry(number)) for number in (9, 4, 7)] == [0, 1, 2]
     ledger._index()
@@ -30,7 +30,7 @@ def test_ordinals_are_dense_and_found_again() -> None:
 
 
 def test_thousands_of_memories_keep_their_ordinals() -> None:
-    """Growing the columns moves nothing."""
+    """Growing the columns changes no ordinal."""
     ledger = Ledger()
     for number in range(3_000):
         ledger.add(entry(number))
@@ -39,8 +39,8 @@ def test_thousands_of_memories_keep_their_ordinals() -> None:
     assert ledger.sequences(1_500) == (1_500, 1_500)
 
 
-def test_an_erased_memory_leaves_a_hole_and_nothing_else() -> None:
-    """Its ordinal is not given again, its id is not found, the digest forgets it."""
+def test_an_erased_memory_leaves_only_a_hole() -> None:
+    """Its ordinal is not reused, its id is not found, the digest does not contain it."""
     ledger = Ledger()
     first, second = ledger.add(entry(1)), ledger.add(entry(2))
     ledger._index()
@@ -52,7 +52,7 @@ def test_an_erased_memory_leaves_a_hole_and_nothing_else() -> None:
 
 
 def test_a_selection_ends_at_its_sequence() -> None:
-    """Rows of the session below sequence 3, and never through an empty code."""
+    """Rows of the session below sequence 3; an empty code selects nothing."""
     ledger = Ledger()
     for number in (1, 2, 3):
         ledger.add(entry(number))
@@ -60,8 +60,8 @@ def test_a_selection_ends_at_its_sequence() -> None:
     assert ledger.selected("document", 0, before=9) == []
 
 
-def test_a_standing_is_recorded_and_counted() -> None:
-    """What is hidden is hidden in the counts too."""
+def test_a_status_is_recorded_and_counted() -> None:
+    """A hidden memory is counted as hidden."""
     ledger = Ledger()
     ledger.add(entry(1))
     found = MemoryStatus(superseded_by="new", is_latest=False, deleted_at=5, is_hidden=True)
@@ -71,7 +71,7 @@ def test_a_standing_is_recorded_and_counted() -> None:
 
 
 def test_expired_memories_are_reported_once() -> None:
-    """Not before their time, and not when they are hidden already."""
+    """Not before their expiry, and not when they are hidden already."""
     ledger = Ledger()
     ledger.add(entry(1, expires_at=100))
     assert ledger.expired(99) == []
@@ -81,7 +81,7 @@ def test_expired_memories_are_reported_once() -> None:
 
 
 def test_corrections_are_those_of_the_same_tenant() -> None:
-    """Another tenant may name any id it likes."""
+    """A correction by another tenant of the same id does not count."""
     ledger = Ledger()
     ledger.add(entry(1, corrects="old"))
     ledger.add(entry(2, corrects="old", tenant_id="other"))

@@ -41,14 +41,14 @@ def test_pairs_at_the_threshold_are_rarely_missed() -> None:
 def added(
     near: NearDuplicates, number: int, text: str, *, group: int = 7, content: int | None = None
 ) -> DuplicateMatches:
-    """Index a text whose ordinal and place in the log are `number`."""
+    """Index a text whose ordinal and log position are `number`."""
     return near.add(
         number, log_position(number, 0), group, number if content is None else content, vector(text)
     )
 
 
-def test_a_nearly_equal_text_of_the_same_group_is_a_neighbour() -> None:
-    """One word of forty differs; the neighbour is found after a bulk load and after a single add."""
+def test_a_nearly_equal_text_of_the_same_group_is_a_near_duplicate() -> None:
+    """One word of forty differs; it is found after a bulk load and after a single add."""
     loaded, one_by_one = NearDuplicates(), NearDuplicates()
     first = np.array([0])
     loaded.load(first, log_position(first, first), np.array([7]), first, vector(TEXT)[None, :])
@@ -59,8 +59,8 @@ def test_a_nearly_equal_text_of_the_same_group_is_a_neighbour() -> None:
     assert added(one_by_one, 1, NEARLY) == DuplicateMatches(expected, [], set())
 
 
-def test_a_memory_that_comes_late_is_told_who_repeats_it() -> None:
-    """The later of the log came first: it is no original, it is a repeat."""
+def test_a_late_memory_is_matched_with_later_ones() -> None:
+    """The later of the log came first and becomes the duplicate."""
     near = NearDuplicates()
     added(near, 5, TEXT)
     place = added(near, 1, TEXT)
@@ -68,36 +68,36 @@ def test_a_memory_that_comes_late_is_told_who_repeats_it() -> None:
     assert [later.ordinal for later in place.later] == [5]
 
 
-def test_another_group_never_sees_a_neighbour() -> None:
+def test_another_group_has_no_near_duplicate() -> None:
     """Tenant, owner, audience and type are in the group."""
     near = NearDuplicates()
     added(near, 0, TEXT)
     assert added(near, 1, TEXT, group=8).earliest is None
 
 
-def test_a_different_text_is_no_neighbour() -> None:
-    """Nothing in common, nothing found."""
+def test_a_different_text_is_no_near_duplicate() -> None:
+    """No shared band, no match."""
     near = NearDuplicates()
     added(near, 0, TEXT)
     assert added(near, 1, "nothing in common with it").earliest is None
 
 
-def test_equal_content_is_equal_whatever_its_signature_says() -> None:
-    """The content hash folds case and white space, the shingles may not."""
+def test_equal_content_matches_whatever_its_signature() -> None:
+    """The content hash ignores case and white space, the shingles may not."""
     near = NearDuplicates()
     added(near, 0, "alpha beta", content=1)
     assert added(near, 1, "gamma delta", content=1).earliest == DuplicateMatch(0, 1.0)
 
 
-def test_texts_without_words_resemble_nothing() -> None:
-    """Their signatures are all alike, and say nothing."""
+def test_texts_without_words_have_no_near_duplicates() -> None:
+    """Their signatures are all equal and are not compared."""
     near = NearDuplicates()
     added(near, 0, "")
     assert added(near, 1, "").earliest is None
 
 
-def test_an_erased_memory_is_no_neighbour() -> None:
-    """What was erased leaves no trace in the index, nor does the version before of a memory."""
+def test_an_erased_memory_is_no_near_duplicate() -> None:
+    """Neither an erased memory nor an earlier version of a memory is found."""
     near = NearDuplicates()
     added(near, 0, TEXT)
     near.remove(0)
@@ -108,7 +108,7 @@ def test_an_erased_memory_is_no_neighbour() -> None:
 
 @pytest.mark.parametrize("is_folded", [False, True])
 def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: bool) -> None:
-    """Whatever the order of arrival: the first 32 are compared; who leaves or enters them is told."""
+    """In any order of arrival the first 32 are compared; displaced and promoted ones are returned."""
     near = NearDuplicates()
     for number in random.Random(1).sample(range(1, 101), 100):
         added(near, number, TEXT, content=1)
@@ -118,7 +118,7 @@ def test_boilerplate_is_compared_with_the_first_copies_of_the_log(*, is_folded: 
     assert place.earliest == DuplicateMatch(1, 1.0)
     assert (place.later, place.displaced) == ([], set())
     assert near.matches(LONGEST_BUCKET).later[0].ordinal == LONGEST_BUCKET + 1
-    early = added(near, 0, TEXT, content=1)
-    assert len(early.later) == 101
-    assert early.displaced == {LONGEST_BUCKET}
+    first = added(near, 0, TEXT, content=1)
+    assert len(first.later) == 101
+    assert first.displaced == {LONGEST_BUCKET}
     assert near.remove(3) == {LONGEST_BUCKET}

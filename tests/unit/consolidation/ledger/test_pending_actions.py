@@ -1,4 +1,4 @@
-"""Acts that wait for earlier events: which are in force, which are due, and what asking costs."""
+"""Pending actions: which are in force, which are due, and what a lookup costs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ROW = MemoryFacts(stream_sequence=0, memory=1, session=2, document=3, user=0)
 
 
 def action(sequence: int, event: int, kind: str = "forget", selector: int = 1) -> LifecycleAction:
-    """An act of the tenant."""
+    """An action of the tenant."""
     return LifecycleAction(sequence, event, kind, "acme", TENANT, "memory", (selector,))  # type: ignore[arg-type]
 
 
 def reaching(actions: list[LifecycleAction]) -> set[int]:
-    """What is in force, told from the list alone."""
+    """Sequences of the actions in force, computed from the list alone."""
     first = {found.event: found for found in reversed(actions)}
     named = (found for found in first.values() if {1, 2, 3}.intersection(found.selectors))
     return {found.sequence for found in named if found.kind != "feedback"}
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_indexes_say_what_the_list_says(seed: int) -> None:
-    """Acts and repeats in any order, cancelled replacements, a floor that rises: always as if read anew."""
+def test_the_indexes_agree_with_the_list(seed: int) -> None:
+    """Actions and repeats in random order, cancelled replacements, a rising floor."""
     chance, pending, floor = random.Random(seed), PendingActions(), 0
     for sequence in chance.sample(range(1, 61), 60):
         kind = chance.choice(["forget", "erase", "replace", "feedback"])
@@ -50,8 +50,8 @@ def test_the_indexes_say_what_the_list_says(seed: int) -> None:
         assert {found.sequence for found in pending.reaching(ROW)} == reaching(pending.actions)
 
 
-def test_what_waits_is_encoded_as_it_is_after_every_change() -> None:
-    """Added, cancelled and added again with another scope, carried out: what is stored is what waits."""
+def test_pending_actions_are_encoded_after_every_change() -> None:
+    """Added, cancelled and added again with another selector, taken out: the JSON equals the list."""
     pending = PendingActions.of([action(n, n) for n in range(10, 20)])
 
     def stored() -> list[LifecycleAction]:
@@ -67,8 +67,8 @@ def test_what_waits_is_encoded_as_it_is_after_every_change() -> None:
     assert stored() == pending.actions != []
 
 
-def test_what_is_due_costs_nothing_for_what_waits() -> None:
-    """Ten times the acts in wait make the answer to each event no more than a few times slower."""
+def test_due_costs_nothing_for_actions_that_are_not_due() -> None:
+    """With ten times the pending actions a call is at most a few times slower."""
 
     def seconds(waiting: int) -> float:
         pending = PendingActions.of([action(2 * n + 2, n + 1, "feedback") for n in range(waiting)])

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from helix_consolidation.ledger.sequences import ProcessedSequences
 
 
-def test_the_floor_stops_before_the_first_hole() -> None:
-    """1, 2 and 4 answered: everything up to 2 is in, 4 waits above."""
+def test_the_floor_stops_before_the_first_gap() -> None:
+    """1, 2 and 4 processed: the floor is 2, 4 is above it."""
     processed = ProcessedSequences()
     for sequence in (4, 1, 2):
         processed.mark(sequence)
@@ -18,16 +18,16 @@ def test_the_floor_stops_before_the_first_hole() -> None:
     assert 3 not in processed
 
 
-def test_a_filled_hole_lets_the_floor_run_to_the_next_one() -> None:
-    """The floor passes everything that waited."""
+def test_a_filled_gap_raises_the_floor_to_the_next_one() -> None:
+    """The floor passes the sequences above the gap."""
     processed = ProcessedSequences(2, (4, 5, 7))
     processed.mark(3)
     assert processed.floor == 5
     assert processed.above == (7,)
 
 
-def test_a_skipped_gap_counts_as_answered() -> None:
-    """A sequence whose message is gone is never waited for."""
+def test_a_skipped_gap_counts_as_processed() -> None:
+    """A sequence whose message is gone is not waited for."""
     processed = ProcessedSequences(2, (5, 6))
     processed.skip_to(4)
     assert processed.floor == 6
@@ -43,7 +43,7 @@ def test_skipping_back_changes_nothing() -> None:
 
 @given(st.permutations(list(range(1, 12))), st.lists(st.integers(1, 11)))
 def test_order_and_repeats_do_not_matter(order: list[int], repeats: list[int]) -> None:
-    """However the sequences come, all of them answered is the same state."""
+    """In any order, with repeats, all sequences lead to the same state."""
     processed = ProcessedSequences()
     for sequence in [*order, *repeats]:
         processed.mark(sequence)

@@ -31,23 +31,23 @@ def everything() -> Tombstones:
 
 
 def test_an_erased_session_reaches_back_but_not_forward() -> None:
-    """Rows before the erasure are gone for good, a later row of the session is welcome."""
+    """Rows before the erasure are erased, a later row of the session is not."""
     tombstones = Tombstones()
     tombstones.record_erasure(3, TENANT, 10)
     assert tombstones.erased_at(ROW) == 10
     assert not tombstones.erased_at(replace(ROW, stream_sequence=11))
 
 
-def test_an_erasure_stays_inside_its_scope() -> None:
-    """User 5 erases the session: what user 4 owns stays, what everybody sees goes."""
+def test_an_erasure_stays_in_the_reach_of_its_actor() -> None:
+    """User 5 erases the session: a memory of user 4 stays, one visible to everybody is erased."""
     tombstones = Tombstones()
     tombstones.record_erasure(3, Actor(user=5), 10)
     assert tombstones.erased_at(ROW) == 10
     assert not tombstones.erased_at(replace(ROW, visibility=Visibility(owner=4)))
 
 
-def test_an_erased_memory_stays_away_unless_an_earlier_publication_comes() -> None:
-    """The row of 9 was erased: it and later ones stay away, an earlier one is judged by itself."""
+def test_an_erased_memory_is_refused_unless_of_an_earlier_publication() -> None:
+    """The row of 9 was erased: it and later ones are refused, an earlier one is not."""
     tombstones = Tombstones()
     tombstones.record_erased_memory(ROW, 12)
     assert [tombstones.is_erased(99, sequence) for sequence in (8, 9, 10)] == [False, True, True]
@@ -56,7 +56,7 @@ def test_an_erased_memory_stays_away_unless_an_earlier_publication_comes() -> No
 
 
 def test_an_event_published_again_is_a_repeat() -> None:
-    """The first sequence of an event id counts; of very many the latest are remembered."""
+    """The first sequence of an event id counts."""
     tombstones = Tombstones()
     tombstones.record_executed(5, 100)
     assert not tombstones.is_repeat(5, 100)
@@ -69,7 +69,7 @@ def test_usage_adds_up() -> None:
 
 
 def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
-    """What is appended publish by publish is what is read, also what was taken back in between."""
+    """What is appended publish by publish is read back, revocations included."""
     state, log = everything(), TombstoneLog(tmp_path)
     log.append(state.take_changes())
     state.record_withdrawn(6, withdrawn=False)
@@ -84,8 +84,8 @@ def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("visibility", [Visibility(), Visibility(owner=5, audience=frozenset({6}))])
-def test_a_drop_that_was_taken_back_stays_so_after_a_restart(tmp_path: Path, visibility: Visibility) -> None:
-    """Whoever saw the memory; the correction that it was leaves no trace among those of its ancestor."""
+def test_a_revoked_erasure_stays_revoked_after_a_restart(tmp_path: Path, visibility: Visibility) -> None:
+    """For any visibility; also the corrected memory does not list the correction any more."""
     state, log, row = Tombstones(), TombstoneLog(tmp_path), replace(ROW, visibility=visibility)
     state.record_erased_memory(row, 12, ErasedCorrection(corrects=4, ordinal=17, sequence=8, piece=2))
     log.append(state.take_changes())
@@ -103,7 +103,7 @@ def test_a_drop_that_was_taken_back_stays_so_after_a_restart(tmp_path: Path, vis
 def test_a_log_keeps_as_many_events_as_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 400 events the latest 10 are remembered; on the disk are these and few before them."""
+    """Of 400 events the latest 10 are remembered; the disk holds these and few others."""
     monkeypatch.setattr(module, "REMEMBERED_EVENTS", 10)
     monkeypatch.setattr(log_module, "REMEMBERED_EVENTS", 10)
     state, log = Tombstones(), TombstoneLog(tmp_path)
@@ -118,8 +118,8 @@ def test_a_log_keeps_as_many_events_as_are_remembered(
     assert len(stored) <= 10 * 3
 
 
-def test_a_log_has_few_segments_and_writes_a_record_seldom(tmp_path: Path) -> None:
-    """A thousand publishes of ten: a handful of files, each record written some ten times, not 500."""
+def test_a_log_has_few_segments_and_seldom_rewrites_a_record(tmp_path: Path) -> None:
+    """A thousand publishes of ten records: at most 8 files, each record written about ten times."""
     log, written = TombstoneLog(tmp_path), 0
     for publish in range(1_000):
         log.append([Record(Table.ERASED_MEMORIES, publish * 10 + n, sequence=1, flag=1) for n in range(10)])
@@ -129,7 +129,7 @@ def test_a_log_has_few_segments_and_writes_a_record_seldom(tmp_path: Path) -> No
     assert {record.key for record in log.records()} == set(range(10_000))
 
 
-def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
+def test_no_changes_write_no_segment(tmp_path: Path) -> None:
     """The same files are linked again."""
     log = TombstoneLog(tmp_path)
     log.append(everything().take_changes())
@@ -139,14 +139,14 @@ def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_damaged_segment_is_refused(tmp_path: Path) -> None:
-    """A typed error that names the file."""
+    """The error names the file."""
     (tmp_path / "seg-000001.npy").write_bytes(b"rubbish")
     with pytest.raises(CorruptArtifactError, match="seg-000001"):
         TombstoneLog(tmp_path)
 
 
-def test_the_memory_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earliest of the log are given up first."""
+def test_the_number_of_remembered_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earliest of the log are dropped first."""
     monkeypatch.setattr(module, "REMEMBERED_EVENTS", 2)
     tombstones = Tombstones()
     for sequence in (1, 2, 3):

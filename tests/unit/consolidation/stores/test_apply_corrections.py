@@ -19,8 +19,8 @@ from tests.unit.consolidation.conftest import (
 )
 
 
-def test_a_correction_does_not_change_who_sees_the_memory(bench: Bench, stream: Stream) -> None:
-    """The tenant corrects Ann's memory: it stays hers, whatever the event says of its user."""
+def test_a_correction_does_not_change_who_can_recall_the_memory(bench: Bench, stream: Stream) -> None:
+    """The tenant corrects Ann's memory: Ann stays the owner, whatever `user_id` the event has."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "my salary", user_id="ann")]))
     of_tenant = row("acme", "e2", 2, "my new salary", corrects=FIRST)
     of_ann = row("acme", "e3", 3, "my newer salary", corrects=SECOND, user_id="ann", shared=True, acl=["hr"])
@@ -31,8 +31,8 @@ def test_a_correction_does_not_change_who_sees_the_memory(bench: Bench, stream: 
     assert bench.rows()[FIRST]["superseded_by"] == SECOND
 
 
-def test_a_correction_waits_for_a_memory_that_may_be_on_its_way(bench: Bench, stream: Stream) -> None:
-    """While an earlier event is unanswered it is asked for again, however often it comes."""
+def test_a_correction_waits_while_an_earlier_event_is_not_processed(bench: Bench, stream: Stream) -> None:
+    """It is postponed however often it is delivered."""
     rows = [row("acme", "e2", 2, "newer", corrects=FIRST)]
     early = stream.memories("acme", "e2", 2, rows)
     assert [m for m, _ in bench.apply(early).postponed] == [early]
@@ -44,7 +44,7 @@ def test_a_correction_waits_for_a_memory_that_may_be_on_its_way(bench: Bench, st
 
 
 def test_a_correction_of_an_unknown_memory_is_dead_lettered_whole(bench: Bench, stream: Stream) -> None:
-    """It would stand as a memory that corrects nothing; what enriches it is not waited for."""
+    """Its enrichment is done at once."""
     unknown = memory_id("acme", "never published", 0)
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "older")]))
     wrong = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=unknown)])
@@ -60,7 +60,7 @@ def test_a_correction_of_an_unknown_memory_is_dead_lettered_whole(bench: Bench, 
 def test_a_refused_correction_keeps_its_reason_until_its_dead_letter_is_stored(
     bench: Bench, stream: Stream
 ) -> None:
-    """The writer ends after the generation, or the stream of dead letters is away: it is refused again."""
+    """If the writer restarts before that, the message is refused again."""
     unknown = memory_id("acme", "never published", 0)
     wrong = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "newer", corrects=unknown)])
     assert len(bench.apply(wrong, stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "a")])).dead) == 1
@@ -76,8 +76,8 @@ def test_a_refused_correction_keeps_its_reason_until_its_dead_letter_is_stored(
     dead_letters_stored.shard.close()
 
 
-def test_a_correction_never_speaks_of_what_is_published_later(bench: Bench, stream: Stream) -> None:
-    """The log decides, not what happens to have arrived: a rebuild refuses it as well."""
+def test_a_correction_of_a_later_memory_is_refused(bench: Bench, stream: Stream) -> None:
+    """Also when that memory has arrived already: a rebuild from the log refuses it as well."""
     later = stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "the port is 8080")])
     bench.apply(later)
     bench.apply(stream.memories("acme", "e1", 1, []))
@@ -86,10 +86,8 @@ def test_a_correction_never_speaks_of_what_is_published_later(bench: Bench, stre
     assert set(bench.rows()) == {memory_id("acme", "e3", 0)}
 
 
-def test_a_correction_that_comes_again_after_its_memory_was_erased_stands(
-    bench: Bench, stream: Stream
-) -> None:
-    """A redelivery is judged by the log, in which the erasure came later."""
+def test_a_correction_redelivered_after_its_memory_was_erased_is_kept(bench: Bench, stream: Stream) -> None:
+    """In the log the erasure comes after the correction."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "older")]))
     newer = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "newer", corrects=FIRST)])
     bench.apply(newer)
@@ -99,7 +97,7 @@ def test_a_correction_that_comes_again_after_its_memory_was_erased_stands(
 
 
 def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stream: Stream) -> None:
-    """Superseded, out of the lexicon, and tied by an UPDATES edge."""
+    """Superseded, out of the lexicon, and linked by an UPDATES edge."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the port is 8080")]))
     bench.apply(
         stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "the port is 9090 now", corrects=FIRST)])
@@ -114,8 +112,8 @@ def test_a_correction_hides_the_old_version_and_names_the_new(bench: Bench, stre
     ]
 
 
-def test_a_correction_never_touches_another_tenants_memory(bench: Bench, stream: Stream) -> None:
-    """A foreign id is unknown: the same dead letter as for an id that does not exist."""
+def test_a_correction_cannot_change_another_tenants_memory(bench: Bench, stream: Stream) -> None:
+    """The dead letter is the same as for an id that does not exist."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours")]))
     theirs = [
         stream.memories("other", event, number, [row("other", event, number, "theirs", corrects=corrects)])

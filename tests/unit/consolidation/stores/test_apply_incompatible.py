@@ -27,8 +27,10 @@ from tests.unit.consolidation.conftest import (
 )
 
 
-def test_vectors_of_another_model_wait_and_name_both_models(bench: Bench, stream: Stream) -> None:
-    """They are no dead letter, the floor stays before them, and what was there stays."""
+def test_vectors_of_another_model_are_held_with_a_reason_that_names_both(
+    bench: Bench, stream: Stream
+) -> None:
+    """No dead letter; the floor stays before the message, and stored rows stay."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "eight")]))
     foreign = row("acme", "e2", 2, "four", dimensions=4, model="model-b")
     outcome = bench.apply(stream.memories("acme", "e2", 2, [foreign]))
@@ -41,10 +43,10 @@ def test_vectors_of_another_model_wait_and_name_both_models(bench: Bench, stream
     assert set(bench.rows()) == {FIRST}
 
 
-def test_what_follows_a_message_that_does_not_fit_waits_and_what_precedes_it_is_applied(
+def test_messages_after_an_incompatible_one_are_blocked_and_those_before_it_applied(
     bench: Bench, stream: Stream
 ) -> None:
-    """Events 1 and 2 are applied, 3 does not fit, 4 and the questions of 3 wait; lifecycle events do not."""
+    """Events 1 and 2 are applied, 3 is incompatible, its expansions and 4 wait; lifecycle events do not."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
     unfit = stream.memories("acme", "e3", 3, [row("acme", "e3", 3, "three", model="model-b")])
     questions = stream.expansions("acme", "e3", 3, ["which?"])
@@ -63,10 +65,8 @@ def test_what_follows_a_message_that_does_not_fit_waits_and_what_precedes_it_is_
     assert {r["text"]: r["expansions"] for r in bench.rows().values()}["three"] == ["which?"]
 
 
-def test_a_message_that_does_not_fit_is_done_with_once_its_event_is_answered(
-    bench: Bench, stream: Stream
-) -> None:
-    """Another answer to the same event fits: it is applied, and nothing stays behind."""
+def test_an_incompatible_message_is_done_once_its_event_is_processed(bench: Bench, stream: Stream) -> None:
+    """Another message of the same event fits and is applied."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
     unfit = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two", model="model-b")])
     fit = stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "two")])
@@ -75,8 +75,8 @@ def test_a_message_that_does_not_fit_is_done_with_once_its_event_is_answered(
     assert (bench.shard.state.applied.floor, bench.shard.state.derived.floor) == (2, 3)
 
 
-def test_an_answer_without_rows_fits_whatever_model_its_worker_has(bench: Bench, stream: Stream) -> None:
-    """There is no vector in it."""
+def test_a_message_without_rows_fits_any_model(bench: Bench, stream: Stream) -> None:
+    """It contains no vector."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
     origin = edges.Origin("memories", "acme", "e2", "message", 2, model="model-b@2")
     body = edges.encode(origin, [], edges.memories_schema(4))
@@ -86,7 +86,7 @@ def test_an_answer_without_rows_fits_whatever_model_its_worker_has(bench: Bench,
 
 
 def _of_another_release() -> dict[str, tuple[str, bytes]]:
-    """Edge and body of messages as an older or a newer worker would make them."""
+    """Edge and body of messages as an older or a newer worker would send them."""
     header = asdict(edges.Origin("memories", "acme", "e2", "message", 2)) | {"version": edges.EDGE_VERSION}
     schema = edges.memories_schema(DIMENSIONS)
     links = edges.links_schema()
@@ -113,8 +113,8 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize("name", _of_another_release())
-def test_a_message_of_another_release_waits(bench: Bench, name: str) -> None:
-    """A rolling upgrade: old worker and new writer, or the reverse."""
+def test_a_message_of_another_release_is_held(bench: Bench, name: str) -> None:
+    """As in a rolling upgrade: old worker and new writer, or the reverse."""
     edge, body = _of_another_release()[name]
     subject, headers = subjects.derived_subject(edge, "acme"), {subjects.EVENT_SEQUENCE_HEADER: "2"}
     outcome = bench.apply(message(subjects.DERIVED_STREAM, subject, body, 1, headers=headers))

@@ -24,7 +24,7 @@ from tests.unit.consolidation.conftest import (
 
 
 def test_a_new_version_replaces_a_document(bench: Bench, stream: Stream) -> None:
-    """The pieces of the old version are hidden; it does not come back when it arrives late."""
+    """The pieces of the old version are hidden, also when they arrive late."""
     new = [row("acme", "v2", 5, "new text", document_id="d")]
     bench.apply(stream.memories("acme", "v2", 5, new, document="d"))
     old = [row("acme", "v1", 3, "old text", document_id="d")]
@@ -55,8 +55,8 @@ def test_what_is_forgotten_is_hidden_and_can_be_restored(bench: Bench, stream: S
     assert bench.rows()[FIRST]["deleted_at"] is None
 
 
-def test_forgetting_reaches_what_arrives_late_but_not_what_is_newer(bench: Bench, stream: Stream) -> None:
-    """Sequence 2 forgets the user's rows: 1 arrives late and is hidden, 3 is not."""
+def test_forgetting_reaches_late_rows_but_not_newer_ones(bench: Bench, stream: Stream) -> None:
+    """Event 2 forgets the user's rows: row 1 arrives late and is hidden, row 3 is not."""
     bench.apply(lifecycle(ForgetEvent(event_id="f", tenant_id="acme", of_user="ann"), 2))
     bench.apply(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "before", user_id="ann")]),
@@ -66,7 +66,7 @@ def test_forgetting_reaches_what_arrives_late_but_not_what_is_newer(bench: Bench
 
 
 def test_forgetting_stays_inside_its_tenant(bench: Bench, stream: Stream) -> None:
-    """Another tenant's forget of our id and of our session's name does nothing here."""
+    """Another tenant's forget of our id and of our session's name changes nothing."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "ours", session_id="s")]))
     bench.apply(
         lifecycle(ForgetEvent(event_id="f", tenant_id="other", memory_ids=[FIRST]), 2),
@@ -76,10 +76,10 @@ def test_forgetting_stays_inside_its_tenant(bench: Bench, stream: Stream) -> Non
     assert not bench.rows()[FIRST]["hidden"]
 
 
-def test_a_memory_that_comes_and_is_erased_in_one_batch_does_not_stop_the_writer(
+def test_a_memory_added_and_erased_in_one_batch_does_not_stop_the_writer(
     bench: Bench, stream: Stream
 ) -> None:
-    """The first batch of an instance, say: the stores know no ordinal yet."""
+    """In the first batch the stores contain no ordinal yet."""
     sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "erase me")])
     bench.apply(sent, lifecycle(EraseEvent(event_id="x", tenant_id="acme", memory_ids=[FIRST]), 2))
     assert bench.publish().applied_sequence == 2
@@ -89,8 +89,8 @@ def test_a_memory_that_comes_and_is_erased_in_one_batch_does_not_stop_the_writer
     reopened.shard.close()
 
 
-def test_an_erased_memory_is_gone_from_every_store_and_stays_gone(bench: Bench, stream: Stream) -> None:
-    """Not in the table, not in the lexicon, no edge; redelivery and restart do not bring it back."""
+def test_an_erased_memory_is_removed_from_every_store_for_good(bench: Bench, stream: Stream) -> None:
+    """Not in the table, the lexicon or the graph; redelivery and restart do not restore it."""
     sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "erase me")])
     bench.apply(
         sent,
@@ -111,7 +111,7 @@ def test_an_erased_memory_is_gone_from_every_store_and_stays_gone(bench: Bench, 
 
 @pytest.mark.parametrize("restarts", [0, 1, 2])
 def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream, restarts: int) -> None:
-    """Kept back-ups of the erased text would be no erasure; a restart in between forgets nothing."""
+    """No older generation keeps the erased text, also after a restart."""
     for number in (1, 2, 3):
         bench.apply(
             stream.memories(
@@ -128,7 +128,7 @@ def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream,
     assert sorted(bench.shard.retire(now=later, keep=3, min_age_seconds=0)) == [1, 2, 3]
     secret = b"text 1"
     assert not [path for path in bench.folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
-    # later generations are kept as always
+    # later generations are kept as set
     bench.apply(stream.memories("acme", "e5", 5, [row("acme", "e5", 5, "text 5")]))
     bench.publish()
     assert bench.shard.retire(now=later, keep=3, min_age_seconds=0) == []
@@ -136,7 +136,7 @@ def test_an_erasure_retires_every_older_generation(bench: Bench, stream: Stream,
 
 
 def test_feedback_is_counted_once_per_event(bench: Bench, stream: Stream) -> None:
-    """Redelivered or published again, it counts once; the last access is the server's time."""
+    """Redelivered or published again it counts once; the last access is the server's time."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "served")]))
     event = FeedbackEvent(event_id="f", tenant_id="acme", helpful=[FIRST, FIRST])
     bench.apply(lifecycle(event, 2), lifecycle(event, 2), lifecycle(event, 7))
@@ -147,7 +147,7 @@ def test_feedback_is_counted_once_per_event(bench: Bench, stream: Stream) -> Non
 
 
 def test_feedback_waits_for_its_memory(bench: Bench, stream: Stream) -> None:
-    """After a rebuild it may come first; it is not lost."""
+    """It may arrive before its memory, and is counted then."""
     bench.apply(lifecycle(FeedbackEvent(event_id="f", tenant_id="acme", unhelpful=[FIRST]), 2))
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "served")]))
     assert bench.rows()[FIRST]["unhelpful_count"] == 1

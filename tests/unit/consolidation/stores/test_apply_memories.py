@@ -17,7 +17,7 @@ from tests.unit.consolidation.conftest import (
 
 
 def test_a_memory_with_its_enrichment_is_one_row(bench: Bench, stream: Stream) -> None:
-    """Memory, expansions and links of one event end in one record, found by any of their words."""
+    """Memory, expansions and links of one event are one record."""
     bench.apply(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "The staging host is heron", user_id="ann")]),
         stream.expansions("acme", "e1", 1, ["which machine runs the rehearsal?"]),
@@ -33,7 +33,7 @@ def test_a_memory_with_its_enrichment_is_one_row(bench: Bench, stream: Stream) -
 
 
 def test_the_same_message_again_changes_nothing(bench: Bench, stream: Stream) -> None:
-    """Redelivery is invisible: the same rows, none twice."""
+    """After redelivery the rows are the same, none twice."""
     sent = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "once")])
     bench.apply(sent)
     before = bench.rows()
@@ -43,7 +43,7 @@ def test_the_same_message_again_changes_nothing(bench: Bench, stream: Stream) ->
 
 
 def test_an_event_published_again_later_keeps_its_first_row(bench: Bench, stream: Stream) -> None:
-    """The whole second message is dropped, pieces the first did not have included."""
+    """The whole second message is dropped, including pieces that the first did not have."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "first")]))
     second = [row("acme", "e1", 9, "second"), row("acme", "e1", 9, "more", piece=1)]
     bench.apply(stream.memories("acme", "e1", 9, second))
@@ -51,8 +51,8 @@ def test_an_event_published_again_later_keeps_its_first_row(bench: Bench, stream
     assert 9 in bench.shard.state.applied
 
 
-def test_a_later_turn_completes_the_context_of_a_row(bench: Bench, stream: Stream) -> None:
-    """Same memory, higher revision: the new context, with the expansions it already had."""
+def test_a_later_event_completes_the_context_of_a_row(bench: Bench, stream: Stream) -> None:
+    """Same memory, higher revision: the new context, the old expansions."""
     bench.apply(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]),
         stream.expansions("acme", "e1", 1, ["where to?"]),
@@ -64,16 +64,16 @@ def test_a_later_turn_completes_the_context_of_a_row(bench: Bench, stream: Strea
     assert (stored[FIRST]["context"], stored[FIRST]["expansions"]) == ("To Lisbon", ["where to?"])
 
 
-def test_a_revision_that_came_first_is_not_undone(bench: Bench, stream: Stream) -> None:
-    """The row itself arrives after its completed version and is older."""
+def test_a_revision_that_came_first_is_kept(bench: Bench, stream: Stream) -> None:
+    """The original row arrives after its completed version."""
     revised = row("acme", "e1", 1, "Where?", context="To Lisbon", revision_sequence=2)
     bench.apply(stream.memories("acme", "e2", 2, [revised, row("acme", "e2", 2, "To Lisbon")]))
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "Where?")]))
     assert bench.rows()[FIRST]["context"] == "To Lisbon"
 
 
-def test_enrichment_before_its_memory_is_asked_for_again(bench: Bench, stream: Stream) -> None:
-    """Postponed, not lost; the eighth time it is a dead letter."""
+def test_enrichment_before_its_memory_is_postponed(bench: Bench, stream: Stream) -> None:
+    """The eighth delivery is a dead letter."""
     early = stream.expansions("acme", "e1", 1, ["why?"])
     outcome = bench.apply(early)
     assert [m for m, _ in outcome.postponed] == [early]
@@ -81,8 +81,8 @@ def test_enrichment_before_its_memory_is_asked_for_again(bench: Bench, stream: S
     assert [m for m, _ in bench.apply(eighth).dead] == [eighth]
 
 
-def test_a_repeated_statement_points_to_the_earliest(bench: Bench, stream: Stream) -> None:
-    """Nothing is merged or hidden; the one that arrived first but is later points back as well."""
+def test_a_near_duplicate_points_to_the_earliest(bench: Bench, stream: Stream) -> None:
+    """Nothing is merged or hidden; also a later one that arrived first points to the earliest."""
     text = " ".join(f"word{n}" for n in range(40))
     bench.apply(stream.memories("acme", "e2", 2, [row("acme", "e2", 2, text.replace("word7", "seven"))]))
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, text)]))
@@ -93,7 +93,7 @@ def test_a_repeated_statement_points_to_the_earliest(bench: Bench, stream: Strea
 
 
 def test_private_statements_are_not_compared_across_owners(bench: Bench, stream: Stream) -> None:
-    """Ann's and Bob's equal sentences say nothing of each other."""
+    """Equal sentences of Ann and Bob are not near-duplicates."""
     bench.apply(
         stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "equal words", user_id="ann")]),
         stream.memories("acme", "e2", 2, [row("acme", "e2", 2, "equal words", user_id="bob")]),
@@ -102,7 +102,7 @@ def test_private_statements_are_not_compared_across_owners(bench: Bench, stream:
 
 
 def test_the_sweep_hides_what_expired(bench: Bench, stream: Stream) -> None:
-    """Not a moment before its time."""
+    """At its expiry, not before."""
     expiry = NOON + timedelta(seconds=10)
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "brief", expires_at=expiry)]))
     assert not bench.shard.sweep(now=NOW + 9_999_999)

@@ -23,8 +23,8 @@ from tests.unit.consolidation.conftest import (
 )
 
 
-def test_one_bad_message_spoils_no_other(bench: Bench, stream: Stream) -> None:
-    """The undecodable one is a dead letter and counts as answered; its neighbour is applied."""
+def test_one_bad_message_does_not_affect_others(bench: Bench, stream: Stream) -> None:
+    """The undecodable one is a dead letter and counts as processed; the other one is applied."""
     subject = subjects.derived_subject("memories", "acme")
     bad = message("HELIX_DERIVED", subject, b"?", 1, headers={subjects.EVENT_SEQUENCE_HEADER: "1"})
     stream.last = 1
@@ -35,10 +35,10 @@ def test_one_bad_message_spoils_no_other(bench: Bench, stream: Stream) -> None:
 
 
 @pytest.mark.parametrize("model", ["model-a", "model-b"])
-def test_a_refused_message_that_is_done_after_all_is_answered_for_who_starts_anew(
+def test_a_refused_message_that_is_applied_later_is_processed_after_a_restart(
     bench: Bench, stream: Stream, model: str
 ) -> None:
-    """Its dead letter was not stored, it came again, and was applied or had nothing left to answer."""
+    """Its dead letter was not stored; it was delivered again, and applied or no longer needed."""
     subject, headers = subjects.derived_subject("memories", "acme"), {subjects.EVENT_SEQUENCE_HEADER: "1"}
     refused = message("HELIX_DERIVED", subject, b"?", 1, headers=headers)
     stream.last = 1
@@ -51,7 +51,7 @@ def test_a_refused_message_that_is_done_after_all_is_answered_for_who_starts_ane
     assert bench.reopened().shard.state.derived.floor == 2
 
 
-def test_rows_of_another_tenant_refuse_the_message(bench: Bench, stream: Stream) -> None:
+def test_a_message_with_rows_of_another_tenant_is_refused(bench: Bench, stream: Stream) -> None:
     """The tenant of every row is the tenant of the subject."""
     outcome = bench.apply(stream.memories("acme", "e1", 1, [row("other", "e1", 1, "smuggled")]))
     assert "another tenant" in str(outcome.dead[0][1])
@@ -88,14 +88,14 @@ def test_a_link_the_graph_cannot_hold_is_dead_lettered(
 def test_a_row_no_store_could_hold_is_dead_lettered(
     bench: Bench, stream: Stream, broken: dict[str, Any]
 ) -> None:
-    """Refused whole before anything changed; the writer lives."""
+    """The message is refused whole, and the writer goes on."""
     poison = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one") | broken])
     assert [m for m, _ in bench.apply(poison).dead] == [poison]
     assert bench.rows() == {}
 
 
-def test_nothing_answers_an_event_the_log_does_not_hold(bench: Bench, stream: Stream) -> None:
-    """A forged sequence must not move the floor that says what is applied."""
+def test_a_message_for_an_event_after_the_end_of_the_log_is_refused(bench: Bench, stream: Stream) -> None:
+    """A forged sequence must not change the floor of applied events."""
     forged = stream.memories("acme", "e1", 1_000, [row("acme", "e1", 1_000, "one")])
     subject = subjects.derived_subject("memories", "acme")
     headers = {subjects.EVENT_SEQUENCE_HEADER: "1000"}
@@ -107,13 +107,13 @@ def test_nothing_answers_an_event_the_log_does_not_hold(bench: Bench, stream: St
 
 @pytest.mark.parametrize("body", [b"{", b'{"kind":"forget","event_id":"f","tenant_id":"acme"}'])
 def test_an_invalid_lifecycle_event_is_a_dead_letter(bench: Bench, body: bytes) -> None:
-    """The reason names the rule; the event counts as answered."""
+    """The event counts as processed."""
     outcome = bench.apply(message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", body, 1))
     assert len(outcome.dead) == 1
     assert bench.shard.state.applied.floor == 1
 
 
-def test_an_event_that_speaks_for_another_tenant_is_a_dead_letter(bench: Bench) -> None:
+def test_an_event_of_another_tenant_than_its_subject_is_a_dead_letter(bench: Bench) -> None:
     """Body and subject must name the same tenant."""
     event = ForgetEvent(event_id="f", tenant_id="victim", of_user="ann")
     sent = message("HELIX_EVENTS", "helix.v1.events.acme.-.forget", encode_event(event), 1)
@@ -122,7 +122,7 @@ def test_an_event_that_speaks_for_another_tenant_is_a_dead_letter(bench: Bench) 
 
 
 def test_an_event_of_another_kind_is_a_dead_letter(bench: Bench) -> None:
-    """Only forget, erase and feedback come this way."""
+    """Only forget, erase and feedback are lifecycle events."""
     event = MemoryEvent(event_id="m", tenant_id="acme", text="hello")
     sent = message("HELIX_EVENTS", subject_of(event), encode_event(event), 1)
     assert len(bench.apply(sent).dead) == 1

@@ -24,8 +24,8 @@ from tests.unit.consolidation.conftest import (
 )
 
 
-def test_an_answer_without_rows_is_published_too(bench: Bench) -> None:
-    """Events that make no memory must not stay unacknowledged until one does."""
+def test_a_message_without_rows_is_published(bench: Bench) -> None:
+    """An event without memories must not stay unacknowledged until another event has one."""
     origin = edges.Origin("memories", "acme", "e1", "session", 1, model="mini@abc")
     body = edges.encode(origin, [], edges.memories_schema(8))
     headers = {subjects.EVENT_SEQUENCE_HEADER: "1"}
@@ -36,7 +36,7 @@ def test_an_answer_without_rows_is_published_too(bench: Bench) -> None:
     assert (manifest.model.name, manifest.model.checksum, manifest.model.dimensions) == ("mini", "abc", 8)
 
 
-def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: Stream) -> None:
+def test_a_restart_restores_the_whole_state(bench: Bench, stream: Stream) -> None:
     """Ledger, near-duplicates, tombstones and sequences come back from the published generation."""
     text = " ".join(f"word{n}" for n in range(40))
     bench.apply(
@@ -66,7 +66,7 @@ def test_a_restart_knows_everything_the_generation_knew(bench: Bench, stream: St
 
 
 def test_an_older_epoch_publishes_nothing(bench: Bench, stream: Stream) -> None:
-    """A writer that was replaced is fenced out."""
+    """A writer that was replaced cannot publish."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one")]))
     bench.publish(epoch=5)
     with pytest.raises(PermanentError, match="epoch 4"):
