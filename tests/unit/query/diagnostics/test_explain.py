@@ -111,7 +111,7 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
         values["rank"]["boosts"] = {
             name: random.random() for name in ("window", "pinned", "priority", "project")
         }
-        values["rank"]["recipe"] |= {"access_gain": random.random()}
+        values["rank"]["recipe"] |= {"noise": bool(random.random() < 0.5), "access_gain": random.random()}
         values["fuse"] |= {"method": str(random.choice(["rrf", "minmax"])), "rank_bonuses": (0.05, 0.02)}
     return RankingProfile.model_validate(values)
 
@@ -142,6 +142,7 @@ def explained(random: np.random.Generator) -> Explanation:
         now=NOW,
         constants=profile.rank,
         project_code=OWN if random.random() < 0.5 else None,
+        seed=int(random.integers(0, 2**62)),
     )
     ranked = best_first(pool, scored)
     places = np.zeros(len(pool), np.int64)

@@ -1,5 +1,6 @@
 """The scoring of the recipes, worked out by hand."""
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -195,3 +196,31 @@ def test_the_default_profile_has_no_recipe_factors() -> None:
     marked = signals_of(2, access_count=[9, 0], project_code=[ELSEWHERE, HERE])
     pool = pool_of([1.0, 0.5], [0.5, 0.5])
     assert scores(PROFILES["helix"], pool, plain) == scores(PROFILES["helix"], pool, marked)
+
+
+def test_noise_is_off_unless_asked() -> None:
+    """Another seed changes nothing."""
+    pool = pool_of([1.0, 0.9, 0.8], [0.0] * 3)
+    assert scores(ENGRAM, pool, signals_of(3), seed=1) == scores(ENGRAM, pool, signals_of(3), seed=2)
+
+
+def test_noise_depends_on_the_query_and_the_memory_alone() -> None:
+    """The same seed gives the same scores, another one other scores, and more candidates change none."""
+    noisy = recipe(ENGRAM, noise=True, threshold=0.0)
+    few, many = pool_of([1.0, 0.5], [0.0] * 2), pool_of([1.0, 0.5, 0.5], [0.0] * 3)
+    once = scores(noisy, few, signals_of(2), seed=7)
+    assert scores(noisy, few, signals_of(2), seed=7) == once
+    assert scores(noisy, few, signals_of(2), seed=8) != once
+    assert {place: scores(noisy, many, signals_of(3), seed=7)[place] for place in once} == once
+
+
+def test_noise_is_gaussian_with_the_sigma_of_the_recipe() -> None:
+    """20,000 equal scores of 1: mean 1, deviation .02, and 68.3 % within one deviation."""
+    count = 20_000
+    noisy = recipe(ENGRAM, noise=True, threshold=0.0)
+    drawn = np.array(
+        list(scores(noisy, pool_of([1.0] * count, [0.0] * count), signals_of(count), seed=3).values())
+    )
+    assert drawn.mean() == pytest.approx(1.0, abs=0.001)
+    assert drawn.std() == pytest.approx(0.02, rel=0.03)
+    assert (np.abs(drawn - 1.0) < 0.02).mean() == pytest.approx(math.erf(1 / math.sqrt(2)), abs=0.015)

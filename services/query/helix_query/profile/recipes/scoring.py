@@ -12,7 +12,7 @@ Multiplier = Annotated[float, Field(gt=0, le=10)]
 
 
 class Recipe(Section):
-    """Normalisation for the method `blend`, factors on the score, and a threshold."""
+    """Normalisation for the method `blend`, factors on the score, noise, and a threshold."""
 
     fused_normalisation: Literal["minmax", "best"] = Field(
         default="minmax", description="blend: fused scores min-max normalised, or divided by the best"
@@ -36,7 +36,9 @@ class Recipe(Section):
         default=0.0, ge=0, le=1, description="episodic: x (this + (1 - this) x the decay)"
     )
     access_gain: float = Field(default=0.0, ge=0, le=10, description="x (1 + this x ln(1 + accesses))")
-    scale_to_best: bool = Field(default=False, description="divide all scores by the best")
+    scale_to_best: bool = Field(default=False, description="divide all scores by the best, before noise")
+    noise: bool = Field(default=False, description="add noise that depends on the query and the memory")
+    noise_sigma: float = Field(default=0.02, ge=0, le=1, description="standard deviation of the noise")
     threshold: float = Field(default=0.0, ge=0, le=10, description="lower scores are dropped; 0: off")
     threshold_on: Literal["relevance", "score"] = Field(
         default="score", description="what the threshold applies to: relevance before factors, or the score"

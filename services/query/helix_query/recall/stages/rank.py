@@ -15,10 +15,11 @@ from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
 from helix_query.recall.recipes.factors import blended_signals, passing, recipe_factors, scale
+from helix_query.recall.recipes.noise import noise
 from helix_query.recall.stages.latest_statement import STEP, latest_statement
 from helix_query.recall.stages.normalise import Signal, signal
 from helix_query.recall.stages.scoring import Relevance, Scoring, boosted
-from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME, code, hashed
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
 
@@ -54,6 +55,7 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
         now=query.now,
         constants=context.profile.rank,
         project_code=code(query.project_id) if query.project_id else None,
+        seed=hashed(query.text),
     )
 
 
@@ -96,10 +98,11 @@ def scoring(
     now: datetime,
     constants: Rank,
     project_code: int | None = None,
+    seed: int = 0,
 ) -> Scoring:
     """The scores of the candidates and what they are made of.
 
-    `project_code` is the caller's project.
+    `project_code` is the caller's project, `seed` that of the recipe's noise.
     """
     signals = _signals(pool, traits, now=now, constants=constants)
     relevance = _relevance(signals, _weights(traits.type_code, constants), route, constants=constants)
@@ -125,6 +128,10 @@ def scoring(
     scaled = scale(running.scores, constants=constants.recipe)
     if scaled != 1.0:
         running.times("scale", np.full(len(pool), scaled))
+    if constants.recipe.noise:
+        drawn = noise(pool.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
+        # a score never falls below 0
+        running.plus("noise", np.maximum(drawn, -running.scores))
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
     if pool.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
