@@ -11,7 +11,14 @@ from nats.aio.msg import Msg
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.session_turns import CACHE_SECONDS, SessionTurns
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, Event, MessageEvent, SessionEvent, ToolEvent, encode_event
+from helix_memory.events import (
+    EraseEvent,
+    Event,
+    MessageEvent,
+    SessionEvent,
+    ToolEvent,
+    encode_event,
+)
 from helix_shared.broker import log, streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import PermanentError

@@ -44,10 +44,10 @@ def test_constants_come_back_by_key() -> None:
     """They do not travel with a request."""
     request = recall_pb2.RecallRequest(query="which?")
     made, constants = changed(
-        request, [change(140, key="retrieve.dense_limit"), change({}, key="fuse.by_intent")]
+        request, [change(140, key="retrieve.limits.dense"), change({}, key="fuse.by_intent")]
     )
     assert made == request
-    assert constants == {"retrieve.dense_limit": 140, "fuse.by_intent": {}}
+    assert constants == {"retrieve.limits.dense": 140, "fuse.by_intent": {}}
 
 
 def test_the_arithmetic_by_hand() -> None:

@@ -1122,7 +1122,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), future_penalty, latest_statement, scale, noise, phrase_match.
+    episodic_decay, accesses), future_penalty, latest_statement, scale, phrase_match.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1368,7 +1368,7 @@ class Change(_message.Message):
     request_field: _builtins.str
     """Field of RecallRequest by dotted path: filter.types, top_k, already_served; empty: a constant."""
     profile_key: _builtins.str
-    """Constant of the ranking profile by dotted path: retrieve.dense_limit; empty: a field."""
+    """Constant of the ranking profile by dotted path: retrieve.limits.dense; empty: a field."""
     value: _builtins.str
     """The new value as JSON (a field: as in protobuf's JSON format); null: cleared."""
     was: _builtins.str

@@ -1,6 +1,6 @@
-"""Intents: what kind of answer a question wants. A question has any number of them, also none.
+"""Intents: kinds of information that a query asks for. A query has any number of them.
 
-`recall.routing` finds them; ranking profiles set constants by intent; replies name them.
+`recall.routing` finds them, ranking profiles set constants by intent, and replies name them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _Chosen = TypeVar("_Chosen")
 
 
 class Intent(StrEnum):
-    """The values are the names in profiles, in `examples.toml` and on the wire."""
+    """Values are the names in profiles, in `examples.toml` and in replies."""
 
     WHY = "why"
     WHEN = "when"

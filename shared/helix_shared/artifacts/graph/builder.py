@@ -15,14 +15,7 @@ from helix_shared.artifacts.graph.delta import GraphDelta, compressed
 from helix_shared.artifacts.graph.edge_log import Column, EdgeLog, Edges, last_stated
 from helix_shared.artifacts.graph.entities import EntityNumbers
 from helix_shared.artifacts.graph.fold import fold
-from helix_shared.artifacts.graph.snapshot import (
-    BASE,
-    DELTA_FILE,
-    EDGE_KINDS,
-    NO_TENANT,
-    GraphSnapshot,
-    Link,
-)
+from helix_shared.artifacts.graph.snapshot import BASE, DELTA_FILE, EDGE_KINDS, NO_TENANT, GraphSnapshot, Link
 from helix_shared.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from helix_cli.output.graph_export import to_networkx
-from helix_memory.events import (
-    EraseEvent,
-)
+from helix_memory.events import EraseEvent
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import (

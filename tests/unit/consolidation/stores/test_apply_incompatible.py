@@ -11,9 +11,7 @@ import pytest
 
 from helix_consolidation.stores.outcome import Outcome
 from helix_memory import subjects
-from helix_memory.events import (
-    ForgetEvent,
-)
+from helix_memory.events import ForgetEvent
 from helix_shared import edges
 from helix_shared.errors import IncompatibleError
 from tests.unit.consolidation.conftest import (

@@ -6,11 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from helix_memory.events import (
-    EraseEvent,
-    FeedbackEvent,
-    ForgetEvent,
-)
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.identity import memory_id
 from tests.unit.consolidation.conftest import (
     FIRST,

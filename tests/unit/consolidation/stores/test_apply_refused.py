@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from helix_memory import subjects
-from helix_memory.events import (
-    ForgetEvent,
-    MemoryEvent,
-    encode_event,
-    subject_of,
-)
+from helix_memory.events import ForgetEvent, MemoryEvent, encode_event, subject_of
 from helix_shared import edges
 from tests.unit.consolidation.conftest import (
     FIRST,

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_memory import subjects
-from helix_memory.events import (
-    FeedbackEvent,
-    ForgetEvent,
-)
+from helix_memory.events import FeedbackEvent, ForgetEvent
 from helix_shared import edges
 from helix_shared.errors import PermanentError
 from helix_shared.identity import memory_id

@@ -115,21 +115,6 @@ def test_reference_blends_by_the_table_of_the_type() -> None:
     assert additive(signals, weights).tolist() == pytest.approx([0.80, 0.90])
 
 
-def test_reference_profile_has_exactly_the_published_table() -> None:
-    """Pinned: a silent change of a weight would change every answer."""
-    table = {
-        name: tuple(row.model_dump().values())
-        for name, row in PROFILES["helix-reference"].rank.weights.items()
-    }
-    assert table == {
-        "episodic": (0.35, 0.30, 0.15, 0.10, 0.10),
-        "semantic": (0.40, 0.05, 0.20, 0.20, 0.15),
-        "procedural": (0.45, 0.10, 0.25, 0.15, 0.05),
-        "decision": (0.35, 0.10, 0.25, 0.25, 0.05),
-        "code": (0.50, 0.15, 0.10, 0.10, 0.15),
-    }
-
-
 def test_additive_rank_by_hand() -> None:
     """Two episodic memories: fused 1/0, cosine 0/1, recency 1/0 -> .35 x .5 + .30 against .35 x .5."""
     ranked = ranked_of(

@@ -9,7 +9,7 @@ import pytest
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import PHRASE_MATCH
 from helix_query.recall.channels import LANES
-from helix_query.recall.recipes.other_words import ExtraSearch
+from helix_query.recall.recipes.extra_searches import ExtraSearch
 from helix_query.recall.stages.retrieve import ClearLead, search_all
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError

@@ -31,20 +31,20 @@ NO_PROJECT: Final = 0
 """Code of the empty project."""
 
 
-def blended_signals(pool: Candidates, *, constants: Recipe) -> tuple[Signal, Signal]:
+def blended_signals(candidates: Candidates, *, constants: Recipe) -> tuple[Signal, Signal]:
     """Fused score and cosine for the method `blend`; a negative cosine counts 0."""
-    cosine = np.maximum(pool.cosine, 0.0)
+    cosine = np.maximum(candidates.cosine, 0.0)
     if constants.fused_normalisation == "minmax":
-        fused = signal(pool.fused, flat=1.0)
+        fused = signal(candidates.fused, flat=1.0)
     else:
-        most = float(pool.fused.max(initial=0.0))
+        most = float(candidates.fused.max(initial=0.0))
         whole = most if most > 0 else 1.0
-        fused = Signal(pool.fused, normalised(pool.fused, 0.0, whole), 0.0, whole)
+        fused = Signal(candidates.fused, normalised(candidates.fused, 0.0, whole), 0.0, whole)
     return fused, Signal(cosine, cosine)
 
 
 def recipe_factors(
-    traits: CandidateSignals,
+    signals: CandidateSignals,
     *,
     constants: Recipe,
     now: datetime,
@@ -53,20 +53,20 @@ def recipe_factors(
     """The recipe's factors that are on, in the order in which they are multiplied."""
     factors: Factors = {}
     if constants.access_days > 0:
-        factors["access_decay"] = 1.0 / (1.0 + _days(traits.touched_at, now) / constants.access_days)
+        factors["access_decay"] = 1.0 / (1.0 + _days(signals.touched_at, now) / constants.access_days)
     projects = (constants.same_project, constants.other_project, constants.no_project)
     if project_code is not None and projects != (1.0, 1.0, 1.0):
-        factors["project"] = _by_project(traits.project_code, project_code, *projects)
+        factors["project"] = _by_project(signals.project_code, project_code, *projects)
     if (constants.importance_base, constants.importance_gain) != (1.0, 0.0):
-        factors["importance"] = constants.importance_base + constants.importance_gain * traits.salience
+        factors["importance"] = constants.importance_base + constants.importance_gain * signals.salience
     if constants.half_life_days > 0:
-        fading = np.exp(-HALVING * _days(traits.occurred_at, now) / constants.half_life_days)
+        fading = np.exp(-HALVING * _days(signals.occurred_at, now) / constants.half_life_days)
         fading = constants.decay_floor + (1.0 - constants.decay_floor) * fading
-        episodic = traits.type_code == MEMORY_TYPES.index("episodic")
+        episodic = signals.type_code == MEMORY_TYPES.index("episodic")
         factors["episodic_decay"] = np.where(episodic, fading, 1.0)
     if constants.access_gain > 0:
         factors["accesses"] = 1.0 + constants.access_gain * np.log1p(
-            np.maximum(traits.access_count, 0).astype(np.float64)
+            np.maximum(signals.access_count, 0).astype(np.float64)
         )
     return factors
 

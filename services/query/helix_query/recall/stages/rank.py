@@ -105,7 +105,7 @@ def scoring(
     `project_code` is the caller's project, `seed` that of the recipe's noise.
     """
     signals = _signals(pool, traits, now=now, constants=constants)
-    relevance = _relevance(signals, _weights(traits.type_code, constants), route, constants=constants)
+    relevance = _relevance(signals, traits.type_code, route, constants=constants)
     boosting = boost_factors(traits, constants.boosts, window=route.window, project_code=project_code)
     running = boosted(relevance.values, boosting)
     for name, factor in recipe_factors(
@@ -166,23 +166,24 @@ def _signals(
 
 
 def _relevance(
-    signals: Mapping[str, Signal],
-    weights: dict[str, NDArray[np.float64]],
-    route: Route,
-    *,
-    constants: Rank,
+    signals: Mapping[str, Signal], type_code: NDArray[np.uint8], route: Route, *, constants: Rank
 ) -> Relevance:
     values = {name: signals[name].normal for name in WEIGHED}
-    if constants.method == "additive":
-        return Relevance("additive", additive(values, weights), weights)
     if constants.method == "blend":
         return Relevance("blend", values["sim"], {"sim": np.ones(len(values["sim"]))})
+    if constants.method == "additive":
+        weights = _weights(type_code, constants)
+        return Relevance("additive", additive(values, weights), weights)
     lead = constants.graph_weight_multi_hop if Intent.MULTI_HOP in route.intents else constants.graph_weight
-    # A graph that was not walked, or tells nobody apart, must not lead.
+    # Graph mass does not count if the graph was not walked or all candidates have equal mass.
     lead = lead if values["graph"].any() else 0.0
+    used = {"sim": np.full(len(type_code), 1.0 - lead), "graph": np.full(len(type_code), lead)}
+    if constants.quality_weight == 0:
+        similar: NDArray[np.float64] = blend(values["graph"], values["sim"], lead)
+        return Relevance("multiplicative", similar, used, graph_weight=lead)
+    weights = _weights(type_code, constants)
     scores = multiplicative(values, weights, graph_weight=lead, quality_weight=constants.quality_weight)
-    used = {name: weights[name] for name in QUALITY}
-    used |= {"sim": np.full(len(scores), 1.0 - lead), "graph": np.full(len(scores), lead)}
+    used |= {name: weights[name] for name in QUALITY}
     return Relevance(
         "multiplicative", scores, used, graph_weight=lead, quality_weight=constants.quality_weight
     )

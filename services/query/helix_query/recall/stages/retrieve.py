@@ -20,7 +20,7 @@ from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE, Ranking, 
 from helix_query.recall.channels import CHANNELS, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
-from helix_query.recall.recipes.other_words import ExtraSearch, extra_searches
+from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits

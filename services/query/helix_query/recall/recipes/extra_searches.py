@@ -1,4 +1,4 @@
-"""Searches of a channel in other words than the query's, each a ranking of its own; for published recipes."""
+"""Searches of stage 3 for rephrasings of the query and statements of the user, each a ranking of its own."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 RunSearch = Callable[[str, "SearchPlan"], Hits]
-"""Runs the search of the channel of a name."""
+"""Runs a search of the channel with this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtraSearch:
-    """A search of a channel in other words."""
+    """A search of a channel for other words than the query's."""
 
     channel: str
     words: str
@@ -33,7 +33,7 @@ class ExtraSearch:
 
 
 def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tuple[ExtraSearch, ...]:
-    """The searches in other words, for the intents that the profile rephrases."""
+    """The searches for the intents that the profile rephrases."""
     constants = context.profile.retrieve.rephrase
     intents = set(constants.intents).intersection(route.intents)
     found = [
@@ -56,7 +56,7 @@ def _search(
 
 
 def _own_statements(context: RecallContext, route: Route, run: RunSearch, stated: str) -> Hits:
-    """Memories like the user's own statements on the subject; none where there are no such statements."""
+    """Search for the user's statements on the topic of the query; no hits if there are none."""
     constants, user_id = context.profile.retrieve.rephrase, context.query.selection.user_id
     hits = _search(context, route, run, LEXICAL, stated, constants.own_statements)
     lines = context.generation.signals.records(hits.ordinals)
@@ -67,5 +67,5 @@ def _own_statements(context: RecallContext, route: Route, run: RunSearch, stated
 
 
 def _said_by_user(line: Mapping[str, Any], user_id: str) -> bool:
-    """Whether a person said it, and the asking one where that is known."""
+    """Whether a memory was said by the caller, or by any person if the user is unknown."""
     return line["role"] != "assistant" and (not user_id or line["user_id"] == user_id)
