@@ -1,8 +1,8 @@
-"""A channel that fails or hangs costs its own candidates, and never the answer of the other channel."""
+"""A channel that fails or hangs loses only its own candidates; the other channel answers."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -14,7 +14,7 @@ from helix_query.recall.channels.lexical import LexicalChannel
 pytestmark = pytest.mark.integration
 
 DEADLINE_SECONDS = 0.2
-"""Of a channel; a recall without any answer waits three more of them."""
+"""Of a channel; without any answer a recall waits three times longer."""
 EARLY, LATE, LATER = 0.0, 0.3, 0.4
 QUESTION = "Which database did we choose?"
 TEXT = "We chose the database Postgres."
@@ -22,16 +22,8 @@ CHANNELS: dict[str, Any] = {"dense": DenseChannel, "lexical": LexicalChannel}
 
 
 @pytest.fixture
-def release() -> Iterator[threading.Event]:
-    """Set at the end of the test, for searches that hang."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
 def service(corpus: Any, in_process: Any) -> Any:
-    """One memory, asked once so that nothing is read for the first time any more."""
+    """A service with one memory, warmed by one recall."""
     corpus.add([{"text": TEXT}])
     corpus.publish()
     made = in_process(corpus.root, channel_deadline_seconds=DEADLINE_SECONDS, deadline_seconds=10, threads=4)
@@ -40,7 +32,7 @@ def service(corpus: Any, in_process: Any) -> Any:
 
 
 def after(seconds: float, search: Callable[..., Any]) -> Callable[..., Any]:
-    """`search`, answering so much later."""
+    """`search` after a delay."""
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         time.sleep(seconds)
@@ -50,7 +42,7 @@ def after(seconds: float, search: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def failing(seconds: float) -> Callable[..., Any]:
-    """A search that fails after so long."""
+    """A search that fails after a delay."""
 
     def search(*_: Any, **__: Any) -> Any:
         time.sleep(seconds)
@@ -72,7 +64,7 @@ def test_the_other_channel_answers(
     answers: float,
     mode: int,
 ) -> None:
-    """Whenever one channel fails, the other one's answer comes and the failed one is named."""
+    """Whenever one channel fails, the other answers and `degraded` names the failed one."""
     [other] = CHANNELS.keys() - {broken}
     hanging: Callable[..., Any] = lambda *_, **__: release.wait(20) and None  # noqa: E731 - one line of a table
     monkeypatch.setattr(CHANNELS[broken], "search", hanging if fails is None else failing(fails))
@@ -86,14 +78,14 @@ def test_the_other_channel_answers(
 
 @pytest.mark.parametrize("second", [EARLY, LATE, None], ids=["early", "late", "hangs"])
 @pytest.mark.parametrize("first", [EARLY, LATE], ids=["early", "late"])
-def test_without_any_channel_the_caller_is_told_to_try_again(
+def test_without_any_channel_the_recall_is_unavailable(
     service: Any,
     release: threading.Event,
     monkeypatch: pytest.MonkeyPatch,
     first: float,
     second: float | None,
 ) -> None:
-    """Both fail, or one fails and the other one hangs past every deadline: UNAVAILABLE, and in time."""
+    """Both fail, or one fails and one hangs: UNAVAILABLE, in time."""
     hanging: Callable[..., Any] = lambda *_, **__: release.wait(20) and None  # noqa: E731 - one line of a table
     monkeypatch.setattr(DenseChannel, "search", failing(first))
     monkeypatch.setattr(LexicalChannel, "search", hanging if second is None else failing(second))

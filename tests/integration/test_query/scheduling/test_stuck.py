@@ -1,13 +1,13 @@
-"""A search that hangs costs its tenant's own places, for a while, and never the answers of others.
+"""A search that hangs takes places of its own tenant for a while, and does not delay other tenants.
 
-Stores and server are real; a search hangs where the engine would be called, because no engine can be made to.
+Stores and server are real; the search hangs in place of its call of the engine.
 """
 
 import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,22 +29,14 @@ TEXT = "We chose the database Postgres."
 OTHER, HANGING = {"tenant_id": "acme"}, {"tenant_id": "globex"}
 CHANNEL_SECONDS = 0.3
 SLACK_SECONDS = 0.25
-"""For a busy machine, beside the limits that are tested."""
+"""Added to the tested limits for a busy machine."""
 
 Hang = Callable[[Any, str], None]
 
 
 @pytest.fixture
-def release() -> Iterator[threading.Event]:
-    """Set at the end of the test at the latest, so that no thread stays."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
 def hang(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> Hang:
-    """Makes a function hang for one tenant until the release, where its arguments hold its selection."""
+    """Makes a function hang for tenant globex until `release`; its arguments must have the selection."""
 
     def patch(module: Any, name: str) -> None:
         real = getattr(module, name)
@@ -63,7 +55,7 @@ def hang(monkeypatch: pytest.MonkeyPatch, release: threading.Event) -> Hang:
 
 @pytest.fixture
 def begin(corpus: Any, in_process: Any) -> Callable[..., Any]:
-    """A service of one worker on a memory of each of two tenants, asked once by both."""
+    """A service of one worker with one memory for each of two tenants; both have recalled once."""
 
     def start(**settings: Any) -> Any:
         corpus.add([{"text": TEXT}, {"text": TEXT, "tenant_id": "globex"}])
@@ -83,17 +75,17 @@ def begin(corpus: Any, in_process: Any) -> Callable[..., Any]:
 
 
 def calls(state: str, rpc: str = "Recall") -> float:
-    """Calls in a state, by the gauge."""
+    """The gauge of calls in a state."""
     return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": rpc, "state": state}) or 0.0
 
 
 def stuck(rpc: str = "Recall") -> float:
-    """Stuck threads, by the gauge."""
+    """The gauge of stuck threads."""
     return REGISTRY.get_sample_value("helix_recall_stuck_threads", {"rpc": rpc}) or 0.0
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
-    """Return when it holds."""
+    """Fail if the condition does not hold in time."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -101,7 +93,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
 
 
 def answered(service: Any, scope: dict[str, str] = OTHER, *, within: float = 1.0) -> Any:
-    """The reply to a recall in so many seconds, whole: no channel is missing."""
+    """The reply to a recall, in time and from all channels."""
     began = time.monotonic()
     reply = service.recall(QUESTION, scope=scope)
     assert time.monotonic() - began < within
@@ -110,10 +102,10 @@ def answered(service: Any, scope: dict[str, str] = OTHER, *, within: float = 1.0
     return reply
 
 
-def test_why_not_takes_turns_with_the_calls_of_other_tenants(
+def test_calls_of_other_tenants_run_between_the_replays_of_why_not(
     begin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A flood of WhyNot delays another tenant by about one of its replays, not by whole calls."""
+    """Many WhyNot calls delay another tenant by about one replay, not by whole calls."""
     service = begin(channel_deadline_seconds=2, deadline_seconds=3)
     real, asked = LexicalChannel.search, list[float]()
 
@@ -146,7 +138,7 @@ def test_why_not_takes_turns_with_the_calls_of_other_tenants(
 def test_a_place_is_kept_until_the_threads_have_ended(
     begin: Any, hang: Hang, release: threading.Event
 ) -> None:
-    """Whose recall was given up while its search runs waits for that search; others do not."""
+    """The tenant of an abandoned recall waits until its search ends; other tenants do not."""
     service = begin()
     hang(DenseChannel, "search")
     for leave in ("cancel", "time out", "disconnect"):
@@ -171,8 +163,8 @@ def test_a_place_is_kept_until_the_threads_have_ended(
         release.clear()
 
 
-def test_late_searches_are_refused_further_places(begin: Any, hang: Hang, release: threading.Event) -> None:
-    """The one place is that of the recall whose search still runs, although it was answered."""
+def test_a_late_search_keeps_the_only_place(begin: Any, hang: Hang, release: threading.Event) -> None:
+    """The recall was answered, but its search still runs."""
     service = begin(in_flight=1)
     hang(DenseChannel, "search")
     assert list(service.recall(QUESTION, scope=HANGING).degraded) == ["dense"]
@@ -185,7 +177,7 @@ def test_late_searches_are_refused_further_places(begin: Any, hang: Hang, releas
 
 
 def test_a_hung_channel_is_replaced_at_once(begin: Any, hang: Hang) -> None:
-    """It is missing in its own answer alone, and counts as stuck after the deadline."""
+    """Only its own answer lacks it; it counts as stuck after the deadline."""
     service = begin(deadline_seconds=0.6, stuck_seconds=0.1)
     hang(DenseChannel, "search")
     began = time.monotonic()
@@ -201,7 +193,7 @@ def test_a_hung_channel_is_replaced_at_once(begin: Any, hang: Hang) -> None:
 def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
     begin: Any, hang: Hang, release: threading.Event
 ) -> None:
-    """With one worker: the caller hears in time, others are answered after it was written off."""
+    """With one worker: its caller gets an error in time, others are answered after it is written off."""
     service = begin(deadline_seconds=0.5, stuck_seconds=0.1)
     memory = service.recall(QUESTION, scope=HANGING).memories[0].memory.memory_id
     question = recall_pb2.RecallRequest(query=QUESTION, scope=HANGING)
@@ -212,7 +204,7 @@ def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
         "GetMemory": recall_pb2.GetMemoryRequest(scope=HANGING, memory_id=memory),
         "WhyNot": recall_pb2.WhyNotRequest(recall=question, memory_id=memory),
     }
-    # every call looks through a view of its own
+    # every call makes its own `Visibility`
     hang(Visibility, "of")
     for rpc, request in requests.items():
         began = time.monotonic()
@@ -230,10 +222,10 @@ def test_a_hung_call_ends_at_its_deadline_and_its_thread_is_replaced(
         release.clear()
 
 
-def test_a_hung_canary_refuses_its_generation_alone(
+def test_a_hung_canary_refuses_only_its_generation(
     corpus: Any, begin: Any, monkeypatch: pytest.MonkeyPatch, release: threading.Event
 ) -> None:
-    """The generation before it goes on, and the one after it is served."""
+    """The generation before keeps answering, and the one after is swapped in."""
     service = begin()
     real = DenseChannel.search
     monkeypatch.setattr(warmup, "CANARY_SECONDS", 0.1)
@@ -252,19 +244,20 @@ def test_a_hung_canary_refuses_its_generation_alone(
 
 HANGS = """
 import threading
-from helix_query import finding, __main__
-real = finding.embed
-def embed(question, **given):
-    if "hang" in question:
+from helix_query import __main__
+from helix_query.recall import recall
+real = recall.embed
+def embed(context):
+    if "hang" in context.query.text:
         threading.Event().wait()
-    return real(question, **given)
-finding.embed = embed
+    return real(context)
+recall.embed = embed
 __main__.main()
 """
 
 
 def test_more_than_eight_stuck_threads_end_the_process(corpus: Any, start: Any) -> None:
-    """Eight are lived with; the ninth makes it NOT_SERVING, and it exits with 1 for its supervisor."""
+    """With nine stuck threads health is NOT_SERVING and the process exits with 1."""
     corpus.add([{"text": TEXT}])
     corpus.publish()
     service = start(

@@ -1,0 +1,135 @@
+"""`min_seq`: a recall waits for its own write."""
+
+import threading
+import time
+from typing import Any
+
+import grpc
+import pytest
+
+from helix_memory.recall.v1 import recall_pb2
+
+pytestmark = pytest.mark.integration
+
+NEVER = 2**64 - 1
+
+
+def marker(number: int) -> dict[str, Any]:
+    """A memory that says which generation it was written for."""
+    return {"name": "marker", "text": f"The release marker is number {number}."}
+
+
+def ids_of(reply: Any) -> list[str]:
+    """Ids of a reply, best first."""
+    return [found.memory.memory_id for found in reply.memories]
+
+
+def test_a_recall_waits_for_its_own_write(corpus: Any, start: Any) -> None:
+    """Answered once the generation that holds the event serves, and by that one; the wait is shown."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(corpus.root)
+    service.wait_for(lambda at: at.status().generation == 1)
+    replies: list[Any] = []
+    asking = threading.Thread(target=lambda: replies.append(service.recall("release marker", min_seq=20)))
+    asking.start()
+    time.sleep(0.5)
+    assert not replies
+    corpus.add([marker(2)])
+    corpus.publish()
+    asking.join(timeout=10)
+    reply = replies[0]
+    assert (reply.generation, reply.applied_sequence, reply.wanted_sequence, reply.stale) == (
+        2,
+        20,
+        20,
+        False,
+    )
+    assert reply.memories[0].memory.text == "The release marker is number 2."
+    assert reply.stages[0].stage == "wait"
+    assert reply.stages[0].milliseconds >= 400
+    assert reply.total_milliseconds >= reply.stages[0].milliseconds
+
+
+def test_what_is_there_already_is_not_waited_for(answering: Any) -> None:
+    """The generation holds sequence 10; no time is lost and nothing is stale."""
+    service, _ = answering
+    reply = service.recall("garden", min_seq=10)
+    assert (reply.stale, reply.wanted_sequence, reply.applied_sequence) == (False, 10, 10)
+    assert "wait" not in [stage.stage for stage in reply.stages]
+
+
+def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answering: Any) -> None:
+    """With what there is, and both sequences; the caller's own deadline counts as well as the server's."""
+    service, ids = answering
+    began = time.monotonic()
+    request = recall_pb2.RecallRequest(
+        scope={"tenant_id": "acme"}, query="What did Caroline plant?", min_seq=NEVER
+    )
+    reply = service.stub().Recall(request, timeout=1.5)
+    assert 0.5 < time.monotonic() - began < 1.5
+    assert (reply.stale, reply.wanted_sequence, reply.applied_sequence) == (True, NEVER, 10)
+    assert ids_of(reply)[0] == ids["Caroline planted tomatoes in the garden."]
+
+
+def test_waiting_recalls_hold_up_nobody(corpus: Any, start: Any) -> None:
+    """One worker, two places: both taken by waiting ones, and others are answered at once all the same."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(
+        corpus.root,
+        HELIX_QUERY_IN_FLIGHT="2",
+        HELIX_QUERY_THREADS="1",
+        HELIX_QUERY_DEADLINE_SECONDS="4",
+        HELIX_QUERY_CHANNEL_DEADLINE_SECONDS="1.5",
+    )
+    service.wait_for(lambda at: at.status().generation == 1)
+    service.recall("release marker")
+    outcomes: list[str] = []
+
+    def wait() -> None:
+        try:
+            outcomes.append("stale" if service.recall("release marker", min_seq=NEVER).stale else "fresh")
+        except grpc.RpcError as error:
+            outcomes.append(error.code().name)
+
+    waiting = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in waiting:
+        thread.start()
+    time.sleep(0.7)
+    # the third found no place to wait, and heard so at once
+    assert outcomes == ["RESOURCE_EXHAUSTED"]
+    began = time.monotonic()
+    assert not service.recall("release marker").stale
+    assert time.monotonic() - began < 1.0
+    for thread in waiting:
+        thread.join()
+    assert sorted(outcomes) == ["RESOURCE_EXHAUSTED", "stale", "stale"]
+
+
+def test_a_waiting_call_that_is_given_up_leaves_its_place(corpus: Any, start: Any) -> None:
+    """Cancelled callers must not use up the places to wait."""
+    corpus.add([marker(1)])
+    corpus.publish()
+    service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="1")
+    service.wait_for(lambda at: at.status().generation == 1)
+    request = recall_pb2.RecallRequest(scope={"tenant_id": "acme"}, query="marker", min_seq=NEVER)
+    for _ in range(3):
+        call = service.stub().Recall.future(request, timeout=5)
+        time.sleep(0.3)
+        call.cancel()
+        time.sleep(0.2)
+    assert service.stub().Recall(request, timeout=1).stale
+
+
+def test_the_first_generation_is_waited_for_too(corpus: Any, start: Any) -> None:
+    """A recall that names its write may come before there is anything at all."""
+    service = start(corpus.root)
+    service.wait_for(lambda at: at.status().generation == 0)
+    replies: list[Any] = []
+    asking = threading.Thread(target=lambda: replies.append(service.recall("release marker", min_seq=1)))
+    asking.start()
+    corpus.add([marker(1)])
+    corpus.publish()
+    asking.join(timeout=10)
+    assert (replies[0].generation, replies[0].stale) == (1, False)
