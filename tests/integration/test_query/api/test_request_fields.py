@@ -29,7 +29,7 @@ def ids_of(reply: Any) -> list[str]:
     ],
 )
 def test_a_broken_limit_is_named_with_its_field(answering: Any, fields: dict[str, Any], message: str) -> None:
-    """What breaks it is refused before anything is looked for."""
+    """Refused before any search."""
     service, _ = answering
     with pytest.raises(grpc.RpcError) as caught:
         service.recall("q", **fields)
@@ -40,7 +40,7 @@ def test_a_broken_limit_is_named_with_its_field(answering: Any, fields: dict[str
     ("seconds", "found"), [(-62_135_596_800, False), (253_402_300_799, True)], ids=["year 1", "year 9999"]
 )
 def test_any_moment_of_the_calendar_may_be_asked_for(answering: Any, seconds: int, found: bool) -> None:
-    """Without `now` that moment is now, for time expressions too."""
+    """Without `now` it is also the moment of time phrases."""
     service, _ = answering
     request = recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query="what did we discuss last week", as_of={"seconds": seconds}
@@ -51,14 +51,14 @@ def test_any_moment_of_the_calendar_may_be_asked_for(answering: Any, seconds: in
 
 
 def test_hybrid_off_asks_the_dense_channel_alone(answering: Any) -> None:
-    """Mode dense: no lexical hit, no newcomer of the graph, and the order of the cosine."""
+    """Mode dense: no lexical hits, no graph candidates, and the order of the cosine."""
     service, _ = answering
     query = "Who is the mother of the director of film Polish Summer?"
     reply = service.recall(query, mode=recall_pb2.MODE_DENSE, top_k=30)
     assert {channel for found in reply.memories for channel in found.channels} == {"dense"}
     cosines = [found.cosine for found in reply.memories]
     assert len(cosines) > 10
-    # quality moves neighbours by a few percent at most
+    # quality changes scores by a few percent at most
     assert all(later <= earlier + 0.05 for earlier, later in itertools.pairwise(cosines))
     hybrid = service.recall(query, top_k=30)
     assert {"lexical", "dense"} <= {channel for found in hybrid.memories for channel in found.channels}

@@ -31,7 +31,7 @@ PROFILES = load_profiles()
 
 @dataclass(frozen=True)
 class Past:
-    """A served generation of random memories, with their rows."""
+    """A snapshot of random memories, with their rows."""
 
     served: Snapshot
     rows: list[dict[str, Any]]
@@ -39,7 +39,7 @@ class Past:
     lanes: dict[str, ThreadPoolExecutor]
 
     def ask(self, query: str, **fields: Any) -> RecallResult:
-        """Recall through the stages, by default 200 memories as nobody in particular."""
+        """Recall through the stages; by default 200 memories without a user."""
         scope = {"tenant_id": "acme", "user_id": fields.pop("user", "")}
         given = {"scope": scope, "query": query, "top_k": 200, "never_skip": True} | fields
         question = query_of(recall_pb2.RecallRequest(**given), profiles=PROFILES, clock=NOW)
@@ -48,7 +48,7 @@ class Past:
         return recall(context, lanes=self.lanes, channel_deadline_seconds=30)
 
     def known(self, as_of: datetime, user: str = "") -> set[str]:
-        """Ids of what should be recallable at `as_of`, worked out from the rows by their definition."""
+        """Ids that should be recallable at `as_of`, computed from the rows by definition."""
         return {
             identity
             for ordinal, (identity, row) in enumerate(zip(self.ids, self.rows, strict=True))
@@ -61,7 +61,7 @@ class Past:
         }
 
     def _superseded(self, ordinal: int, as_of: datetime) -> bool:
-        """A correction that was forgotten supersedes nothing, at no time."""
+        """A forgotten correction never supersedes a memory."""
         row, identity = self.rows[ordinal], self.ids[ordinal]
         return any(
             later["created_at"] <= as_of
@@ -79,7 +79,7 @@ def _is_correction_of(later: dict[str, Any], names: set[str]) -> bool:
 
 
 def written(seed: int, count: int = 140) -> list[dict[str, Any]]:
-    """Random memories as consolidation would leave them at `NOW`; created in the order they stand in."""
+    """Random memories as consolidation leaves them at `NOW`, in order of creation."""
     rng = random.Random(seed)
     rows: list[dict[str, Any]] = []
     for number in range(count):
@@ -105,7 +105,7 @@ def written(seed: int, count: int = 140) -> list[dict[str, Any]]:
             row |= {"document_id": f"d{rng.randrange(10)}", "event_kind": "document"}
         rows.append(row)
     for number in rng.sample(range(count), 12):
-        # an event that came back from the dead letters: known early, in the stores late; nothing's version
+        # an event from the dead letters: created early, stored late, no version of another memory
         if "corrects" not in rows[number] and "document_id" not in rows[number]:
             rows[number]["created_at"] = START + timedelta(days=rng.uniform(0, DAYS * number / count))
     _settle(rows)
@@ -113,7 +113,7 @@ def written(seed: int, count: int = 140) -> list[dict[str, Any]]:
 
 
 def _settle(rows: list[dict[str, Any]]) -> None:
-    """What consolidation writes of supersession and hiding, from all that it knows at `NOW`."""
+    """Set supersession and hiding as consolidation does at `NOW`."""
     ids = [memory_id("acme", f"acme/{row['name']}", 0) for row in rows]
     for ordinal, row in enumerate(rows):
         corrections = [
@@ -131,7 +131,7 @@ def _settle(rows: list[dict[str, Any]]) -> None:
 
 
 def served_from(root: Path, encoder: Encoder, corpus: Any, rows: list[dict[str, Any]]) -> Past:
-    """The rows as a generation that answers."""
+    """The rows as a snapshot."""
     ids = corpus.add([dict(row) for row in rows])
     corpus.publish()
     generation = Generation.open(root, 1)

@@ -13,7 +13,7 @@ def ids_of(reply: Any) -> list[str]:
 
 
 def test_what_was_served_is_left_out_and_the_next_ones_move_up(answering: Any) -> None:
-    """The delta is the longer answer without them, in its order, however many of them there are."""
+    """The answer is a longer answer without them, in the same order."""
     service, _ = answering
     query = "where is the garden of the staging server in Gdansk"
     whole = ids_of(service.recall(query, top_k=12))
@@ -27,7 +27,7 @@ def test_what_was_served_is_left_out_and_the_next_ones_move_up(answering: Any) -
 
 
 def test_when_all_was_served_nothing_comes_back(answering: Any) -> None:
-    """A thousand ids are the most; with all of the tenant's among them the answer is empty."""
+    """With 1,000 ids, among them all of the tenant, the answer is empty."""
     service, ids = answering
     served = [*ids.values(), *(f"{number:032x}" for number in range(1_000 - len(ids)))]
     reply = service.recall("garden", already_served=served, top_k=200)
@@ -37,7 +37,7 @@ def test_when_all_was_served_nothing_comes_back(answering: Any) -> None:
 
 
 def test_the_served_take_no_place_of_others_in_a_channel(corpus: Any, start: Any) -> None:
-    """150 of 160 like memories were served: more than a channel returns, and the ten others come."""
+    """150 of 160 similar memories are left out, more than a channel returns; the other ten come back."""
     rows = [{"text": f"The lighthouse keeper wrote entry {number * 7919 % 997}."} for number in range(160)]
     ids = corpus.add(rows)
     corpus.publish()

@@ -1,4 +1,4 @@
-"""What a caller gets: the right memories, only the visible ones, packed within the budget."""
+"""Answers: the right memories, only visible ones, packed within the budget."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def texts(reply: Any) -> list[str]:
 
 
 def test_a_question_is_answered_with_everything_around_it(answering: Any) -> None:
-    """Memories by rank, the packed context, the route, all stage times, and where it came from."""
+    """Memories by rank, packed context, route, stage times and source."""
     service, ids = answering
     reply = service.recall("What did Caroline plant?")
     best = reply.memories[0]
@@ -41,7 +41,7 @@ def test_a_question_is_answered_with_everything_around_it(answering: Any) -> Non
 
 
 def test_the_context_is_laid_out_outside_in_within_the_budget(answering: Any) -> None:
-    """Best first, second last; each headed by its citation; tokens at most the budget."""
+    """Best first, second best last; each with its citation; at most the budget in tokens."""
     service, _ = answering
     reply = service.recall("What did Caroline plant in the garden?", token_budget=60)
     packed = [found for found in reply.memories if found.packed]
@@ -69,7 +69,7 @@ def test_meaning_and_exact_tokens_both_find(answering: Any, query: str, expected
 
 
 def test_the_latest_value_leads_when_asked_for_the_current_one(answering: Any) -> None:
-    """Two statements about one port, nearly the same words: the later one first."""
+    """Of two similar statements about one port, the later one is first."""
     service, _ = answering
     reply = service.recall("what is the current port of the staging server")
     assert "current_value" in reply.route.intents
@@ -86,7 +86,7 @@ def test_a_multi_hop_question_reaches_what_shares_only_an_entity(answering: Any)
 
 
 def test_a_time_in_the_question_prefers_what_happened_then(answering: Any) -> None:
-    """Last week, asked on 4 March 2026: the meeting of 25 February before that of autumn."""
+    """On 4 March 2026 "last week" prefers the meeting of 25 February to that of autumn."""
     service, _ = answering
     reply = service.recall("what did we discuss with the auditors last week")
     assert reply.route.window_start.ToDatetime().isoformat() == "2026-02-23T00:00:00"
@@ -95,7 +95,7 @@ def test_a_time_in_the_question_prefers_what_happened_then(answering: Any) -> No
 
 
 def test_a_skipped_query_returns_at_once(answering: Any) -> None:
-    """Nothing is looked for after the route; `never_skip` looks all the same."""
+    """Nothing is searched after the route; `never_skip` searches anyway."""
     service, _ = answering
     reply = service.recall("what is 17 * 23")
     assert reply.route.skipped
@@ -126,7 +126,7 @@ def test_a_skipped_query_returns_at_once(answering: Any) -> None:
 def test_what_the_caller_may_not_see_never_comes_back(
     answering: Any, profile: str, mode: int, caller: Any, query: str, never: set[str]
 ) -> None:
-    """Tenant, owner, access list, hidden, expired and not yet valid hold in every mode and profile."""
+    """Tenant, owner, access list, hiding, expiry and validity hold in every mode and profile."""
     service, ids = answering
     reply = service.recall(query, ranking_profile=profile, mode=mode, top_k=200, never_skip=True, **caller)
     found = {memory.memory.memory_id for memory in reply.memories}
@@ -136,7 +136,7 @@ def test_what_the_caller_may_not_see_never_comes_back(
 
 
 def test_those_who_may_see_do(answering: Any) -> None:
-    """The owner, a principal of the access list, and the other tenant get theirs."""
+    """The owner, a principal of the access list and the other tenant see their own."""
     service, ids = answering
     first = service.recall("where is the spare garage key", user="ann").memories[0].memory.memory_id
     assert first == ids["ann private"]
@@ -148,7 +148,7 @@ def test_those_who_may_see_do(answering: Any) -> None:
 
 
 def test_validity_is_judged_by_the_clock_of_the_server(answering: Any) -> None:
-    """The caller's moment, two days earlier or later, brings back nothing that is not valid."""
+    """`now`, two days earlier or later, does not bring back memories that are not valid."""
     service, ids = answering
     for seconds in (1772452800, 1772798400):  # 2 and 6 March 2026
         reply = service.recall("canteen", now={"seconds": seconds}, top_k=50)
@@ -157,7 +157,7 @@ def test_validity_is_judged_by_the_clock_of_the_server(answering: Any) -> None:
 
 
 def test_filters_narrow_before_ranking(answering: Any) -> None:
-    """Types, sessions and event times are conditions, not preferences."""
+    """Types, sessions and event times are strict conditions."""
     service, _ = answering
     typed = service.recall("port of the staging server", filter={"types": ["code", "decision"]})
     assert {found.memory.type for found in typed.memories} <= {"code", "decision"}
@@ -170,7 +170,7 @@ def test_filters_narrow_before_ranking(answering: Any) -> None:
 
 
 def test_modes_ask_the_channels_they_name(answering: Any) -> None:
-    """Dense alone, both, and BM25 alone where its match is clear."""
+    """Dense alone, both, and lexical alone if its match is clear."""
     service, _ = answering
     dense = service.recall("What did Caroline plant?", mode=recall_pb2.MODE_DENSE)
     assert {channel for found in dense.memories for channel in found.channels} == {"dense"}
@@ -179,14 +179,14 @@ def test_modes_ask_the_channels_they_name(answering: Any) -> None:
 
 
 def test_top_k_is_the_number_of_memories(answering: Any) -> None:
-    """Absent it is 10."""
+    """The default is 10."""
     service, _ = answering
     assert len(service.recall("garden", top_k=1).memories) == 1
     assert len(service.recall("garden").memories) == 10
 
 
 def test_an_unknown_tenant_knows_nothing(answering: Any) -> None:
-    """Whether a tenant exists is nobody's business: an empty answer, no error."""
+    """An empty answer, no error: the reply does not tell whether a tenant exists."""
     service, _ = answering
     reply = service.recall("where is the key", tenant="nobody")
     assert len(reply.memories) == 0
@@ -195,7 +195,7 @@ def test_an_unknown_tenant_knows_nothing(answering: Any) -> None:
 
 
 def test_the_same_question_gets_the_same_answer(answering: Any) -> None:
-    """Nothing in a recall is random or depends on which thread was first."""
+    """A recall does not depend on chance or thread timing."""
     service, _ = answering
     replies = [service.recall("who was born in Gdansk") for _ in range(5)]
     answers = {tuple((found.memory.memory_id, found.score) for found in reply.memories) for reply in replies}
@@ -203,7 +203,7 @@ def test_the_same_question_gets_the_same_answer(answering: Any) -> None:
 
 
 def test_the_graph_finds_what_no_channel_was_asked_for(answering: Any) -> None:
-    """Filtered to one type the channels find little; the graph adds only what the filter allows."""
+    """With a filter by type, the graph adds only memories of that type."""
     service, ids = answering
     reply = service.recall(
         "Who is the mother of the director of film Polish Summer?", filter={"types": ["episodic"]}, user="ann"
@@ -214,7 +214,7 @@ def test_the_graph_finds_what_no_channel_was_asked_for(answering: Any) -> None:
 
 
 def test_one_memory_by_id(answering: Any) -> None:
-    """The owner gets it whole."""
+    """The owner gets all fields."""
     service, ids = answering
     request = recall_pb2.GetMemoryRequest(
         scope={"tenant_id": "acme", "user_id": "ann"}, memory_id=ids["ann private"]
@@ -238,7 +238,7 @@ def test_one_memory_by_id(answering: Any) -> None:
     ],
 )
 def test_a_memory_out_of_reach_is_not_found(answering: Any, scope: dict[str, Any], name: str) -> None:
-    """Absent, foreign, private and hidden look the same from outside."""
+    """Absent, foreign, private and hidden memories give the same error."""
     service, ids = answering
     request = recall_pb2.GetMemoryRequest(scope=scope, memory_id=ids.get(name, "0" * 32))
     with pytest.raises(grpc.RpcError) as caught:
@@ -247,7 +247,7 @@ def test_a_memory_out_of_reach_is_not_found(answering: Any, scope: dict[str, Any
 
 
 def test_status_tells_what_is_served(answering: Any, encoder: Any) -> None:
-    """Generation, model and counts; hidden memories are not counted."""
+    """Generation, model and counts, without hidden memories."""
     service, ids = answering
     status = service.status()
     assert (status.generation, status.applied_sequence, status.derived_sequence) == (1, 10, 20)
@@ -259,6 +259,6 @@ def test_status_tells_what_is_served(answering: Any, encoder: Any) -> None:
 
 
 def test_no_row_had_to_be_withheld_at_the_last_moment(answering: Any) -> None:
-    """The check at the fetch is a second wall; whatever reaches it went past the first."""
+    """The check at fetch is independent of the first one."""
     service, _ = answering
     assert "row_withheld" not in service.log.read_text()

@@ -58,10 +58,10 @@ queries = st.sampled_from(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(day=days, query=queries, user=st.sampled_from(["", "ann"]), mode=st.sampled_from([0, 1, 2, 3]),
        profile=st.sampled_from(sorted(PROFILES)))  # fmt: skip
-def test_nothing_comes_back_that_was_not_known_and_valid_then(
+def test_only_memories_valid_at_the_moment_come_back(
     past: Past, day: float, query: str, user: str, mode: int, profile: str
 ) -> None:
-    """Whatever the channel, the profile and the user: only what was created, current, valid and theirs."""
+    """In any mode and profile: only memories that were created, current, valid and visible."""
     as_of = START + timedelta(days=day)
     answer = past.ask(query, as_of=as_of, user=user, mode=mode, ranking_profile=profile)
     assert answer.degraded == ()
@@ -70,15 +70,15 @@ def test_nothing_comes_back_that_was_not_known_and_valid_then(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(day=days, user=st.sampled_from(["", "ann"]))
-def test_all_that_was_known_and_valid_then_can_be_found(past: Past, day: float, user: str) -> None:
-    """The dense channel returns every one of them, those that were superseded or swept since as well."""
+def test_all_memories_valid_at_the_moment_can_be_found(past: Past, day: float, user: str) -> None:
+    """The dense channel returns all of them, also those superseded or expired since."""
     as_of = START + timedelta(days=day)
     answer = past.ask("what happened to the harbour", as_of=as_of, user=user, mode=1)
     assert set(ids_of(answer)) == past.known(as_of, user)
 
 
 def test_the_random_memories_hold_every_case(past: Past) -> None:
-    """The two properties above say nothing of what never occurs."""
+    """The random corpus covers the cases of the two tests above."""
     middle = START + timedelta(days=DAYS / 2)
     known, now = past.known(middle), past.known(NOW)
     hidden = {identity for identity, row in zip(past.ids, past.rows, strict=True) if row["hidden"]}
@@ -89,14 +89,14 @@ def test_the_random_memories_hold_every_case(past: Past) -> None:
 
 
 def test_without_as_of_nothing_hidden_comes_back(past: Past) -> None:
-    """Time travel is asked for, never a side effect."""
+    """Hidden memories need `as_of`."""
     answer = past.ask("what happened to the harbour", mode=1, now=NOW)
     assert set(ids_of(answer)) == past.known(NOW)
     assert not any(found.row["hidden"] for found in answer.rows)
 
 
-def test_the_lexical_channel_looks_among_the_known_alone(past: Past) -> None:
-    """What came later takes no place of what was there; the lexicon has the latest versions only."""
+def test_the_lexical_channel_searches_only_what_existed(past: Past) -> None:
+    """Later memories take no place of earlier ones; the lexicon has only the latest versions."""
     as_of = START + timedelta(days=DAYS / 3)
     known = past.served.as_of_index.value.created_by(microseconds(as_of))
     created = past.served.generation.signals.created_at
@@ -105,7 +105,7 @@ def test_the_lexical_channel_looks_among_the_known_alone(past: Past) -> None:
 
 
 def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None:
-    """Nothing had superseded it, and a context completed by a later turn was not known yet."""
+    """Not yet superseded, and without context that a later turn added."""
     first, second = START, START + timedelta(days=2)
     rows: list[dict[str, Any]] = [
         {"name": "old", "text": "The port is 5432.", "created_at": first, "hidden": True, "is_latest": False,
@@ -129,8 +129,8 @@ def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None
     past.served.generation.close()
 
 
-def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
-    """Another thread reads what a past moment needs, for longer than the caller waits."""
+def test_why_not_waits_for_as_of_data_until_its_deadline(past: Past) -> None:
+    """Another thread loads what `as_of` needs for longer than the deadline."""
     served = Snapshot(past.served.generation, past.served.encoder, past.served.centroids)
     gate, begun = threading.Event(), threading.Event()
     object.__setattr__(served, "_as_of_reads", Lazy(lambda: (begun.set(), gate.wait(2))))
@@ -152,7 +152,7 @@ def test_why_not_waits_for_the_past_until_its_deadline(past: Past) -> None:
 
 
 def test_of_two_corrections_the_first_counts_from_its_own_time(corpus: Any, encoder: Encoder) -> None:
-    """Stored is only the last one; between the two, the first correction was current and alone."""
+    """Only the last version is stored; between the two corrections the first one was current."""
     moments = [START + timedelta(days=day) for day in (0, 2, 4)]
     old = memory_id("acme", "acme/old", 0)
     last = memory_id("acme", "acme/last", 0)
@@ -174,7 +174,7 @@ def test_of_two_corrections_the_first_counts_from_its_own_time(corpus: Any, enco
 def test_the_ends_of_the_calendar_are_moments(
     past: Past, year: int, query: str, day: tuple[int, int]
 ) -> None:
-    """Nothing was known in the year 1; in the year 9999 all that has no end still holds."""
+    """In year 1 nothing existed; in year 9999 all memories without an end are valid."""
     as_of = datetime(year, *day, tzinfo=UTC)
     answer = past.ask(query, as_of=as_of)
     assert set(ids_of(answer)) <= past.known(as_of)

@@ -1,4 +1,4 @@
-"""The caller's moment and time zone decide what phrases mean; the server's clock decides what is valid."""
+"""`now` and `time_zone` decide what time phrases mean; the server's clock decides what is valid."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -34,25 +34,25 @@ def service(corpus: Any, in_process: Any) -> Any:
 
 
 def texts(reply: Any) -> list[str]:
-    """What a reply holds, in the order of the text."""
+    """Texts of a reply, sorted."""
     return sorted(found.memory.text for found in reply.memories)
 
 
 @pytest.mark.parametrize("now", [None, PAST - DAY, PAST, AHEAD + DAY, datetime(9999, 12, 1, tzinfo=UTC)])
 def test_the_callers_moment_moves_neither_expiry_nor_validity(service: Any, now: datetime | None) -> None:
-    """Whatever the caller says the time is, the server's clock tells which memories are valid."""
+    """The server's clock decides, whatever `now` is."""
     assert texts(service.recall("canteen menu", now=now)) == [STAYING]
 
 
 def test_a_past_moment_of_as_of_still_tells_what_was_valid_then(service: Any) -> None:
-    """The way to ask about the past."""
+    """`as_of` selects the past state."""
     assert texts(service.recall("canteen menu", as_of=PAST - timedelta(hours=1))) == [EXPIRED, ENDED]
 
 
 def test_an_odd_moment_spoils_no_estimate_that_others_use(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What part of its tenant a caller sees is estimated once; first asked with a moment of the year 9999."""
+    """The visible share of a tenant is estimated once, also after a recall at year 9999."""
     monkeypatch.setattr(vector_search, "JUDGED_ALL", 0)
     assert texts(service.recall("canteen menu", now=datetime(9999, 12, 1, tzinfo=UTC))) == [STAYING]
     with service.current.lease() as served:
@@ -103,7 +103,7 @@ def test_words_of_the_calendar_are_read_in_the_callers_time_zone(
      "A" * 65],
 )  # fmt: skip
 def test_an_unknown_time_zone_is_refused_by_name(service: Any, zone: str) -> None:
-    """The message names the field and how a name looks."""
+    """The message names the field and an example."""
     with pytest.raises(grpc.RpcError) as caught:
         service.recall("canteen menu", time_zone=zone)
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
@@ -112,7 +112,7 @@ def test_an_unknown_time_zone_is_refused_by_name(service: Any, zone: str) -> Non
 
 @pytest.mark.parametrize("year", [1, 9999])
 def test_the_edges_of_the_calendar_are_refused_beside_a_time_zone(service: Any, year: int) -> None:
-    """There a day of another zone has no date."""
+    """A day of another zone would have no date there."""
     with pytest.raises(grpc.RpcError) as caught:
         service.recall("What did I do today?", now=datetime(year, 1, 1, tzinfo=UTC), time_zone="Asia/Tokyo")
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
@@ -142,7 +142,7 @@ def diary(corpus: Any, in_process: Any) -> Any:
 
 
 def boosted(reply: Any) -> list[str]:
-    """Texts that the time window of a question boosts."""
+    """Texts that the time window of a query boosts."""
     return sorted(
         one.excerpt
         for one in reply.explanation.candidates
@@ -151,7 +151,7 @@ def boosted(reply: Any) -> list[str]:
 
 
 def test_the_day_a_memory_speaks_of_is_one_date_for_every_caller(diary: Any) -> None:
-    """15 March is in its own window alone, "yesterday" is the day before the day of the speaker."""
+    """15 March is only in its own window; "yesterday" is the day before in the zone of the speaker."""
     for zone in ("", "America/New_York", "Europe/Berlin", "Asia/Tokyo"):
         found = {}
         for day in (1, 2, 14, 15, 16):
@@ -164,14 +164,14 @@ def test_the_day_a_memory_speaks_of_is_one_date_for_every_caller(diary: Any) -> 
 
 
 def test_the_packed_context_dates_memories_by_days_of_the_caller(diary: Any) -> None:
-    """A reader counts "yesterday" from that date."""
+    """A reader relates "yesterday" to that date."""
     for zone, date in (("", "2026-03-04"), ("America/New_York", "2026-03-03")):
         reply = diary.recall("when was the dentist?", now=NOW, time_zone=zone)
         assert f"{date}, user" in reply.context.text, zone
 
 
 def test_an_event_that_dates_a_question_is_its_days_in_the_callers_zone(diary: Any) -> None:
-    """The audit of 15 March, said anywhere, asked for afterwards in New York."""
+    """The audit of 15 March, said in any zone, is found from New York."""
     route = diary.recall(
         "what happened during the audit?", now=NOW + 30 * DAY, time_zone="America/New_York"
     ).route

@@ -42,7 +42,7 @@ OTHERS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def talking(tmp_path_factory: pytest.TempPathFactory, encoder: Any, corpus_type: Any, serve: Any) -> Any:
-    """A service on a conversation and a few others; ids by name or text."""
+    """A service on a conversation and a few other memories; ids by name or text."""
     folder = tmp_path_factory.mktemp("talking")
     corpus = corpus_type.create(folder / "data", encoder)
     rows = [*TALK, *OTHERS]
@@ -55,7 +55,7 @@ def talking(tmp_path_factory: pytest.TempPathFactory, encoder: Any, corpus_type:
 
 
 def test_neighbours_stand_around_a_memory_marked_as_such(talking: Any) -> None:
-    """The turn before as [1-], the turn after as [1+]; the citation [1] stays the recalled one's alone."""
+    """The turn before as [1-], the turn after as [1+]; [1] is only the recalled memory."""
     service, ids = talking
     reply = service.recall("when does the ferry to Bergen leave", top_k=1, expand_context=NEIGHBOURS)
     assert ids_of(reply) == [ids["turn 2"]]
@@ -69,7 +69,7 @@ def test_neighbours_stand_around_a_memory_marked_as_such(talking: Any) -> None:
 
 
 def test_the_whole_session_is_packed_where_it_fits(talking: Any) -> None:
-    """In its own order around the memory; where it does not fit, the neighbours."""
+    """In order around the memory; if it does not fit, the neighbours."""
     service, ids = talking
     ask = {"query": "when does the ferry to Bergen leave", "top_k": 1, "expand_context": SESSION}
     whole = service.recall(**ask)
@@ -87,26 +87,26 @@ def test_the_whole_session_is_packed_where_it_fits(talking: Any) -> None:
 
 
 def test_by_default_nothing_stands_around(talking: Any) -> None:
-    """The default of the profiles is none, and a request may say so, too."""
+    """By default of the profiles, and by request."""
     service, _ = talking
     for fields in ({}, {"expand_context": recall_pb2.EXPAND_CONTEXT_NONE}):
         assert not service.recall("ferry to Bergen", **fields).context.surrounding_ids
 
 
 def test_surroundings_hold_what_the_caller_may_see_alone(talking: Any) -> None:
-    """Another user's turn, another tenant's of the same session, and a forgotten one never stand there."""
+    """Turns of another user or tenant and forgotten turns are never packed."""
     service, ids = talking
     ask = {"query": "where does the walrus sleep", "top_k": 1}
     for expand_context in (NEIGHBOURS, SESSION):
         reply = service.recall(**ask, expand_context=expand_context)
-        # the one taken back is passed over, the private one is simply not there
+        # both the forgotten and the private turn are skipped
         assert list(reply.context.surrounding_ids) == [ids["It had been seen by the harbour master."]]
         own = service.recall(**ask, expand_context=expand_context, user="eve")
         assert ids["A private remark between the turns."] in own.context.surrounding_ids
 
 
 def test_a_memory_of_no_session_has_no_neighbours_of_other_documents(talking: Any) -> None:
-    """No session is not a session that everything shares."""
+    """Memories without a session do not share one."""
     service, _ = talking
     reply = service.recall("what does chapter one explain", top_k=1, expand_context=SESSION)
     assert reply.memories[0].memory.text == "Chapter one explains the compass."
@@ -114,7 +114,7 @@ def test_a_memory_of_no_session_has_no_neighbours_of_other_documents(talking: An
 
 
 def test_nothing_is_packed_twice_and_nothing_recalled_gives_way(talking: Any) -> None:
-    """Whatever the budget: the recalled as without surroundings, and every text at most once."""
+    """With any budget: the same recalled memories as without neighbours, and no text twice."""
     service, ids = talking
     for budget in range(20, 200, 9):
         for top_k in (1, 2, 4):
@@ -133,7 +133,7 @@ def test_nothing_is_packed_twice_and_nothing_recalled_gives_way(talking: Any) ->
 
 
 def test_surroundings_of_a_past_moment_are_of_that_moment(talking: Any) -> None:
-    """Before anything was created there is nothing, neither found nor around."""
+    """Before the first memory was created, nothing is found or packed."""
     service, _ = talking
     reply = service.recall("ferry to Bergen", expand_context=SESSION, as_of={"seconds": 1_000_000_000})
     assert (len(reply.memories), reply.context.text) == (0, "")

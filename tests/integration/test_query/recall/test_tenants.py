@@ -1,4 +1,4 @@
-"""A tenant's whole reply is the same to the byte, whatever another tenant of the same store holds."""
+"""A reply is the same to the byte, whatever other tenants of the store have."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ LONG = [
 def replies(
     corpus_type: Any, encoder: Any, in_process: Callable[..., Any], tmp_path: Path
 ) -> Callable[[list[str]], list[str]]:
-    """Asks as acme where another tenant has these texts; replies as text without times of this run."""
+    """Replies to acme beside a tenant with these texts, as text without durations."""
 
     def ask(others: list[str]) -> list[str]:
         corpus = corpus_type.create(tmp_path / str(len(others)), encoder)
-        # a memory names its sequence in the log of all tenants, so the texts of others come behind
+        # memories show their sequence in the log of all tenants, so the other texts are added last
         corpus.add([dict(row) for row in MINE])
         for part in (others[::2], others[1::2]):
             if part:
@@ -66,7 +66,7 @@ def replies(
 
 
 def test_a_reply_tells_nothing_of_another_tenant(replies: Callable[[list[str]], list[str]]) -> None:
-    """Scores, relevance and every number of the explanation, beside nobody, short and long texts."""
+    """Scores, relevance and all numbers of the explanation, beside no other, short and long texts."""
     alone = replies([])
     assert replies(SHORT) == alone
     assert replies(LONG) == alone

@@ -15,7 +15,7 @@ NEVER = 2**64 - 1
 
 
 def marker(number: int) -> dict[str, Any]:
-    """A memory that says which generation it was written for."""
+    """A memory that names the generation it was written for."""
     return {"name": "marker", "text": f"The release marker is number {number}."}
 
 
@@ -25,7 +25,7 @@ def ids_of(reply: Any) -> list[str]:
 
 
 def test_a_recall_waits_for_its_own_write(corpus: Any, start: Any) -> None:
-    """Answered once the generation that holds the event serves, and by that one; the wait is shown."""
+    """Answered by the first generation with the event; the reply shows the wait."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(corpus.root)
@@ -51,8 +51,8 @@ def test_a_recall_waits_for_its_own_write(corpus: Any, start: Any) -> None:
     assert reply.total_milliseconds >= reply.stages[0].milliseconds
 
 
-def test_what_is_there_already_is_not_waited_for(answering: Any) -> None:
-    """The generation holds sequence 10; no time is lost and nothing is stale."""
+def test_a_sequence_that_is_there_is_not_waited_for(answering: Any) -> None:
+    """The generation has sequence 10, so there is no wait and nothing is stale."""
     service, _ = answering
     reply = service.recall("garden", min_seq=10)
     assert (reply.stale, reply.wanted_sequence, reply.applied_sequence) == (False, 10, 10)
@@ -60,7 +60,7 @@ def test_what_is_there_already_is_not_waited_for(answering: Any) -> None:
 
 
 def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answering: Any) -> None:
-    """With what there is, and both sequences; the caller's own deadline counts as well as the server's."""
+    """From the current generation, with both sequences; the earlier of both deadlines counts."""
     service, ids = answering
     began = time.monotonic()
     request = recall_pb2.RecallRequest(
@@ -72,8 +72,8 @@ def test_a_sequence_that_never_comes_is_answered_stale_before_the_deadline(answe
     assert ids_of(reply)[0] == ids["Caroline planted tomatoes in the garden."]
 
 
-def test_waiting_recalls_hold_up_nobody(corpus: Any, start: Any) -> None:
-    """One worker, two places: both taken by waiting ones, and others are answered at once all the same."""
+def test_waiting_recalls_do_not_delay_others(corpus: Any, start: Any) -> None:
+    """With one worker and both places reserved by waiting recalls, others are answered at once."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(
@@ -97,7 +97,7 @@ def test_waiting_recalls_hold_up_nobody(corpus: Any, start: Any) -> None:
     for thread in waiting:
         thread.start()
     time.sleep(0.7)
-    # the third found no place to wait, and heard so at once
+    # the third found no reserved place and was refused at once
     assert outcomes == ["RESOURCE_EXHAUSTED"]
     began = time.monotonic()
     assert not service.recall("release marker").stale
@@ -107,8 +107,8 @@ def test_waiting_recalls_hold_up_nobody(corpus: Any, start: Any) -> None:
     assert sorted(outcomes) == ["RESOURCE_EXHAUSTED", "stale", "stale"]
 
 
-def test_a_waiting_call_that_is_given_up_leaves_its_place(corpus: Any, start: Any) -> None:
-    """Cancelled callers must not use up the places to wait."""
+def test_a_cancelled_waiting_call_frees_its_place(corpus: Any, start: Any) -> None:
+    """Cancelled calls free their reserved places."""
     corpus.add([marker(1)])
     corpus.publish()
     service = start(corpus.root, HELIX_QUERY_IN_FLIGHT="1")
@@ -123,7 +123,7 @@ def test_a_waiting_call_that_is_given_up_leaves_its_place(corpus: Any, start: An
 
 
 def test_the_first_generation_is_waited_for_too(corpus: Any, start: Any) -> None:
-    """A recall that names its write may come before there is anything at all."""
+    """A recall with `min_seq` may wait before any generation exists."""
     service = start(corpus.root)
     service.wait_for(lambda at: at.status().generation == 0)
     replies: list[Any] = []

@@ -21,20 +21,20 @@ SCOPE: dict[str, Any] = {"tenant_id": "acme", "user_id": "ann"}
 
 
 def question(**fields: Any) -> Any:
-    """The question of a request with these fields."""
+    """The query of a request with these fields."""
     request = recall_pb2.RecallRequest(**{"scope": SCOPE, "query": "who"} | fields)
     return query_of(request, profiles=("helix", "helix-reference"), clock=CLOCK)
 
 
 def refused(**fields: Any) -> str:
-    """The field a request is refused for."""
+    """The field that a request is refused for."""
     with pytest.raises(InvalidInputError) as caught:
         question(**fields)
     return caught.value.field
 
 
 def test_absent_fields_mean_defaults() -> None:
-    """Profile helix, hybrid, the server's clock, no numbers of the caller."""
+    """Profile helix, mode hybrid, the server's clock, no limits."""
     asked = question()
     assert (asked.profile, asked.mode, asked.now) == ("helix", "hybrid", CLOCK)
     assert (asked.top_k, asked.token_budget, asked.never_skip) == (None, None, False)
@@ -75,18 +75,18 @@ def test_absent_fields_mean_defaults() -> None:
     ],
 )
 def test_what_breaks_a_limit_is_refused_by_name(fields: dict[str, Any], field: str) -> None:
-    """The caller reads which field to change."""
+    """The error names the field."""
     assert refused(**fields) == field
 
 
 def test_limits_are_inclusive() -> None:
-    """What the limit names is still allowed."""
+    """The limit itself is allowed."""
     asked = question(query="x" * 4096, top_k=200, token_budget=100_000)
     assert (asked.top_k, asked.token_budget) == (200, 100_000)
 
 
 def test_the_ends_of_a_recall_have_neutral_defaults() -> None:
-    """No wait, no past moment, nothing served, and the surroundings of the profile."""
+    """No wait, no `as_of`, no served memories, and the `expand_context` of the profile."""
     asked = question()
     assert (asked.min_sequence, asked.selection.as_of, asked.already_served) == (0, None, ())
     assert asked.expand_context is None
@@ -95,7 +95,7 @@ def test_the_ends_of_a_recall_have_neutral_defaults() -> None:
 
 
 def test_now_follows_the_past_moment_unless_it_is_given() -> None:
-    """Last week, asked of a moment in 2025, is a week of 2025."""
+    """With `as_of` in 2025, "last week" is a week of 2025."""
     moment = datetime(2025, 6, 1, tzinfo=UTC)
     assert question(as_of=moment).now == moment
     assert question(as_of=moment).selection.as_of == moment
@@ -103,12 +103,12 @@ def test_now_follows_the_past_moment_unless_it_is_given() -> None:
 
 
 def test_served_ids_count_once() -> None:
-    """A thousand are the most; repeated ones are one."""
+    """At most 1,000; duplicates count once."""
     assert question(already_served=["a" * 32] * 1000).already_served == ("a" * 32,)
 
 
 def test_unknown_names_come_with_the_known_ones() -> None:
-    """The message says what may be asked for."""
+    """The message lists the valid values."""
     with pytest.raises(InvalidInputError, match="helix, helix-reference"):
         question(ranking_profile="cems")
     with pytest.raises(InvalidInputError, match="episodic"):
@@ -125,7 +125,7 @@ def test_filters_become_a_selection() -> None:
 
 
 def test_a_memory_id_is_32_hexadecimal_digits() -> None:
-    """Anything else cannot be one."""
+    """Other strings are no memory id."""
     assert memory_id_of("0" * 32) == "0" * 32
     for wrong in ("", "0" * 31, "G" * 32, "A" * 32, "0" * 32 + "\n", "' OR 1=1 --"):
         with pytest.raises(InvalidInputError):
@@ -133,7 +133,7 @@ def test_a_memory_id_is_32_hexadecimal_digits() -> None:
 
 
 def test_a_scope_needs_a_tenant() -> None:
-    """There is no recall across tenants."""
+    """A request without a tenant is refused."""
     with pytest.raises(InvalidInputError):
         scope_of(recall_pb2.Scope())
 
@@ -156,5 +156,5 @@ def test_a_scope_needs_a_tenant() -> None:
     ],
 )
 def test_every_error_has_one_status(error: BaseException, code: str, message: str) -> None:
-    """What is not of the tree never shows its message."""
+    """Errors of other classes never show their message."""
     assert status_of(error) == (grpc.StatusCode[code], message)

@@ -1,4 +1,4 @@
-"""The score of every candidate, repeated from its explanation to the last bit."""
+"""Every score can be recomputed from its explanation, exactly."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -38,13 +38,13 @@ OWN, OTHER = code("own"), code("other")
 
 
 def hits_of(random: np.random.Generator, count: int, scores: float) -> Hits:
-    """Some of 40 memories, a few of equal score."""
+    """Random hits among 40 memories, some with equal scores."""
     ordinals = random.permutation(40)[:count].astype(np.int64)
     return Hits.ranked(ordinals, np.round(random.random(count) * scores, 2).astype(np.float32), limit=count)
 
 
 def retrieved_of(random: np.random.Generator) -> Retrieved:
-    """Lists of all channels and in other words, and evidence; some of them empty or missing."""
+    """Lists of all channels, extra searches and evidence; some are empty or missing."""
     rankings = [
         Ranking(channel, hits_of(random, int(random.integers(0, 25)), scores))
         for channel, scores in (("dense", 1.0), ("lexical", 30.0), ("entity", 1.0), ("associative", 1.0))
@@ -59,7 +59,7 @@ def retrieved_of(random: np.random.Generator) -> Retrieved:
 
 
 def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
-    """The pool as stage 5 leaves it: mass for some, and a few memories the graph alone found."""
+    """Candidates after stage 5: graph mass for some, and some that only the graph found."""
     count = int(random.integers(0, 4))
     least = float(pool.fused.min()) if len(pool) else 0.0
     total = len(pool) + count
@@ -75,7 +75,7 @@ def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
 
 
 def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
-    """Memories of every type, age, project and worth."""
+    """Memories of random type, age, project and quality."""
 
     def times(most_days: int) -> Any:
         return NOW_US - random.integers(-2 * 86_400_000_000, most_days * 86_400_000_000, count)
@@ -97,7 +97,7 @@ def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
 
 
 def profile_of(random: np.random.Generator) -> RankingProfile:
-    """One of the profiles, some of its constants changed at random."""
+    """A random profile with random changes of its constants."""
     values = PROFILES[random.choice(sorted(PROFILES))].model_dump()
     if random.random() < 0.6:
         values["rank"] |= {
@@ -117,7 +117,7 @@ def profile_of(random: np.random.Generator) -> RankingProfile:
 
 
 def explained(random: np.random.Generator) -> Explanation:
-    """A random pool, ranked by a random profile, with its explanation."""
+    """The explanation of random candidates under a random profile."""
     profile, retrieved = profile_of(random), retrieved_of(random)
     cosines = random.uniform(-0.2, 1.0, 200).astype(np.float32)
     fusion = profile.fuse
@@ -165,7 +165,7 @@ def explained(random: np.random.Generator) -> Explanation:
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None:
-    """Not nearly: equal in float64, at every level, after a way over the wire."""
+    """Equal in float64 at every level, also after serialisation."""
     explanation = explained(np.random.default_rng(seed))
     sent = recall_pb2.Explanation.FromString(explanation_message(explanation).SerializeToString())
     assert len(sent.candidates) == len(explanation.trace.candidates)
@@ -184,7 +184,7 @@ def test_every_score_is_repeated_from_its_explanation_exactly(seed: int) -> None
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_changed_part_changes_the_score(seed: int) -> None:
-    """So the repetition reads what it is given: another step, or another raw signal, is another score."""
+    """The recomputation reads steps and raw signals: a change of one changes the score."""
     explanation = explained(np.random.default_rng(seed))
     for candidate in explanation_message(explanation).candidates:
         candidate.steps.add(name="more", value=0.25, adds=True)
@@ -238,7 +238,7 @@ def test_fusion_is_shown_by_hand() -> None:
 
 
 def test_what_dropped_a_candidate_is_told() -> None:
-    """The stage, the memory it repeats, and how like it is; who is in has a rank."""
+    """The stage, the better memory and the similarity; a memory in the answer has a rank."""
     explanation = by_hand()
     best, dropped = explanation_message(explanation).candidates
     assert (best.rank, best.packed, best.loss, best.dropped_by) == (1, True, recall_pb2.LOSS_NONE, "")
@@ -248,7 +248,7 @@ def test_what_dropped_a_candidate_is_told() -> None:
 
 
 def test_who_may_not_be_seen_is_only_counted() -> None:
-    """Nothing of a withheld candidate is told, not even as the better one of a pair."""
+    """A withheld candidate is not shown, not even as the better of two duplicates."""
     explanation = by_hand()
     hidden = Explanation(
         explanation.trace,
@@ -269,5 +269,5 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
 
 
 def test_losses_have_the_numbers_of_the_contract() -> None:
-    """One list of losses, in two languages."""
+    """Python and protobuf have the same losses."""
     assert {f"LOSS_{loss.name}": loss.value for loss in Loss} == dict(recall_pb2.Loss.items())
