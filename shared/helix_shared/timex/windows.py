@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal
 
-from helix_shared.timex.words import weekday_number
+from helix_shared.timex.words import Unit, weekday_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Unit = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
 Which = Literal["last", "this", "next", "past", "future", "near"]
 Window = tuple[datetime, datetime]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import string
-from typing import TYPE_CHECKING
+from typing import Literal
 
-if TYPE_CHECKING:
-    from helix_shared.timex.windows import Unit
+Unit = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
 
 _FOLD = str.maketrans(string.ascii_uppercase + "\u2019", string.ascii_lowercase + "'")
 _MONTH_KEYS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

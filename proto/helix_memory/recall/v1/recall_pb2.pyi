@@ -638,7 +638,7 @@ class StageTime(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
-    """embed, route, retrieve, fuse, expand, rank, rerank, diversify, fetch (reading the texts), abstain, pack;
+    """embed, route, retrieve, fuse, expand, rank, diversify, fetch (reading the texts), abstain, pack;
     explain if it was requested; wait, as the first, if the recall waited for its min_seq.
     """
     milliseconds: _builtins.float

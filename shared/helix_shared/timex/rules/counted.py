@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from helix_shared.timex.expression import Grain
-    from helix_shared.timex.windows import Unit
+    from helix_shared.timex.words import Unit
 
 _PAST_TAILS = frozenset(["ago", "back", "earlier"])
 _CLOCK_UNITS = frozenset(["second", "minute", "hour"])

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
-from pydantic import Field, field_validator
-
-from helix_query.profile.intent import Intent
-from helix_query.profile.sections.section import Section
-
-REPHRASED: Final = frozenset([Intent.TEMPORAL, Intent.PREFERENCE])
-"""Intents that have rules for rephrasing."""
+from pydantic import BaseModel, Field
 
 
-class Rephrase(Section):
+class Rephrase(BaseModel, frozen=True, extra="forbid"):
     """Searches in other words, each a ranking of its own in the fusion."""
 
-    intents: tuple[Intent, ...] = Field(
-        default=(), description="queries that are rephrased: temporal, preference; none: off"
+    intents: tuple[Literal["temporal", "preference"], ...] = Field(
+        default=(), description="queries that are rephrased, by intent; none: off"
     )
     max_rephrasings: int = Field(default=3, ge=1, le=8, description="rephrasings of a query at most")
     channels: tuple[Literal["dense", "lexical"], ...] = Field(
@@ -29,10 +23,3 @@ class Rephrase(Section):
         le=20,
         description="preference: memories read for statements of the user, which are searched for; 0: off",
     )
-
-    @field_validator("intents")
-    @classmethod
-    def _have_rules(cls, intents: tuple[Intent, ...]) -> tuple[Intent, ...]:
-        if not REPHRASED.issuperset(intents):
-            raise ValueError(f"must be {' or '.join(sorted(REPHRASED))}")
-        return intents

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
-
-from helix_query.profile.sections.section import Section
+from pydantic import BaseModel, Field, model_validator
 
 Multiplier = Annotated[float, Field(gt=0, le=10)]
 
 
-class Recipe(Section):
+class Recipe(BaseModel, frozen=True, extra="forbid"):
     """Normalisation for the method `blend`, factors on the score, noise, and a threshold."""
 
     fused_normalisation: Literal["minmax", "best"] = Field(

@@ -35,7 +35,7 @@ class ExtraSearch:
 def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tuple[ExtraSearch, ...]:
     """The searches for the intents that the profile rephrases."""
     constants = context.profile.retrieve.rephrase
-    intents = set(constants.intents).intersection(route.intents)
+    intents = [intent for intent in route.intents if intent.value in constants.intents]
     found = [
         ExtraSearch(name, words, partial(_search, context, route, run, name, words))
         for words in rephrase(context.query.text, intents, most=constants.max_rephrasings)
