@@ -19,8 +19,8 @@ ONE_SHOT = ("provision", "models")
 DURATION = re.compile(r"^(\d+(us|ms|s|m|h))+$")
 NATS_CONF = ROOT / "ops/nats.conf"
 
-# The keys of the Compose Specification that this file uses, with what each may hold. Anything else is a
-# misspelling, or a key somebody has to look up and add here.
+# The keys of the Compose Specification that this file uses, with their types. A key that is not listed is
+# misspelt, or must be looked up and added.
 SERVICE_KEYS: dict[str, type | tuple[type, ...]] = {
     "build": dict,
     "cap_drop": list,
@@ -256,7 +256,7 @@ def test_nats_volume_is_where_its_configuration_stores() -> None:
         ("ftp://x", "neither"),
     ],
 )
-def test_health_check_fails_when_nobody_answers(address: str, reason: str) -> None:
+def test_health_check_fails_when_no_server_answers(address: str, reason: str) -> None:
     """The check reports why it fails."""
     command = [sys.executable, "-I", ROOT / "ops/healthy.py", address]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

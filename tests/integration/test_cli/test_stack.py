@@ -186,7 +186,7 @@ def test_servers_of_another_instance_are_refused(stack: Stack, tmp_path: Path) -
     for arguments in commands_that_talk(tmp_path):
         code, out, err = run(tmp_path, *arguments)
         assert (code, "another instance" in out + err) == (3, True), (arguments, out, err)
-    assert time.monotonic() - begin < SERVED_SECONDS, "nobody waits for an instance that is not this home's"
+    assert time.monotonic() - begin < SERVED_SECONDS, "a command does not wait for another instance"
 
 
 def test_a_command_line_typed_twice_is_one_event(stack: Stack) -> None:

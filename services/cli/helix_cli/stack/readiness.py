@@ -43,7 +43,7 @@ async def _not_consuming(nats_url: str, consumers: Sequence[DurableConsumer]) ->
         if problem := (await writer_status(jetstream)).problem:
             return f"the writer is blocked: {problem}"
         idle = [c.name for c in consumers if not await _is_fetched(jetstream, c)]
-    return f"nobody fetches for {', '.join(idle)}" if idle else ""
+    return f"no process fetches for {', '.join(idle)}" if idle else ""
 
 
 async def _is_fetched(jetstream: JetStreamContext, consumer: DurableConsumer) -> bool:
