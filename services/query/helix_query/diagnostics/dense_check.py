@@ -59,7 +59,7 @@ def channel_recall(
     if not len(seen):
         return None
     sought = signals.vectors(seen[:: -(-len(seen) // QUERIES)]) if vectors is None else vectors
-    exact = exact_nearest(generation.vectors, sought, depth, seen=visibility.is_visible)
+    exact = exact_nearest(generation.vectors, sought, depth, counted=visibility.is_visible)
     shares = [
         np.isin(
             wanted, nearest_visible(query, visibility, vectors=generation.vectors, limit=depth).ordinals

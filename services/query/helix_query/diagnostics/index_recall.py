@@ -1,8 +1,8 @@
-"""How much of exact search the vector index finds: its recall@100 on a sample, for `helix status --deep`.
+"""Recall of the vector index against exact search on a sample, for `helix status --deep`.
 
-Queries are stored vectors, evenly spread over the ordinals, so two calls on one generation say the same.
-Exact search reads the whole vectors of the table once in batches: about two seconds and a few MiB for a
-million rows.
+Queries are stored vectors, evenly spread over the ordinals, so two calls on one generation give the same
+result. Exact search reads the vectors of the table once, in batches: about 2 s and a few MiB for a million
+rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.signals.reader import Signals
     from helix_shared.artifacts.vectors.reader import VectorReader
 
-Seen = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""Which of some ordinals count."""
+Mask = Callable[["NDArray[np.int64]"], "NDArray[np.bool_]"]
+"""Which of some ordinals [n] count, as booleans [n]."""
 
 QUERIES: Final = 32
 DEPTH: Final = 100
@@ -28,10 +28,10 @@ DEPTH: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class DenseRecall:
-    """What was measured and on what: `recall` is the share found of the exact `depth` nearest."""
+    """A measurement: `recall` is the mean share that was found of the exact `depth` nearest."""
 
     recall: float | None
-    """None: there is nothing to search."""
+    """None without vectors to search."""
     depth: int
     queries: int
     rows: int
@@ -50,11 +50,11 @@ def dense_recall(
 ) -> DenseRecall:
     """Measure the vector index of one generation, over all its rows."""
     sample = _sample(signals, queries)
-    sought = signals.vectors(sample)
-    exact = exact_nearest(vectors, sought, depth) if len(sample) else []
+    sampled = signals.vectors(sample)
+    exact = exact_nearest(vectors, sampled, depth) if len(sample) else []
     shares = [
-        np.isin(wanted, vectors.search(query, None, limit=depth).ordinals).mean()
-        for query, wanted in zip(sought, exact, strict=True)
+        np.isin(expected, vectors.search(query, None, limit=depth).ordinals).mean()
+        for query, expected in zip(sampled, exact, strict=True)
     ]
     index = vectors.index
     return DenseRecall(
@@ -74,26 +74,26 @@ def dense_recall(
 
 
 def _sample(signals: Signals, queries: int) -> NDArray[np.int64]:
-    shown = np.flatnonzero(~signals.hidden)
-    chosen: NDArray[np.int64] = shown[:: max(1, -(-len(shown) // queries))]
+    visible = np.flatnonzero(~signals.hidden)
+    chosen: NDArray[np.int64] = visible[:: max(1, -(-len(visible) // queries))]
     used: NDArray[np.int64] = chosen[np.linalg.norm(signals.vectors(chosen), axis=1) > 0]
     return used
 
 
 def exact_nearest(
-    vectors: VectorReader, sought: NDArray[np.float32], depth: int, *, seen: Seen | None = None
+    vectors: VectorReader, queries: NDArray[np.float32], depth: int, *, counted: Mask | None = None
 ) -> list[NDArray[np.int64]]:
-    """Ordinals of the `depth` rows nearest to each of `sought` [n, dimensions], by whole vectors.
+    """Ordinals of the `depth` rows nearest to each of `queries` [n, dimensions], by whole vectors.
 
-    Of those that `seen` tells; by default of all.
+    Only rows that `counted` selects; by default all.
     """
-    scores = np.empty((len(sought), 0), np.float32)
-    found = np.empty((len(sought), 0), np.int64)
+    scores = np.empty((len(queries), 0), np.float32)
+    found = np.empty((len(queries), 0), np.int64)
     for every, full in vectors.all_vectors():
-        kept = slice(None) if seen is None else seen(every)
+        kept = slice(None) if counted is None else counted(every)
         ordinals = every[kept]
-        scores = np.hstack([scores, sought @ full[kept].T])
-        found = np.hstack([found, np.broadcast_to(ordinals, (len(sought), len(ordinals)))])
+        scores = np.hstack([scores, queries @ full[kept].T])
+        found = np.hstack([found, np.broadcast_to(ordinals, (len(queries), len(ordinals)))])
         if scores.shape[1] > depth:
             best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
             scores, found = np.take_along_axis(scores, best, 1), np.take_along_axis(found, best, 1)

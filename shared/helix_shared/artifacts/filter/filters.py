@@ -84,7 +84,11 @@ class Types(NameFilter):
     """Memory types."""
 
     __slots__ = ()
-    field, column, term_field, signal, noun = "types", "type", "type", "type_code", "type"
+    field = "types"
+    column = "type"
+    term_field = "type"
+    signal = "type_code"
+    noun = "type"
 
     def __post_init__(self) -> None:
         if not set(self.values) <= set(MEMORY_TYPES):
@@ -99,26 +103,22 @@ class Projects(NameFilter):
     """Projects; the empty name selects memories without one."""
 
     __slots__ = ()
-    field, column, term_field, signal, noun = (
-        "project_ids",
-        "project_id",
-        "project",
-        "project_code",
-        "project",
-    )
+    field = "project_ids"
+    column = "project_id"
+    term_field = "project"
+    signal = "project_code"
+    noun = "project"
 
 
 class Sessions(NameFilter):
     """Sessions; the empty name selects memories without one."""
 
     __slots__ = ()
-    field, column, term_field, signal, noun = (
-        "session_ids",
-        "session_id",
-        "session",
-        "session_code",
-        "session",
-    )
+    field = "session_ids"
+    column = "session_id"
+    term_field = "session"
+    signal = "session_code"
+    noun = "session"
 
 
 @dataclass(frozen=True, slots=True)

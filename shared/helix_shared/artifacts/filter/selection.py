@@ -66,7 +66,7 @@ class Selection:
         return replace(self, filters=tuple(one for one in self.filters if not isinstance(one, kind)))
 
     def sql(self) -> str:
-        """The condition on the rows of the vector table; the tenant stands last and outermost.
+        """The condition on the rows of the vector table; the tenant comes last, outside the parentheses.
 
         Hidden rows are left out; with `as_of`, only forgotten ones are.
         """

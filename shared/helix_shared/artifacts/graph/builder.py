@@ -119,10 +119,10 @@ class GraphBuilder:
         """
         if source_ordinal == target_ordinal:
             raise InvalidInputError("target", "a memory cannot be related to itself")
-        kind, given = _kind(edge), _weight(weight)
+        kind, checked = _kind(edge), _weight(weight)
         if self._is_in_base(source_ordinal, target_ordinal, kind):
             self._copy_from_base(source_ordinal)
-        self._state_relation(source_ordinal, target_ordinal, kind, given)
+        self._state_relation(source_ordinal, target_ordinal, kind, checked)
         self._changed(lambda: self.relate(source_ordinal, target_ordinal, edge, weight))
 
     def unrelate(self, source_ordinal: int, target_ordinal: int, edge: str) -> None:

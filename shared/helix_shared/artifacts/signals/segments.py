@@ -93,7 +93,7 @@ def open_segment(folder: Path) -> Segment:
     columns = {name: scalars[name] for name in SCALARS} | arrays
     storage = storage_of(arrays["vector"])
     if storage is None:
-        raise CorruptArtifactError(f"signals segment has vectors in no known form: {folder}")
+        raise CorruptArtifactError(f"signals segment has vectors in an unknown form: {folder}")
     ordinals = np.ascontiguousarray(scalars["ordinal"])
     return Segment(folder, identity, ordinals, columns, scalars, records, storage)
 
