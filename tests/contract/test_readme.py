@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from helix_cli.commands import options
+from helix_cli.commands.common import options
 from helix_cli.commands.group import load_command
 from helix_memory import events, subjects
 

@@ -17,7 +17,7 @@ from nats.js.errors import NotFoundError as NoSuchMessageError
 from rich.table import Table
 
 from helix_cli.clients.broker import connected, run_async
-from helix_cli.commands import options
+from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.failure import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, size, stdout

@@ -9,8 +9,8 @@ import networkx as nx
 import typer
 from rich.table import Table
 
+from helix_cli.commands.common.options import DEFAULT_HOME, Home, Tenant
 from helix_cli.commands.group import help_text
-from helix_cli.commands.options import DEFAULT_HOME, Home, Tenant
 from helix_cli.output.graph_export import to_networkx
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.home import HomeFolder

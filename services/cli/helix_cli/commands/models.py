@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final
 import typer
 from rich.table import Table
 
+from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home
 from helix_cli.commands.group import COMMANDS
-from helix_cli.commands.options import DEFAULT_HOME, AsJson, Home
 from helix_cli.output.terminal import stdout
 from helix_cli.stack.home import HomeFolder
 from helix_shared.encoders.model import load_card, read_card

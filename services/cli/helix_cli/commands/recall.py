@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from helix_cli.commands import options, query_options
+from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.explanation import print_explanation, print_waterfall

@@ -15,7 +15,7 @@ from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.broker_status import BrokerStatus, ConsumerRow, StreamRow, broker_status
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
-from helix_cli.commands import options
+from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, size, stdout

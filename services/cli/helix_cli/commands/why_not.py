@@ -8,7 +8,7 @@ import typer
 from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
 
 from helix_cli.clients.recall_client import RecallClient
-from helix_cli.commands import options, query_options
+from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.failure import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from helix_cli.commands.query_options import moment
+from helix_cli.commands.common.query_options import moment
 from helix_cli.commands.recall import route_line
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError

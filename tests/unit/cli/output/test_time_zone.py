@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from helix_cli.commands.common.query_options import request_of
 from helix_cli.commands.publish import one_event
-from helix_cli.commands.query_options import request_of
 from helix_cli.commands.recall import route_line
 from helix_cli.output.time_zone import local_now, machine_zone
 from helix_cli.sources.items import Scope

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_cli.commands.options import TENANT_VARIABLE
+from helix_cli.commands.common.options import TENANT_VARIABLE
 from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.stack.children import ServiceChild, child_environment, last_line
 from helix_cli.stack.stack import SERVICES

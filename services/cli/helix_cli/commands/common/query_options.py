@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from helix_cli.commands import options
+from helix_cli.commands.common import options
 from helix_cli.output.time_zone import machine_zone, zone_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
