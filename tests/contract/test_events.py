@@ -56,7 +56,6 @@ def test_a_correction_says_on_the_wire_which_fields_are_emptied() -> None:
 def test_every_kind_has_a_golden_event_and_every_golden_event_a_kind() -> None:
     """A new kind is not finished before its golden event stands."""
     assert sorted(path.stem for path in GOLDEN.glob("*.json")) == KINDS
-    assert sorted(events.EVENT_MODELS) == KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

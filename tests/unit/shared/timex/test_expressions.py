@@ -8,16 +8,12 @@ Mo Tu We Th Fr Sa Su     Mo Tu We Th Fr Sa Su
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from helix_shared.timex import EARLIEST, LATEST, find_time_expressions, resolve_window
+from helix_shared.timex import find_time_expressions, resolve_window
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 FRIDAY = datetime(2023, 10, 20, 9, 0, tzinfo=UTC)
@@ -253,79 +249,6 @@ def test_limit_keeps_the_first_expressions() -> None:
     assert find_time_expressions(text, MONDAY, limit=0) == []
 
 
-@pytest.mark.parametrize(
-    ("question", "start", "end"),
-    [
-        ("What did we decide two weeks ago?", "2023-04-24", "2023-05-01"),
-        ("What did Caroline do last March?", "2023-03-01", "2023-04-01"),
-        ("Which trips did we make in 2022?", "2022-01-01", "2023-01-01"),
-        ("What happened between March and May 2023?", "2023-03-01", "2023-06-01"),
-        ("What happened from 2023-01-01 to 2023-02-01?", "2023-01-01", "2023-02-02"),
-        ("What has changed since Monday?", "2023-05-01", "2023-05-08T13:56"),
-        ("What has changed since the beginning of 2022?", "2022-01-01", "2023-05-08T13:56"),
-        ("What was open before 2021-05-01?", EARLIEST, "2021-05-01"),
-        ("What was open prior to 2021?", EARLIEST, "2021-01-01"),
-        ("What was done before the end of March 2022?", EARLIEST, "2022-04-01"),
-        ("What had we finished by last Friday?", EARLIEST, "2023-05-06"),
-        ("What broke after 15 March 2022?", "2022-03-16", LATEST),
-        ("What broke later than March 2022?", "2022-04-01", LATEST),
-        ("What broke from March 2022 on?", "2022-03-01", LATEST),
-        ("What broke after March and before June 2024?", "2023-04-01", "2024-06-01"),
-        ("Compare 3 January 2022 with 5 March 2022", "2022-01-03", "2022-03-06"),
-        ("What did we do on Friday last week?", "2023-05-05", "2023-05-06"),
-        ("What are we doing on Friday?", "2023-05-12", "2023-05-13"),
-        ("What did I say in the past week?", "2023-05-01", "2023-05-08T13:56"),
-        ("since tomorrow", "2023-05-09", "2023-05-10"),
-    ],
-)
-def test_a_question_has_one_window(question: str, start: str | datetime, end: str | datetime) -> None:
-    """Opening words open a side; several windows are intersected, or spanned when apart."""
-    expected = tuple(utc(edge) if isinstance(edge, str) else edge for edge in (start, end))
-
-    assert expected == resolve_window(question, MONDAY)
-
-
-WINTER = datetime(2023, 12, 18, 12, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("question", "start", "end"),
-    [
-        # three days ahead of the reference, and 362 days behind it
-        ("The office is closed from 21 December to 3 January", "2023-12-21", "2024-01-04"),
-        ("I'm off from 21 December until 3 January", "2023-12-21", "2024-01-04"),
-        ("It runs from 21 December to 2 January", "2023-12-21", "2024-01-03"),
-        ("The office is closed from 21 December", "2023-12-21", LATEST),
-        ("are we free from 21 December", "2023-12-21", LATEST),
-        ("what is planned from 21 December?", "2023-12-21", LATEST),
-        ("we will be away from 21 December", "2023-12-21", LATEST),
-        # the past tense looks back, and a source is a day
-        ("we were away from 21 December to 3 January", "2022-12-21", "2023-01-04"),
-        ("prices went up from 21 December", "2022-12-21", "2022-12-22"),
-        ("show the photos I have from 21 December", "2022-12-21", "2022-12-22"),
-        ("what changed, starting from 21 December?", "2022-12-21", LATEST),
-        # a month ago is nearer than eleven months ahead
-        ("we were closed from 10 November to 15 November", "2023-11-10", "2023-11-16"),
-        ("the shop is closed from 10 November to 15 November", "2023-11-10", "2023-11-16"),
-    ],
-)
-def test_a_stretch_in_the_present_tense_is_the_near_one(
-    question: str, start: str, end: str | datetime
-) -> None:
-    """A date without a year lies behind, but what "is closed from" it may as well lie ahead."""
-    expected = (utc(start), utc(end) if isinstance(end, str) else end)
-
-    assert expected == resolve_window(question, WINTER)
-
-
-@pytest.mark.parametrize(
-    "question", ["When did Mel adopt the dog?", "How long ago was that?", "who may enter?"]
-)
-def test_a_question_without_a_time_has_no_window(question: str) -> None:
-    """Asking for a time names none."""
-    assert resolve_window(question, MONDAY) is None
-
-
 def test_days_are_those_of_the_zone_of_the_reference() -> None:
     """At 1:30 UTC it is still the evening before in New York; a day of the clock change has 23 hours."""
     berlin, new_york = ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=-5))
@@ -344,80 +267,3 @@ def test_a_reference_without_a_zone_is_utc() -> None:
     naive = MONDAY.replace(tzinfo=None)
 
     assert find_time_expressions("2 hours ago", MONDAY) == find_time_expressions("2 hours ago", naive)
-
-
-WORDS = [
-    "in", "on", "since", "from", "to", "between", "and", "before", "after", "the", "of", "last", "this",
-    "next", "past", "a", "an", "half", "few", "couple", "two", "12", "31", "9999", "0", "2023", "1999",
-    "weeks", "week", "day", "years", "hours", "decade", "ago", "later", "from now", "March", "may", "May",
-    "Feb", "29", "30th", "Friday", "sat", "weekend", "winter", "Q4", "yesterday", "tomorrow", "night",
-    "morning", "today", "earlier", "will", "year", "2024-02-30", "9999-12-31", "0001-01-01", "1/31/2020",
-    "2023-05-08T10:00:00+23:59", "-", "\u2013", ",", ".", "(", "\n", "1990s",
-]  # fmt: skip
-TEXTS = st.one_of(
-    st.text(),
-    st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join),
-    st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=3)), max_size=14).map("".join),
-)
-ZONES = [UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12)), ZoneInfo("America/St_Johns")]
-REFERENCES = st.datetimes(
-    min_value=datetime(1, 1, 2),  # noqa: DTZ001 the zone is drawn beside it
-    max_value=datetime(9999, 12, 30),  # noqa: DTZ001 the zone is drawn beside it
-    timezones=st.sampled_from(ZONES),
-)
-
-
-@settings(max_examples=1500, deadline=None)
-@given(text=TEXTS, reference=REFERENCES)
-def test_any_text_gives_sound_expressions_and_never_an_error(text: str, reference: datetime) -> None:
-    """Start before end, UTC, spans that cut the text, in order, apart."""
-    found = find_time_expressions(text, reference)
-    window = resolve_window(text, reference)
-
-    assert all(e.start < e.end for e in found)
-    assert all(e.start.tzinfo is UTC and e.end.tzinfo is UTC for e in found)
-    assert all(e.text == text[slice(*e.span)] and e.text for e in found)
-    assert all(one.span[1] <= two.span[0] for one, two in pairwise(found))
-    assert (window is None) == (not found)
-    assert window is None or window[0] < window[1]
-
-
-def _seconds(text: str) -> float:
-    """Return the better of two processor times of reading a whole text."""
-    times = []
-    for _ in range(2):
-        begin = time.process_time()
-        find_time_expressions(text, MONDAY, limit=len(text))
-        times.append(time.process_time() - begin)
-    return min(times)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "1", "1 ", "12-", "2022-", "2022-01-", "([{", " ", "in ", "in" + " " * 40_000, "a ", "last ",
-        "the week before ", "two weeks before ", "2 or ", "from march to ", "march ", "May, ", "friday, ",
-        "2024-02-30 ", "\u0130a",
-    ],
-    ids=lambda piece: repr(piece[:20]),
-)  # fmt: skip
-def test_hostile_text_costs_linear_time(piece: str) -> None:
-    """40,000 characters take about five times what 8,000 take; a quadratic reader would take 25 times."""
-    whole = (piece * (40_000 // len(piece) + 1))[:40_000]
-
-    assert _seconds(whole) < 12 * _seconds(whole[:8_000]) + 0.02
-
-
-def test_an_ordinary_turn_costs_microseconds() -> None:
-    """Bars of 50 and 300 microseconds, widened fivefold for a busy machine."""
-    plain = "We talked about the new recipe and how much water it needs, because the dough was a bit too dry."
-    turn = "Yesterday I went to the group. Two weeks ago we signed up, and next month we will go camping."
-
-    def mean_us(text: str) -> float:
-        begin = time.perf_counter()
-        for _ in range(200):
-            find_time_expressions(text, MONDAY)
-        return (time.perf_counter() - begin) / 200 * 1e6
-
-    assert min(mean_us(plain) for _ in range(5)) < 250
-    assert min(mean_us(turn) for _ in range(5)) < 1500
