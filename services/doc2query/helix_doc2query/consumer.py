@@ -1,7 +1,6 @@
-"""doc2query on the wire: every memories message is answered by one expansions message.
+"""The consumer of doc2query: for each memories message one expansions message.
 
-The questions come from `predict` and pass through `keep`; delivery and dead letters are
-`helix_shared.broker`'s.
+`predict` makes the questions, `keep` selects; `helix_shared.broker.worker` does delivery and dead letters.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from helix_shared.broker.worker import derive
 SERVICE: Final = streams.DOC2QUERY
 EDGE: Final = "expansions"
 VERSION: Final = "1"
-"""Raised when the rules change, so that a re-run is not taken for a repeat."""
+"""Part of the message id: raise it with the rules, so that new results are not dropped as repetitions."""
 
 
 def expansion_rows(row: derive.Row) -> list[dict[str, Any]]:
-    """Rows of the expansions edge for one memory: one, or none when no question is worth keeping."""
+    """Rows of the expansions edge for one memory: one, or none without a useful question."""
     questions = keep(predict(row), f"{row['title']} {row['text']}")
     return [{"memory_id": row["memory_id"], "expansions": questions}] if questions else []
 

@@ -1,7 +1,7 @@
-"""Which predicted questions are worth indexing: those that say something the text does not.
+"""Selects the predicted questions that contain words which the text does not.
 
-BM25 finds the text's own words in the text; a question made of them alone would only make the
-expansions longer. Comes after `predict`; what is left goes on the wire.
+BM25 finds the words of the text in the text; a question of only these words would just lengthen the
+expansions.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ASKING: Final = frozenset({
     "with", "you",
 })
 # fmt: on
-"""Words every question is made of; they find nothing."""
+"""Words of any question; searching for them finds nothing."""
 
 
 def keep(candidates: Sequence[str], text: str, *, limit: int = QUESTIONS) -> list[str]:
-    """At most `limit` candidates, in their order, each with a word new to `text` and to those before."""
-    known = _stems(text)
+    """At most `limit` candidates, in order, each with a word that neither `text` nor an earlier one has."""
+    of_text = _stems(text)
     kept: list[tuple[str, frozenset[str]]] = []
     for candidate in candidates:
         stems = _stems(candidate)
-        fresh = stems - known
+        fresh = stems - of_text
         if len(candidate) > QUESTION_CHARACTERS or not fresh:
             continue
         if any(fresh <= other or _similarity(stems, other) >= NEAR_EQUAL for _, other in kept):

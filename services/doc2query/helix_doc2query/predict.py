@@ -1,8 +1,7 @@
-"""The questions one memory answers, predicted by rules from its text alone.
+"""Predicts the questions that a memory answers, by rules and from its text alone.
 
-Sentence patterns (`rules`) give questions, word tables (`synonyms`) give search words. Nothing is
-left out here; `keep` drops what would not help. Deterministic, and bounded in a long text by
-`SENTENCES` and `SENTENCE_CHARACTERS`.
+Sentence patterns (`rules`) give questions, word tables (`synonyms`) search words; `keep` selects among them.
+Deterministic; `SENTENCES` and `SENTENCE_CHARACTERS` bound the work for a long text.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from helix_doc2query.rules import RULES
 from helix_doc2query.synonyms import SYNONYMS
 
 COLUMNS: Final = ("memory_id", "text", "title", "speaker")
-"""Columns of a memory that questions are made of."""
+"""Columns of a memory that are used."""
 
 SENTENCES: Final = 60
 SENTENCE_CHARACTERS: Final = 400
@@ -39,7 +38,7 @@ def predict(row: Mapping[str, Any]) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The first sentences, each cut at a length that keeps every pattern quick."""
+    """The first sentences, each cut to a length for which every pattern is fast."""
     pieces = _BREAK.split(text.strip(), maxsplit=SENTENCES)[:SENTENCES]
     return [piece[:SENTENCE_CHARACTERS].rstrip() for piece in pieces]
 
@@ -60,7 +59,7 @@ def _phrase(text: str) -> str:
 
 
 def _search_words(text: str) -> list[str]:
-    """Other words for what the text speaks of, a few to a line."""
+    """Synonyms of words in the text, a few per line."""
     spoken = dict.fromkeys(word.lower() for word in _WORD.findall(text))
     others = list(
         dict.fromkeys(other for word in spoken for other in SYNONYMS.get(word, ()) if other not in spoken)

@@ -1,8 +1,8 @@
-"""The sentence patterns doc2query knows and the questions they answer.
+"""Sentence patterns and the questions that a matching sentence answers.
 
-A rule's groups `x` and `y` are filled into its questions; `{who}` is the speaker. A question only
-helps where it says something the text does not ("decision", "reason", "favourite"), so that is
-what the templates are made of. `predict` applies them in this order, sentence by sentence.
+The groups `x` and `y` of a rule fill its questions; `{who}` is the speaker. A question only helps with words
+that the text does not have ("decision", "reason", "favourite"), so the templates contain such words.
+`predict` applies the rules in this order to each sentence.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _DO = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern over one sentence, and the questions it answers.
+    """A pattern for one sentence, and the questions that the sentence answers.
 
-    `cue` must be found first: a pattern that begins with any words at all is tried at every one.
+    `cue` is searched first: a pattern that may begin with any word would otherwise be tried at every word.
     """
 
     cue: re.Pattern[str] | None

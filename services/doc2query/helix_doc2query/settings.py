@@ -8,6 +8,6 @@ from helix_shared.settings import BrokerSettings
 
 
 class Doc2querySettings(BrokerSettings):
-    """What an operator may set; all of it concerns the broker and the cores, the rules have no knobs."""
+    """Settings of doc2query: broker and CPU only; the rules have no settings."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_DOC2QUERY_")

@@ -1,8 +1,7 @@
-"""Words that questions use for what a text says in other words.
+"""Other words that questions use for the words of a text.
 
-Two tables: groups of words that mean the same, and what kind of thing a word is or what it says
-about a person. `predict` turns what is found in a text into search words. Both are small on
-purpose: only words whose other name is nearly certain.
+Two tables: groups of synonyms, and the category of a thing or the fact about a person that a word implies.
+`predict` turns them into search words. Both contain only words whose synonyms are nearly certain.
 """
 
 from __future__ import annotations

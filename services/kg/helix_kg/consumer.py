@@ -1,7 +1,6 @@
-"""kg on the wire: every memories message is answered by one links message.
+"""The consumer of kg: for each memories message one links message.
 
-The links themselves come from `extract` and `resolve`; delivery and dead letters are
-`helix_shared.broker`'s.
+`extract` and `resolve` make the links; `helix_shared.broker.worker` does delivery and dead letters.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from helix_shared.broker.worker import derive
 SERVICE: Final = streams.KG
 EDGE: Final = "links"
 VERSION: Final = "1"
-"""Raised when the rules change, so that a re-run is not taken for a repeat."""
+"""Part of the message id: raise it with the rules, so that new results are not dropped as repetitions."""
 
 _FIELDS: Final = tuple(field.name for field in fields(Link))
 

@@ -1,9 +1,8 @@
-"""Links of one memory, by rules: what it mentions, defines, belongs to.
+"""Extracts the links of a memory by rules: what it mentions, defines and belongs to.
 
-A title names the thing its text defines, so it weighs three mentions; "Theodred II (Bishop of
-Elmham)" defines "theodred ii" as well. Names follow `helix_shared.naming`, the same rules the
-query service applies to a question. `resolve` merges and caps what comes from here. Relations
-between memories are consolidation's.
+A title names the thing that its text defines, so it has the weight of three mentions; "Theodred II (Bishop of
+Elmham)" also defines "theodred ii". Names are found by `helix_shared.naming`, as query does in a question.
+`resolve` merges and limits the links. Consolidation finds relations between memories.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any, Final
 from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
 
 COLUMNS: Final = ("memory_id", "text", "title", "speaker", "document_id", "categories")
-"""Columns of a memory that links are made of."""
+"""Columns of a memory that are used."""
 
 MENTION_WEIGHT: Final = 1.0
 TITLE_WEIGHT: Final = 3.0
 PART_WEIGHT: Final = 0.5
-"""Documents, speakers, the file name of a path, the possessor: there, but not what is spoken of."""
+"""Documents, speakers, the file name of a path, a possessor: mentioned, but not the subject."""
 CATEGORY_WEIGHT: Final = 0.3
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*")
@@ -80,7 +79,7 @@ def _mentions(names: list[Name]) -> Iterator[Link]:
 
 
 def _relations(text: str, names: list[Name]) -> Iterator[Link]:
-    """Both sides of what a sentence states: the last name before its verb, the first after it."""
+    """Both sides of a relation in a sentence: the last name before the verb and the first after it."""
     if len(names) < len(("one side", "the other")) or _RELATION.search(text) is None:
         return
     starts = [name.span[0] for name in names]

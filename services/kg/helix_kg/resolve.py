@@ -1,7 +1,7 @@
-"""Links of one memory made one per entity: repeats merged, short forms folded into the full name.
+"""Merges the links of a memory to one per entity, and short forms of a name with the full name.
 
-"John Smith ... Smith" is one entity when the full name comes first and no other full name of the
-memory ends (or begins) the same way. Comes after `extract`; what is left goes on the wire.
+"John Smith ... Smith" is one entity if the full name comes first and no other full name of the memory ends
+(or begins) with the same word.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 from helix_kg.extract import Link
 
 LINKS: Final = 64
-"""Links of one memory at most; a memory that mentions more says little about each."""
+"""Most links of one memory; a memory with more mentions says little about each."""
 _PERSON_WORDS: Final = (2, 3)
 
 
 def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
-    """At most `limit` links, one per edge and entity, heaviest first, else in the order of the text."""
+    """At most `limit` links, one per edge and entity, by descending weight, then in the order of the text."""
     full_names = _short_forms(links)
     merged: dict[tuple[str, str], Link] = {}
     for link in links:
@@ -32,7 +32,7 @@ def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
 
 
 def _short_forms(links: Sequence[Link]) -> dict[str, Link]:
-    """Which single name stands for which full name that came before it."""
+    """The earlier full name that each single-word name means."""
     longer: dict[str, dict[str, Link]] = defaultdict(dict)
     short: dict[str, Link] = {}
     for link in links:
@@ -46,7 +46,7 @@ def _short_forms(links: Sequence[Link]) -> dict[str, Link]:
 
 
 def _is_person(surface: str) -> bool:
-    """Whether every word is capitalised and alphabetic: no "Bishop of Elmham", no "Apollo 11"."""
+    """Whether every word is capitalised and alphabetic: not "Bishop of Elmham" or "Apollo 11"."""
     return all(
         word[:1].isupper() and word.replace(".", "").replace("-", "").isalpha() for word in surface.split()
     )

@@ -8,6 +8,6 @@ from helix_shared.settings import BrokerSettings
 
 
 class KgSettings(BrokerSettings):
-    """What an operator may set; all of it concerns the broker and the cores, the rules have no knobs."""
+    """Settings of kg: broker and CPU only; the rules have no settings."""
 
     model_config = SettingsConfigDict(env_prefix="HELIX_KG_")

@@ -1,7 +1,8 @@
-"""Names in texts: found and spelt the same way in documents (kg) and in questions (query).
+"""Names in texts, found by the same rules in documents (kg) and in questions (query).
 
-`find_names` reads a text, `title_candidates` a question, `canonical` spells. All three are
-deterministic, linear in the length of the text and never raise.
+Start with `find`: `find_names` reads a text, `title_candidates` a question; `canonical` gives the form of a
+name in the graph. All three are deterministic, linear in the length of the text and never raise. May import
+the top-level modules of `helix_shared` only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Proper names: runs of capitalised words, without the words that are capitalised for other reasons.
+"""Proper names: runs of capitalised words, without words that are capitalised for other reasons.
 
-No dictionary is at hand, so a single capitalised word at the start of a sentence counts only when
-something else speaks for it: it stands capitalised inside a sentence elsewhere in the text, it is
-addressed or possesses, or a verb of persons follows.
+There is no dictionary. A single capitalised word at the start of a sentence is a name only if it is also
+capitalised inside a sentence of the text, is addressed, is a possessor, or is followed by a verb that persons
+do.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _run(words: Sequence[Word], first: int) -> list[int]:
 
 
 def _goes_on(word: Word) -> bool:
-    """Whether the name may continue after this word."""
+    """Whether a name may continue after this word."""
     if word.after == ".":
         return len(word.core) == 1 or word.core.lower() in TITLES_BEFORE_A_DOT
     return not word.after
@@ -114,7 +114,7 @@ def _may_follow(word: Word) -> bool:
 
 
 def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]) -> Iterator[Span]:
-    """The names of one run: trimmed of words that only look like part of it, split at possessives."""
+    """The names of one run: without words that are not part of a name, split at possessives."""
     run = _trimmed(words, run)
     if not run or (len(run) == 1 and not _stands_alone(words, run[0], inside)):
         return

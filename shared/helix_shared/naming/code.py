@@ -1,8 +1,8 @@
 """Names of software: paths, symbols, versions, error codes and issue ids, one word at a time.
 
-`classify` judges a single word (no white space, surrounding punctuation already off), `find_phrases`
-the few forms that span several words ("HTTP 503", "pull request #12", "Python 3.11"). Every pattern
-is anchored to a word of bounded length, so hostile input costs no more than other input.
+`classify` reads a single word (without white space and surrounding punctuation), `find_phrases` forms of
+several words ("HTTP 503", "pull request #12", "Python 3.11"). Every pattern is anchored to a word of bounded
+length, so hostile input costs no more than other input.
 """
 
 from __future__ import annotations

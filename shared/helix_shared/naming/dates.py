@@ -1,7 +1,7 @@
 """Dates as names: a day, a month or a year written out, in ISO form (2024-03-12, 2024-03, 2024).
 
-Relative dates ("next April") are ingest's business, and day-month-year in digits is ambiguous, so
-neither is found here.
+Relative dates ("next April") are event times and not names; numeric day-month-year is ambiguous. Neither is
+found.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ def find_names(text: str) -> list[Name]:
 
 
 def title_candidates(text: str) -> list[str]:
-    """Canonical forms of all stretches of 1 to 8 words that could be a title, longest first.
+    """Canonical forms of all sequences of 1 to 8 words that could be a title, longest first.
 
-    Stretches of function words alone are left out unless the question is nothing else.
+    Sequences of function words only are excluded, unless the question has no other words.
     """
     words = [match.span() for match in _WORD.finditer(text)][:QUESTION_WORDS]
     loose = [canonical(text[start:end]) in FUNCTION_WORDS for start, end in words]
@@ -75,7 +75,7 @@ def title_candidates(text: str) -> list[str]:
 
 
 def _read_words(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[Word, Name | None]]:
-    """Every word with the software name it is, if any; words inside `taken` spans are spoken for."""
+    """Every word, with its software name if it is one; words inside `taken` spans belong to other names."""
     opens, last_end, cursor = True, 0, 0
     for match in _WORD.finditer(text):
         start, end = match.span()
@@ -98,7 +98,7 @@ def _read_words(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[Word,
 
 
 def _peeled(raw: str) -> tuple[str, str, str]:
-    """What stands before, the word itself, what stands after."""
+    """Punctuation before the word, the word, punctuation after it."""
     if raw.isalnum():
         return "", raw, ""
     rest = raw.lstrip(_BEFORE)

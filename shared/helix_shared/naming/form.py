@@ -1,8 +1,8 @@
-"""The canonical form of a name: the one spelling under which the graph knows an entity.
+"""The canonical form of a name, by which the graph identifies an entity.
 
-Compatibility forms, case, diacritics, typographic quotes and dashes, white space, surrounding
-punctuation, leading articles and a closing possessive are folded away; nothing else is. Applying
-it twice changes nothing, and it is linear in the length of the text.
+It ignores compatibility forms, case, diacritics, typographic quotes and dashes, white space, surrounding
+punctuation, leading articles and a final possessive, and nothing else. It is idempotent and linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CLOSING: Final = {closing: opening for opening, closing in _BRACKETS.items()}
 
 
 def canonical(surface: str) -> str:
-    """The canonical form of a name as written; empty when nothing of it is left."""
+    """The canonical form of a name as written; may be empty."""
     folded = _SPACE.sub(" ", without_accents(surface).translate(_MARKS))
     end = _end_of_name(folded)
     return folded[_start_of_name(folded, end) : end]

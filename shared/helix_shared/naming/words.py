@@ -1,4 +1,4 @@
-"""Word lists of name finding: which capitalised words are no names, and what binds names together."""
+"""Word lists for finding names: capitalised words that are not names, and words inside names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The tense of a few words: reads the tokens in front of a date from right to left, those behind it onwards.
+"""The tense of a few words: reads tokens before a date right to left, and tokens after it left to right.
 
-Every token costs a few look-ups, and a look around a token is bounded, so the cost is linear in the tokens.
-`tense` cuts the tokens out of a sentence and decides what their tense means for the date.
+Each token costs a bounded number of look-ups, so the cost is linear in the number of tokens. `tense` splits a
+sentence into tokens and decides what their tense means for the date.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _HAS_GONE = frozenset(["been", "gone", "had"])
 
 
 class Evidence(NamedTuple):
-    """What some words tell of the tense.
+    """Evidence of a tense.
 
-    `sure` means a verb form says it. `kind`: an auxiliary ("is", "will"), a full verb, the bare form of a
-    verb, a "have" or "do" that may belong to another auxiliary in front of it, a plan ("decided to"), a noun,
-    or words that could mean either tense.
+    `sure`: a verb form shows it. `kind`: an auxiliary ("is", "will"), a full verb, the base form of a verb, a
+    "have" or "do" that may belong to an auxiliary before it, a plan ("decided to"), a noun, or words that
+    could mean either tense.
     """
 
     tense: Literal["past", "present", "future", "unknown"]
     sure: bool = True
     kind: Literal["auxiliary", "verb", "base", "helper", "plan", "noun", "ambiguous"] = "verb"
     before: bool = True
-    """It stands in front of the date."""
+    """It comes before the date."""
 
 
 _PAST = Evidence("past")
@@ -71,7 +71,7 @@ _AUXILIARIES: Final[dict[str, Evidence]] = (
 
 
 def read_before(words: list[str], low: int, high: int, cue: str) -> Evidence | None:
-    """Return what `words[low:high]` tell, the last one first; `cue` is the date's preposition."""
+    """Return the evidence of `words[low:high]`, last word first; `cue` is the date's preposition."""
     bare: Evidence | None = None
     reach = low
     for at in range(high - 1, low - 1, -1):
@@ -88,7 +88,7 @@ def read_before(words: list[str], low: int, high: int, cue: str) -> Evidence | N
 
 
 def read_after(words: list[str], low: int, high: int) -> Evidence | None:
-    """Return what `words[low:high]` tell, the first one first."""
+    """Return the evidence of `words[low:high]`, first word first."""
     bare: Evidence | None = None
     reach = high
     for at in range(low, high):
@@ -105,7 +105,7 @@ def read_after(words: list[str], low: int, high: int) -> Evidence | None:
 
 
 def _judged(words: list[str], at: int, cue: str) -> Evidence | None:
-    """Return what one token tells, with the few around it."""
+    """Return the evidence of one token and the few around it."""
     word = words[at]
     opens = at == 0 or words[at - 1] in (",", ":", "please")
     if word in verbs.KNOWING and not opens:
@@ -117,13 +117,13 @@ def _judged(words: list[str], at: int, cue: str) -> Evidence | None:
 
 
 def _is_plain_order(words: list[str], at: int) -> bool:
-    """Tell whether the verb that opens a clause is no name: "call me", but not "book club"."""
+    """Tell whether the word that opens a clause is a verb: "call me", but not "book club"."""
     is_asked = at > 0 and words[at - 1] == "please"
     return words[at] not in verbs.NAMES_TOO or is_asked or words[at + 1 : at + 2] in _ONE_OBJECT
 
 
 def _full_verb(words: list[str], at: int, cue: str) -> Evidence | None:
-    """Return what a token tells that is no auxiliary verb."""
+    """Return the evidence of a token that is not an auxiliary verb."""
     word = words[at]
     if word in verbs.PLANNED_TO and _is_planned(words, at):
         found: Evidence | None = Evidence("future", sure=not _is_past(word), kind="plan")
@@ -143,11 +143,11 @@ def _full_verb(words: list[str], at: int, cue: str) -> Evidence | None:
 
 
 def _auxiliary(words: list[str], at: int, *, opens: bool) -> Evidence | None:
-    """Return what a modal or auxiliary verb tells."""
+    """Return the evidence of a modal or auxiliary verb."""
     word, form = words[at], _form(words, at)
     if form == "is":
         subject = "it" if word == "it's" else words[at - 1] if at else ""
-        # "it is cold in January" is told of every January
+        # "it is cold in January" means every January
         return _EITHER if subject == "it" and at + 1 < len(words) else _IS
     if form == "has" and words[at + 1 : at + 2] == ["to"]:
         return _HAS_TO
@@ -159,19 +159,19 @@ def _auxiliary(words: list[str], at: int, *, opens: bool) -> Evidence | None:
 
 
 def _form(words: list[str], at: int) -> str:
-    """Return the auxiliary a token is or ends with ("is", "was", "has", "had", "be", "will"), or nothing."""
+    """Return the auxiliary that a token is or ends with ("is", "was", "has", "had", "be", "will"), or ""."""
     word = words[at]
     if word in _FORMS:
         return _FORMS[word]
     base, _, ending = word.partition("'")
     if ending == "s":
-        # a genitive, unless a pronoun or the date's preposition is beside it
+        # a genitive, unless next to a pronoun or the date's preposition
         return "is" if base in verbs.IS_BEHIND or at + 1 == len(words) else ""
     return _BRIEF.get(ending, "")
 
 
 def _helping(words: list[str], at: int) -> str:
-    """Return the auxiliary that belongs to a participle, found up to three tokens in front of it."""
+    """Return the auxiliary of a participle; it is at most three tokens before it."""
     for place in range(at - 1, max(-1, at - 1 - _AUXILIARY_REACH), -1):
         word = words[place]
         if word in verbs.BOUNDARIES or word in ("a", "an"):
@@ -184,7 +184,7 @@ def _helping(words: list[str], at: int) -> str:
 
 
 def _is_past(word: str) -> bool:
-    """Tell whether a word is written like a past form."""
+    """Tell whether a word has a past form."""
     if word in verbs.PAST:
         return True
     return len(word) >= _SHORTEST_ED and word.endswith("ed") and word not in verbs.NOT_PAST
@@ -199,7 +199,7 @@ def _is_planned(words: list[str], at: int) -> bool:
 
 
 def _looks_ahead(words: list[str], at: int) -> Evidence | None:
-    """Return what "due", "deadline" and "upcoming" tell."""
+    """Return the evidence of "due", "deadline" and "upcoming"."""
     word = words[at]
     if word == "due":
         if words[at + 1 : at + 2] == ["to"]:
@@ -211,7 +211,7 @@ def _looks_ahead(words: list[str], at: int) -> Evidence | None:
 
 
 def _past(words: list[str], at: int, cue: str) -> Evidence | None:
-    """Return what a past form or participle tells."""
+    """Return the evidence of a past form or participle."""
     word, helping = words[at], _helping(words, at)
     if cue in _PLANNING_CUES and word in verbs.PLANNED_FOR:
         found: Evidence | None = _PLAN
@@ -231,14 +231,14 @@ def _past(words: list[str], at: int, cue: str) -> Evidence | None:
 
 
 def _perfect(words: list[str], at: int) -> Evidence:
-    """Return what "has finished" tells: the past, unless it will have finished."""
+    """Return the evidence of "has finished": the past, but not in "will have finished"."""
     if "will" in words[max(0, at - _BASE_REACH) : at]:
         return _WILL
     return _EITHER if words[at] in verbs.PLACED_ON else _PAST
 
 
 def _put(words: list[str], at: int) -> Evidence | None:
-    """Return what a verb with one form for present and past tells."""
+    """Return the evidence of a verb whose present and past form are the same."""
     subject = words[at - 1] if at else ""
     if subject in _COUNTING or not subject:
         return None
@@ -246,7 +246,7 @@ def _put(words: list[str], at: int) -> Evidence | None:
 
 
 def _progressive(words: list[str], at: int) -> Evidence | None:
-    """Return what a word on "-ing" tells: "we are flying" lies ahead, "we were flying" behind."""
+    """Return the evidence of a word on "-ing": future in "we are flying", past in "we were flying"."""
     helping = _helping(words, at)
     if helping == "is":
         return _WILL
@@ -258,7 +258,7 @@ def _progressive(words: list[str], at: int) -> Evidence | None:
 
 
 def _scheduled(words: list[str], at: int) -> Evidence | None:
-    """Return what a verb of timetables tells."""
+    """Return the evidence of a verb used for timetables."""
     before = words[at - 1] if at else ""
     if before == "to" or before in _COUNTING:
         return None
@@ -273,7 +273,7 @@ def _takes_object(words: list[str], at: int) -> bool:
 
 
 def _subject(words: list[str], at: int) -> Evidence | None:
-    """Return the present tense of a pronoun and the verb behind it ("I work")."""
+    """Return the present tense of a pronoun followed by a verb ("I work")."""
     word = words[at]
     if word in ("you", "it") and at and words[at - 1] not in verbs.BOUNDARIES:
         return None

@@ -1,4 +1,4 @@
-"""Words in front of an expression that let it be one, or forbid it; the rules look them up."""
+"""Words before an expression that confirm or exclude it; the rules look them up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ YEAR_CUES = frozenset([
     "in", "since", "by", "during", "before", "after", "until", "till", "of", "from", "between", "year",
     "early", "late", "mid", "mid-", "through",
 ])  # fmt: skip
-# these also introduce amounts ("from 1800 to 1650"), so a year behind them is one of our two centuries
+# these also introduce amounts ("from 1800 to 1650"), so a year after them must be in 1900 to 2099
 AMOUNT_CUES = frozenset(["by", "of", "from", "before", "after", "until", "till", "between", "through"])
 MONTH_CUES = YEAR_CUES - {"year"} | {"around", "for"}
 SEASON_CUES = frozenset(
@@ -16,25 +16,25 @@ DAY_CUES = frozenset(
     ["on", "by", "since", "until", "till", "before", "after", "from", "between", "of", "for"]
 )
 WEEKDAY_CUES = DAY_CUES | {"and", "to"}
-# phrases that stand for one of the cues above
+# phrases that mean one of the cues above
 PHRASES = {
     "prior to": "before", "earlier than": "before", "older than": "before", "up to": "until",
     "later than": "after", "newer than": "after",
 }  # fmt: skip
 ROLLING_CUES = frozenset(["in", "over", "during", "within", "for", "throughout"])
 
-# months that are verbs as well; lower case they count only where no verb can stand
+# months that are also verbs; in lower case they count only where a verb is impossible
 VERBS = frozenset(["may", "march", "mar"])
 NO_VERB_AFTER = frozenset(["in", "since", "during", "until", "till", "of", "early", "late", "mid", "mid-"])
 DETERMINERS = frozenset(["the", "our", "their", "his", "her", "my", "your", "a"])
 
-# "every Friday" is many days, "Black Friday" another one, "the second Friday of" hangs on a month
+# "every Friday" is many days, "Black Friday" a name, "the second Friday of" depends on a month
 NO_SINGLE_DAY = frozenset([
     "every", "each", "any", "most", "all", "some", "a", "one", "black", "good", "cyber", "fat",
     "first", "second", "third", "fourth", "fifth", "last",
 ])  # fmt: skip
 
-# "finished in 2 days", "twice in a week": a length, not a time
+# "finished in 2 days", "twice in a week": a duration, not a time
 LENGTH_BEFORE_IN = frozenset([
     "finished", "finishes", "completed", "completes", "done", "failed", "ran", "runs", "run", "built",
     "returned", "returns", "took", "passed", "solved", "fixed", "ended", "loads", "loaded", "responds",
@@ -42,7 +42,7 @@ LENGTH_BEFORE_IN = frozenset([
     "weeks", "months",
 ])  # fmt: skip
 
-# behind "from" after one of these a date opens a stretch; after other words it tells a source, as of photos
+# after one of these and "from" a date begins a period; after other words it is an origin, as of photos
 OPENS_A_STRETCH = frozenset([
     "starting", "beginning", "effective", "valid", "away", "off", "closed", "open", "free", "out",
     "busy", "available", "unavailable", "apply", "applies", "applied", "runs", "running", "ran",
@@ -50,7 +50,7 @@ OPENS_A_STRETCH = frozenset([
     "as", "home", "effect",
 ])  # fmt: skip
 
-# behind these a day written with a capital is a title: "the Beatles wrote Yesterday"
+# after these a capitalised day is a title: "the Beatles wrote Yesterday"
 NAMES_A_WORK = frozenset([
     "wrote", "writes", "sang", "sings", "sing", "titled", "entitled", "named", "song", "film", "movie",
     "album", "novel", "book", "watched", "watching", "series", "show", "episode",

@@ -1,4 +1,4 @@
-"""The value this package hands out, and the two ends of time an open question reaches to."""
+"""The result of this package: a time expression; and the ends of an open window."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ LATEST = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TimeExpression:
-    """One time expression of a text and the window [start, end) it names.
+    """One time expression of a text and its window [start, end).
 
     Attributes:
         start: First moment, UTC.
         end: First moment after it, UTC; always later than `start`.
-        text: The expression as written, without the preposition in front of it ("in", "on", "since"),
-            but with the words that make its meaning ("last", "in" of "in two days", "from" of a range).
+        text: The expression as written, without the preposition before it ("in", "on", "since"), but with
+            the words that change its meaning ("last", "in" of "in two days", "from" of a range).
         span: Half-open character offsets of `text`.
         grain: The unit the window is one of (a calendar unit, or one of its length: "the week before May");
             "range" for everything else (a weekend, a morning,
             "the last three days", "from A to B", "a few weeks ago").
-        direction: "absolute" when the window does not depend on the reference; otherwise whether it lies
-            before, after, or around it.
-        certainty: "stated" when the words or the tense of the clause tell which day is meant; "guessed" when
-            a default does ("Dentist on 2 April" lies ahead); "open" when a reader could not tell, and the
-            window is only the nearest one behind the reference.
+        direction: "absolute" if the window does not depend on the reference; otherwise whether it is before,
+            after, or around it.
+        certainty: "stated" if the words or the tense of the clause determine the day; "guessed" if a default
+            does ("Dentist on 2 April" is in the future); "open" if the day is unclear, and the window is the
+            nearest one before the reference.
     """
 
     start: datetime

@@ -1,4 +1,4 @@
-"""The door for ingest: every time expression of a text."""
+"""Finds the time expressions of a text; used by ingest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def find_time_expressions(
     text: str, reference: datetime, *, limit: int = 8, zone: tzinfo | None = None
 ) -> list[TimeExpression]:
-    """Return the first `limit` time expressions of a text, in order, apart, the longest at each place.
+    """Return the first `limit` time expressions of a text: ordered, disjoint, the longest at each place.
 
-    Days begin at midnight of `zone`, or of the reference's own zone where none is given; a naive reference is
-    UTC. Linear in the length of the text; what looks like a date but does not exist is left out.
+    Days begin at midnight in `zone`, by default the zone of the reference; a naive reference is UTC. Linear
+    in the length of the text. Dates that do not exist are ignored.
     """
     found = islice(passage_and_readings(text, reference, zone), max(limit, 0))
     return [_expression(passage, reading) for passage, reading in found]
@@ -33,7 +33,7 @@ def find_time_expressions(
 def passage_and_readings(
     text: str, reference: datetime, zone: tzinfo | None = None
 ) -> Iterator[tuple[Passage, Reading]]:
-    """Yield the readings of a text with the passage they were read from."""
+    """Yield the readings of a text, each with its passage."""
     folded = fold(text)
     trigger = TRIGGER.search(folded)
     if trigger is None:
@@ -44,7 +44,7 @@ def passage_and_readings(
 
 
 def _expression(passage: Passage, reading: Reading) -> TimeExpression:
-    """Return the public form of a reading."""
+    """Return a reading as a `TimeExpression`."""
     start, end = reading.window
     return TimeExpression(
         start=start,

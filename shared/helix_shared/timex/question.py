@@ -1,9 +1,9 @@
-"""The door for query: the one window a question speaks of.
+"""Finds the one window of time that a question names; used by query.
 
-Reads the word in front of each expression: "since X" reaches from the start of X to the reference,
-"before X" has no start, "after X" and "from X on" have no end, "until X" and "by X" reach through X. Several
-windows that share time are cut to what they share ("after March and before June"), others
-widened to span all.
+The word before an expression extends its window: "since X" is from the start of X to the reference, "before
+X" has no start, "after X" and "from X on" have no end, "until X" and "by X" end with X. Several overlapping
+windows are reduced to their intersection ("after March and before June"); others give the window that spans
+all of them.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ONWARDS = re.compile(r"\s{1,3}(?:onwards?\b|and\s{1,3}later\b|on(?=\s{0,3}(?:[,
 
 
 def resolve_window(text: str, reference: datetime, *, zone: tzinfo | None = None) -> Window | None:
-    """Return the window [start, end) a question speaks of, UTC, or None when it names no time.
+    """Return the window [start, end) that a question names, UTC, or None if it names no time.
 
-    An open side is `EARLIEST` or `LATEST`. Days begin at midnight of `zone`, or of the reference's own zone
-    where none is given. The tense of the question tells which Friday is meant; without one it lies behind.
+    An open side is `EARLIEST` or `LATEST`. Days begin at midnight in `zone`, by default the zone of the
+    reference. The tense of the question decides which Friday is meant; without a tense it is the last one.
     """
     whole: Window | None = None
     for passage, reading in islice(passage_and_readings(text, reference, zone), _EXPRESSIONS):
@@ -48,7 +48,7 @@ def resolve_window(text: str, reference: datetime, *, zone: tzinfo | None = None
 
 
 def _opened(passage: Passage, reading: Reading) -> Window:
-    """Return the window of a reading with the word in front of it, or the plain one if that is empty."""
+    """Return the window of a reading, extended by the word before it unless that makes it empty."""
     start, end = reading.window
     words = words_before(passage, reading.span[0])
     skipped: set[str] = set()
@@ -71,7 +71,7 @@ def _opened(passage: Passage, reading: Reading) -> Window:
 
 
 def _opener(passage: Passage, reading: Reading, words: list[str]) -> str | None:
-    """Return the kind of the opening words in front of a reading."""
+    """Return the kind of the words before a reading that open its window."""
     if _ONWARDS.match(passage.folded, reading.span[1]):
         return "from"
     if words[-1:] == ["from"]:
@@ -80,6 +80,6 @@ def _opener(passage: Passage, reading: Reading, words: list[str]) -> str | None:
 
 
 def _combined(one: Window, other: Window) -> Window:
-    """Return what two windows share, or what spans both when they share nothing."""
+    """Return the intersection of two windows, or the window that spans both if they do not overlap."""
     shared = max(one[0], other[0]), min(one[1], other[1])
     return shared if shared[0] < shared[1] else (min(one[0], other[0]), max(one[1], other[1]))

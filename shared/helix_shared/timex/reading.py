@@ -1,6 +1,6 @@
-"""What the rules share: the passage they read, the reading they return, and the context they may look at.
+"""What the rules share: the passage they read, the reading they return, and checks of the context of a match.
 
-Guarantees that every look around a match is bounded (a few dozen characters), so a rule costs constant time.
+Every check looks at a few dozen characters at most, so a rule costs constant time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MORE_OF_A_NAME = re.compile(r" [A-Z][a-z]{1,20} [A-Z][a-z]")
 
 
 class Passage(NamedTuple):
-    """A text, its folded twin of the same length, and the frame it is read in."""
+    """A text, its folded form of the same length, and the frame of its reference."""
 
     text: str
     folded: str
@@ -32,11 +32,11 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a rule made of a match.
+    """The result of a rule.
 
-    `fixed`: the window does not depend on the reference. `weak`: means a time only as an end of a range
-    ("to May"). `cycle`: the implied part of a date without a year or month, or of a weekday, that a range
-    may move. `certainty`: how well that part is known.
+    `fixed`: the window does not depend on the reference. `weak`: a time only if it is one end of a range ("to
+    May"). `cycle`: the part that a date without a year or month, or a weekday, leaves out; a range may change
+    it. `certainty`: how certain that part is.
     """
 
     window: Window
@@ -48,7 +48,7 @@ class Reading:
     certainty: Certainty = "stated"
 
     def direction(self, frame: Frame) -> Direction:
-        """Return where the window lies from the reference."""
+        """Return the position of the window relative to the reference."""
         if self.fixed:
             return "absolute"
         start, end = self.window
@@ -59,9 +59,9 @@ class Reading:
 
 
 class Rule(NamedTuple):
-    """A pattern and the reader of its match.
+    """A pattern and the function that reads its match.
 
-    The reader returns None, or raises ValueError, OverflowError or KeyError, when the match is no time.
+    The function returns None, or raises ValueError, OverflowError or KeyError, if the match is not a time.
     """
 
     pattern: re.Pattern[str]
@@ -69,7 +69,7 @@ class Rule(NamedTuple):
 
 
 def words_before(passage: Passage, position: int) -> list[str]:
-    """Return the last words in front of a position, without opening brackets and quotes, in order."""
+    """Return the last words before a position, in order, without opening brackets and quotes."""
     before = passage.folded[max(0, position - _BEFORE_CHARS) : position]
     return [word.lstrip("([{\"'*_") for word in before.split()]
 
@@ -93,7 +93,7 @@ def is_title_case(passage: Passage, span: tuple[int, int]) -> bool:
 
 
 def is_work(passage: Passage, span: tuple[int, int]) -> bool:
-    """Tell whether a word with a capital is the name of a song, film or book ("they wrote Yesterday")."""
+    """Tell whether a capitalised word is the title of a song, film or book ("they wrote Yesterday")."""
     if not is_title_case(passage, span):
         return False
     words = words_before(passage, span[0])
@@ -101,7 +101,7 @@ def is_work(passage: Passage, span: tuple[int, int]) -> bool:
 
 
 def begins_name(passage: Passage, span: tuple[int, int]) -> bool:
-    """Tell whether a word inside a sentence begins a name of several words ("Friday Night Lights")."""
+    """Tell whether a word inside a sentence starts a name of several words ("Friday Night Lights")."""
     return bool(_MORE_OF_A_NAME.match(passage.text, span[1])) and bool(
         _INSIDE_SENTENCE.search(passage.text, max(0, span[0] - 2), span[0])
     )

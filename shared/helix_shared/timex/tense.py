@@ -1,8 +1,8 @@
-"""Which occurrence a date without a year means: told by the tense of its clause, and by prepositions.
+"""Which occurrence a date without a year means, from the tense of its clause and from prepositions.
 
-Reads at most 120 characters to each side, as tokens, from the date outwards; the nearest verb of the
-date's own clause decides, then the rest of the sentence, then nouns that announce ("dentist"). Where none of
-them tells, the date is left open.
+Reads at most 120 characters on each side as tokens, from the date outwards. The nearest verb in the clause of
+the date decides, then the rest of the sentence, then nouns of appointments ("dentist"). Otherwise the date is
+open.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ Occurrence = Literal["past", "future", "near"]
 
 
 class Implied(NamedTuple):
-    """The occurrence a date means, and how well that is known."""
+    """The occurrence that a date means, and how certain it is."""
 
     which: Occurrence
     certainty: Certainty
 
 
 class _Surroundings(NamedTuple):
-    """The sentence around a date as tokens: in front of it, behind it, and the preposition before it."""
+    """The sentence around a date as tokens: before it, after it, and its preposition."""
 
     before: list[str]
     after: list[str]
     cue: str
     initial: bool
-    """The date opens its clause."""
+    """The date comes first in its clause."""
     opens: bool
-    """It opens a stretch of days ("from 21 December")."""
+    """The date starts a period ("from 21 December")."""
 
 
 def implied(passage: Passage, span: tuple[int, int]) -> Implied:
     """Return which occurrence a date without a year, or a weekday, means.
 
-    "near" is the closer one: the beginning of a stretch that is told in the present tense ("we are closed
-    from 21 December"). An open date carries "past", for callers that need some window.
+    "near" is the closest one, for the start of a period in the present tense ("we are closed from 21
+    December"). An open date has "past", for callers that need some window.
     """
     around = _surroundings(passage, span)
     if around.cue == "since":
@@ -84,19 +84,19 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
 
 
 def tells_past(passage: Passage, position: int) -> bool:
-    """Tell whether the words in front of a position are a clause in the past tense without a plan."""
+    """Tell whether the words before a position are a clause in the past tense without a plan."""
     found = _evidence(_surroundings(passage, (position, position)))
     return found.tense == "past" and found.before and found.sure
 
 
 def tells_after(passage: Passage, span: tuple[int, int]) -> bool:
-    """Tell whether a verb stands behind a span, in the same sentence."""
+    """Tell whether a verb follows a span in the same sentence."""
     behind = _surroundings(passage, span).after
     return read_after(behind, 0, len(behind)) is not None
 
 
 def _concluded(found: Evidence, around: _Surroundings) -> Implied:
-    """Return what the evidence and the preposition make of a date."""
+    """Return the occurrence that evidence and preposition give for a date."""
     certainty: Certainty = "stated" if found.sure else "guessed"
     match found.tense:
         case "future":
@@ -139,17 +139,17 @@ def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
 
 
 def _begins_sentence(text: str) -> bool:
-    """Tell whether what follows a full stop is nothing, or a word written with a capital."""
+    """Tell whether a full stop is followed by nothing or by a capitalised word."""
     return not text.strip() or text.lstrip()[:1].isupper()
 
 
 def _clause(around: _Surroundings) -> list[str]:
-    """Return the tokens of the date's own clause."""
+    """Return the tokens of the clause of the date."""
     return [*_until_boundary(reversed(_body(around))), *_until_boundary(_behind(around))]
 
 
 def _body(around: _Surroundings) -> list[str]:
-    """Return the tokens in front of the date, the words that lead to it left out."""
+    """Return the tokens before the date, without the words that introduce it."""
     last = len(around.before)
     while last and around.before[last - 1] in _LEADING:
         last -= 1
@@ -157,7 +157,7 @@ def _body(around: _Surroundings) -> list[str]:
 
 
 def _behind(around: _Surroundings) -> list[str]:
-    """Return the tokens behind the date, a comma at once left out."""
+    """Return the tokens after the date, without a comma directly after it."""
     first = 0
     while first < len(around.after) and around.after[first] in (",", ":", ")"):
         first += 1
@@ -165,7 +165,7 @@ def _behind(around: _Surroundings) -> list[str]:
 
 
 def _until_boundary(words: Iterable[str]) -> list[str]:
-    """Return the words up to the first token that parts clauses."""
+    """Return the words up to the first token that separates clauses."""
     found: list[str] = []
     for word in words:
         if word in verbs.BOUNDARIES:
@@ -175,7 +175,7 @@ def _until_boundary(words: Iterable[str]) -> list[str]:
 
 
 def _evidence(around: _Surroundings) -> Evidence:
-    """Return what tells the tense: the date's own clause, then the rest of its sentence, then its nouns."""
+    """Return the evidence of the clause of the date, else of the rest of its sentence, else of its nouns."""
     if around.before[-2:] in _ABOUT:
         return Evidence("future", sure=False)
     body, behind = _body(around), _behind(around)
@@ -202,10 +202,10 @@ def _evidence(around: _Surroundings) -> Evidence:
 
 
 def _is_note(around: _Surroundings, clause: list[str], found: Evidence) -> bool:
-    """Tell whether what was found behind a date is a note on something that may be an order.
+    """Tell whether the verb found after a date is a note, so that the word before the date is not a command.
 
-    "Update 3 June: the fix works" dates the update, not the fix; "Call Bob on Friday, he said it was urgent"
-    has an object, so it is an order.
+    "Update 3 June: the fix works" dates the update and not the fix; "Call Bob on Friday, he said it was
+    urgent" has an object, so it is a command.
     """
     if found.before or around.after[:1] not in ([","], [":"]) or verbs.NAMES_TOO.isdisjoint(clause[:1]):
         return False
@@ -214,7 +214,7 @@ def _is_note(around: _Surroundings, clause: list[str], found: Evidence) -> bool:
 
 
 def _first(steps: Iterable[tuple[list[str], int, int, bool]], cue: str) -> Evidence | None:
-    """Return the first sure evidence of some stretches of words, else the first at all."""
+    """Return the first sure evidence, else the first evidence."""
     best: Evidence | None = None
     for words, first, last, is_before in steps:
         found = read_before(words, first, last, cue) if is_before else read_after(words, first, last)
@@ -225,7 +225,7 @@ def _first(steps: Iterable[tuple[list[str], int, int, bool]], cue: str) -> Evide
 
 
 def _announced(body: list[str], behind: list[str]) -> Evidence:
-    """Return what the nouns of a sentence without a verb tell: "Dentist on 2 April" lies ahead."""
+    """Return the evidence of the nouns of a sentence without a verb: future in "Dentist on 2 April"."""
     if body and body[0] in verbs.JUDGEMENTS:
         return _UNKNOWN
     near = (*body[-_NOUNS:], *behind[:_NOUNS])

@@ -1,7 +1,6 @@
-"""Word lists that tell the tense of an English clause; `tense` looks them up.
+"""Word lists for the tense of an English clause; `tense` looks them up.
 
-All words are folded to lower case. A form that may be present as well as past ("put", "quit") stands in
-`SAME_IN_PAST` only.
+All words are in lower case. A form that is both present and past ("put", "quit") is in `SAME_IN_PAST` only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calendar arithmetic: from dates and units of one time zone to UTC windows.
 
-Guarantees: weeks start on Monday, months clamp to their last day, a result is UTC. A date out of the range of
-`datetime` raises ValueError or OverflowError, which `scan` reads as "not an expression".
+Weeks start on Monday, days are clamped to the end of a month, results are UTC. A date out of the range of
+`datetime` raises ValueError or OverflowError; `scan` then ignores the expression.
 """
 
 from __future__ import annotations
@@ -215,12 +215,12 @@ def part_of_month(frame: Frame, first: date, name: str, number: int) -> Window:
 def yearly(frame: Frame, make: Callable[[int], Window], which: Which) -> Window:
     """Return one of the windows that recur every year (a month, a day, a season).
 
-    "last" is the latest one wholly before now and "next" the earliest one starting after it; "past" and
-    "future" may also hold now; "near" is the closer of these two; "this" holds now or belongs to the current
+    "last" is the latest one that ends before now and "next" the earliest one that starts after it; "past" and
+    "future" may also contain now; "near" is the closer of these two; "this" contains now or is in the current
     year.
 
     Raises:
-        ValueError: No such window lies within reach (30 February).
+        ValueError: No such window exists within eight years (30 February).
     """
     year = frame.today.year
     if which == "near":

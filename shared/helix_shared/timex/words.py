@@ -1,7 +1,7 @@
-"""The English vocabulary of time: word tables, and the pattern fragments the rules are built from.
+"""The English vocabulary of time: word tables, and pattern fragments for the rules.
 
-All fragments expect text folded by `fold` (same length, ASCII letters lower case). Every repetition in them
-is bounded, which is what keeps the whole package linear on hostile text.
+All fragments expect text folded by `fold` (same length, ASCII letters in lower case). Every repetition is
+bounded, so the package is linear on hostile text.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def weekday_number(word: str) -> int:
 
 
 def measure(count: str, unit: str) -> tuple[Unit, int, int]:
-    """Return what counting words and a unit word stand for: a calendar unit, its least and greatest number.
+    """Return the calendar unit, and its least and greatest number, of counting words and a unit word.
 
     Raises:
         ValueError: They count nothing (zero).
@@ -99,7 +99,7 @@ def measure(count: str, unit: str) -> tuple[Unit, int, int]:
 
 
 def _count(words: str) -> tuple[int, int]:
-    """Return the least and the greatest number that counting words stand for."""
+    """Return the least and the greatest number that counting words mean."""
     if "couple" in words:
         return 2, 2
     if "few" in words:

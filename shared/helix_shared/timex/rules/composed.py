@@ -1,6 +1,6 @@
-"""Times told from another time: "two weeks before 1 May", "the Friday after", "Friday of last week".
+"""Times relative to another time: "two weeks before 1 May", "the Friday after", "Friday of last week".
 
-The other time is a simple reading (`simple`), so a composition is one level deep.
+The other time is a simple reading (`simple`), so compositions are not nested.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def composed_at(passage: Passage, trigger: re.Match[str]) -> Reading | None:
 
 
 def _anchor_at(passage: Passage, position: int) -> tuple[Reading, str] | None:
-    """Return the time a composition hangs on, and the kind of its trigger."""
+    """Return the other time of a composition, and the kind of its trigger."""
     trigger = TRIGGER.match(passage.folded, position)
     anchor = simple_at(passage, trigger) if trigger else None
     if trigger is None or anchor is None or anchor.weak:

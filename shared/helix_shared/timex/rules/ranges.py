@@ -1,7 +1,7 @@
 """Ranges: two readings joined by words ("between March and May 2023", "3 June to 9 June") become one.
 
-Also the place where weak readings end: a bare month or year survives only as an end of a range, or on a list
-behind a strong one ("in 2021 and 2022").
+Weak readings are removed here: a bare month or year is kept only as one end of a range, or in a list after a
+strong one ("in 2021 and 2022").
 """
 
 from __future__ import annotations

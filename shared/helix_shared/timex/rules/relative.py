@@ -1,6 +1,6 @@
-"""Rules for times pointed at from the reference: "yesterday", "last Tuesday", "this summer", "on Friday".
+"""Rules for times named relative to the reference: "yesterday", "last Tuesday", "this summer", "on Friday".
 
-Times counted from it ("two weeks ago") stand in `counted`.
+`counted` reads times counted from it ("two weeks ago").
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The order of reading: walks a text from trigger to trigger and takes the longest reading at each.
-
-`ranges` comes next.
-"""
+"""Walks a text from trigger to trigger and takes the longest reading at each; `ranges` runs afterwards."""
 
 from __future__ import annotations
 

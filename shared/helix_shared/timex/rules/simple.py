@@ -1,7 +1,7 @@
-"""Where an expression may begin, and the longest reading of one rule there.
+"""Where an expression may begin, and the longest reading of a single rule there.
 
-Owns the trigger (one pattern; a text without a hit costs one search) and the table from its groups to the
-rules. `composed` builds on it, `scan` walks the text with both.
+Holds the trigger, one pattern, and the table from its groups to the rules. A text without a match costs one
+search. `composed` and `scan` build on it.
 """
 
 from __future__ import annotations
