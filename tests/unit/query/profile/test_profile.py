@@ -6,6 +6,7 @@ from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.fusion import Fuse
+from helix_query.profile.sections.ranking import Rank, TypeWeights
 from helix_shared.errors import InvalidInputError
 
 CHANNELS_ALIKE = dict.fromkeys(("dense", "lexical", "entity", "associative"), 1.0)
@@ -52,6 +53,15 @@ def test_the_reference_has_the_published_weights() -> None:
         "decision": (0.35, 0.10, 0.25, 0.25, 0.05),
         "code": (0.50, 0.15, 0.10, 0.10, 0.15),
     }
+
+
+def test_a_memory_type_without_weights_has_sim_alone() -> None:
+    """A profile names only types whose weights differ."""
+    rank = Rank(weights={"code": TypeWeights(sim=0.5, graph=0.5)})
+    assert rank.weights_of("code").graph == 0.5
+    assert rank.weights_of("semantic") == TypeWeights(
+        sim=1.0, recency=0.0, salience=0.0, confidence=0.0, graph=0.0
+    )
 
 
 def test_an_intent_may_have_its_own_weights() -> None:

@@ -1,5 +1,6 @@
 """What only the published recipes need (profiles `cems`, `engram`, `helix-reference`).
 
-`factors` holds the scoring of stage 6, `rephrasing` the searches in other words of stage 3. Their constants
-are in `profile.recipes`; at the defaults they do nothing. `profile.recipes` lists which recipe uses what.
+Stage 3: `rephrasing` makes other words of a query, `extra_searches` searches for them. Stage 6: `factors`
+blends signals and multiplies scores. The constants are in `profile.recipes`; at their defaults nothing here
+has an effect.
 """

@@ -15,7 +15,6 @@ _TOKEN: Final = re.compile(
 )
 
 _SIGNS: Final = frozenset(["+", "*", "**", "^", "%", "\u00d7", "\u00f7", "\u221a", "\u00b2", "\u00b3"])
-_TIGHT: Final = re.compile(r"\d ?[-/] ?\d")
 _SPACED: Final = re.compile(r"[\d)] [-/\u2212x] [\d(]")
 _PRODUCT: Final = re.compile(r"\d ?x ?\d")
 _FACTORIAL: Final = re.compile(r"\d! ?(?:=|\?|$)")
