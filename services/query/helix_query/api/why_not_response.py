@@ -44,9 +44,9 @@ def _advice(found: WhyNot) -> str:
     if not changes:
         within = " in the available time" if found.exhausted else ""
         return f"No change of the request or of a profile constant was found that brings it in{within}."
-    asked = [_field(change) for change in changes if change.request_field]
+    fields = [_field(change) for change in changes if change.request_field]
     constants = [f"{change.profile_key} = {change.value}" for change in changes if change.profile_key]
-    parts = [f"recall {_listed(asked)}"] if asked else []
+    parts = [f"recall {_listed(fields)}"] if fields else []
     parts += [f"set {_listed(constants)} in the ranking profile"] if constants else []
     return f"To bring it in, {' and '.join(parts)}."
 
@@ -96,14 +96,14 @@ def _not_retrieved(reply: Reply, first: Replay) -> str:
     late = first.explanation.trace.retrieved.degraded
     missing = f" {_listed(late)} failed or came too late." if late else ""
     ranks = "; ".join(
-        f"{one.channel} {_rank(one.rank, one.score, one.limit, one.least_score, asked=one.asked)}"
+        f"{one.channel} {_rank(one.rank, one.score, one.limit, one.least_score, is_searched=one.is_searched)}"
         for one in found
     )
     return f"No channel found it.{missing} In a deeper search: {ranks}."
 
 
-def _rank(rank: int, score: float, limit: int, least: float | None, *, asked: bool) -> str:
-    if not asked:
+def _rank(rank: int, score: float, limit: int, least: float | None, *, is_searched: bool) -> str:
+    if not is_searched:
         return f"was not searched; it has it at rank {rank}" if rank else "was not searched; it lacks it"
     if not rank:
         return f"lacks it in its first {SEARCHED:,} (score {score:.3f})"

@@ -33,8 +33,8 @@ class ChannelRank:
     """1 is best; memories the caller has do not count. 0: deeper than was searched, or no match."""
     score: float
     limit: int
-    asked: bool
-    """Whether the query and its ranking profile ask this channel."""
+    is_searched: bool
+    """Whether the recall searches this channel."""
     least_score: float | None
     """Of the last within the limit; None: there were fewer."""
 
@@ -43,7 +43,7 @@ def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[C
     """In the dense and the lexical channel; the dense score is always the exact cosine."""
     vector, served = embed(context), context.already_served.value
     cosine = float(context.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
-    asked = (DENSE,) if context.query.mode == "dense" else context.profile.retrieve.channels
+    searched = (DENSE,) if context.query.mode == "dense" else context.profile.retrieve.channels
     plan = search_plan(context, context.query.text, lambda: vector, route.intents, limit=SEARCHED)
     found = []
     for channel in (DenseChannel(), LexicalChannel()):
@@ -52,7 +52,7 @@ def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[C
         new = np.flatnonzero(~np.isin(hits.ordinals, served))
         least = float(hits.scores[new[limit - 1]]) if len(new) >= limit else None
         exact = cosine if channel.name == DENSE else score
-        found.append(ChannelRank(channel.name, rank, exact, limit, channel.name in asked, least))
+        found.append(ChannelRank(channel.name, rank, exact, limit, channel.name in searched, least))
     return tuple(found)
 
 

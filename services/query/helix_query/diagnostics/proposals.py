@@ -101,7 +101,7 @@ def _not_retrieved(replay: Replay) -> Iterator[Proposal]:
 
 
 def _effort(found: ChannelRank) -> tuple[bool, float]:
-    return not found.asked, found.rank / found.limit
+    return not found.is_searched, found.rank / found.limit
 
 
 def _with_dense(replay: Replay) -> Iterator[Proposal]:
@@ -111,20 +111,20 @@ def _with_dense(replay: Replay) -> Iterator[Proposal]:
 
 
 def _asked_deeper(replay: Replay, found: ChannelRank) -> Iterator[Proposal]:
-    if not found.asked and replay.query.mode == "dense":
-        asked: Proposal = (field_change(replay, "mode", "MODE_HYBRID"),)
-    elif not found.asked:
+    if not found.is_searched and replay.query.mode == "dense":
+        channel_change: Proposal = (field_change(replay, "mode", "MODE_HYBRID"),)
+    elif not found.is_searched:
         channels = [*replay.profile.retrieve.channels, found.channel]
-        asked = (constant_change(replay, "retrieve.channels", channels),)
+        channel_change = (constant_change(replay, "retrieve.channels", channels),)
     else:
-        asked = ()
-    if asked and found.rank <= found.limit:
-        yield asked
+        channel_change = ()
+    if channel_change and found.rank <= found.limit:
+        yield channel_change
     # with a greater limit a vector index may find other candidates too, so more than the rank is tried
     deeper = (found.rank, min(math.ceil(1.5 * found.rank), MAX_CANDIDATES), MAX_CANDIDATES)
     for limit in dict.fromkeys(deeper):
         if limit > found.limit:
-            yield (*asked, *_limited(replay, found.channel, limit))
+            yield (*channel_change, *_limited(replay, found.channel, limit))
 
 
 def _limited(replay: Replay, channel: str, limit: int) -> Proposal:

@@ -1,4 +1,4 @@
-"""One recall in which a memory is missed: where it was lost."""
+"""One recall with the step that dropped a memory, and the result of a search for changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One recall, and the row of the memory that is missed in it."""
+    """One recall, and the row of the missing memory."""
 
     request: recall_pb2.RecallRequest
     context: RecallContext
@@ -29,17 +29,17 @@ class Replay:
 
     @property
     def query(self) -> Query:
-        """What was asked."""
+        """The query."""
         return self.context.query
 
     @property
     def profile(self) -> RankingProfile:
-        """The constants it was answered with."""
+        """The ranking profile of the recall."""
         return self.context.profile
 
     @property
     def loss(self) -> Loss:
-        """Where the memory was lost first."""
+        """The first step that dropped the memory."""
         if self.result.route.skip:
             return Loss.SKIPPED
         if self.query.selection.excluding(self.row):

@@ -1,6 +1,6 @@
-"""One query asked again and again with changes, and where each time one memory was lost.
+"""Runs one query again with changes, to see which step drops one memory.
 
-`why_not` drives it. Every replay is a whole recall on the same generation at the same moment, so it shows
+`why_not` calls it. Every replay is a complete recall on the same snapshot at the same moment, so it shows
 what the caller would get.
 """
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from helix_query.recall.query import Query
     from helix_query.recall.result import RecallResult
 
-MOST_REPLAYS: Final = 48
+MAX_REPLAYS: Final = 48
 
 
 @dataclass(slots=True)
 class Replays:
-    """Asks; stops at a moment of the monotonic clock, or after `MOST_REPLAYS`."""
+    """Runs replays until a moment of the monotonic clock, at most `MAX_REPLAYS`."""
 
     snapshot: Snapshot
     profiles: Mapping[str, RankingProfile]
@@ -47,14 +47,14 @@ class Replays:
     until: float
     deadline: float = math.inf
     """Of the call, of the same clock: no wait of a replay goes past it."""
-    asked: int = field(default=0, init=False)
+    runs: int = field(default=0, init=False)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False)
     """By text of the query: embedded once for all replays."""
 
     @property
     def exhausted(self) -> bool:
         """Whether no time, or no replay, is left."""
-        return self.asked > MOST_REPLAYS or time.monotonic() > self.until
+        return self.runs > MAX_REPLAYS or time.monotonic() > self.until
 
     def ask(
         self,
@@ -73,7 +73,7 @@ class Replays:
         asking.explain = True
         query = self.parse(asking)
         profile = with_constants(self.profiles[query.profile], constants)
-        self.asked += 1
+        self.runs += 1
         context = RecallContext.of(query, self.snapshot, profile, deadline=self.deadline)
         if query.text not in self._vectors:
             self._vectors[query.text] = embed(context)

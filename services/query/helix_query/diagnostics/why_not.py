@@ -75,7 +75,7 @@ def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays)
         changes = yield from _lowered(request, first, changes, change, replays)
     # lower numbers may have made another change unnecessary
     changes = yield from _only_necessary(request, row, changes, replays)
-    return WhyNot(first, changes, replays.asked - 1, exhausted)
+    return WhyNot(first, changes, replays.runs - 1, exhausted)
 
 
 def _visible(memory_id: str, selection: Selection, replays: Replays, *, now: datetime) -> Mapping[str, Any]:
