@@ -1,3 +1,5 @@
+"""The writer: publication, crashes, takeover, gaps in the streams."""
+
 from __future__ import annotations
 
 import asyncio
@@ -8,7 +10,7 @@ import pytest
 
 from helix_consolidation.delivery.lease import KEY
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.manifest import Manifest
@@ -124,34 +126,6 @@ async def test_a_backlog_is_published_rarely_and_an_erasure_at_once(stack: Stack
     assert {r["memory_id"] for r in stack.rows() if r["hidden"]} == {memory_id("acme", "e0", 0)}
 
 
-async def test_lifecycle_events_show_in_the_next_generation(stack: Stack) -> None:
-    """Correct, replace, forget, restore, feedback and erase."""
-    await stack.log_events(6)
-    stack.start()
-    ids = [memory_id("acme", f"e{number}", 0) for number in range(6)]
-    await stack.derive("e0", 1, [row("e0", 1, "port 8080")])
-    await stack.derive("e1", 2, [row("e1", 2, "port 9090", corrects=ids[0])])
-    await stack.derive("e2", 3, [row("e2", 3, "old", document_id="d")], document="d")
-    await stack.derive("e3", 4, [row("e3", 4, "new", document_id="d")], document="d")
-    await stack.derive("e4", 5, [row("e4", 5, "of a session", session_id="s")])
-    await stack.derive("e5", 6, [row("e5", 6, "of a user", user_id="ann")])
-    await stack.until(lambda m: m.applied_sequence == 6)
-    hidden = {r["memory_id"] for r in stack.rows() if r["hidden"]}
-    assert hidden == {ids[0], ids[2]}
-
-    await stack.publish_event(ForgetEvent(event_id="f", tenant_id="acme", of_session="s"))
-    await stack.until(lambda m: m.applied_sequence == 7 and m.counts.hidden == 3)
-    await stack.publish_event(ForgetEvent(event_id="r", tenant_id="acme", of_session="s", restore=True))
-    await stack.until(lambda m: m.applied_sequence == 8 and m.counts.hidden == 2)
-    await stack.publish_event(FeedbackEvent(event_id="b", tenant_id="acme", helpful=[ids[1]]))
-    await stack.until(lambda m: m.applied_sequence == 9)
-    assert {r["memory_id"]: r["helpful_count"] for r in stack.rows()}[ids[1]] == 1
-    last = await stack.publish_event(EraseEvent(event_id="x", tenant_id="acme", of_user="ann"))
-    manifest = await stack.until(lambda m: m.applied_sequence == last and m.counts.memories == 5)
-    assert (manifest.counts.signals, manifest.counts.lexicon) == (6, 3)
-    assert ids[5] not in {r["memory_id"] for r in stack.rows()}
-
-
 OTHER_HOLDER = b'{"holder": "another", "lock": "elsewhere"}'
 
 
@@ -241,49 +215,6 @@ async def test_an_empty_folder_refuses_a_stream_that_was_acknowledged(stack: Sta
     stranger = stack.start(data_dir=str(tmp_path / "empty"))
     assert await asyncio.to_thread(stranger.wait, PATIENCE_SECONDS) == 1
     assert "were acknowledged" in stack.log(stranger)
-
-
-async def test_an_undone_correction_restores_the_version_before(stack: Stack) -> None:
-    """A correction is forgotten, restored, and erased; each time the other version is visible."""
-    await stack.log_events(2)
-    stack.start()
-    old, new = (memory_id("acme", event, 0) for event in ("e0", "e1"))
-    await stack.derive("e0", 1, [row("e0", 1, "port 8080")])
-    await stack.derive("e1", 2, [row("e1", 2, "port 9090", corrects=old)])
-    await stack.until(lambda m: m.applied_sequence == 2)
-    for kind, visible in (("forget", old), ("restore", new), ("erase", old)):
-        if kind == "erase":
-            sequence = await stack.publish_event(
-                EraseEvent(event_id=kind, tenant_id="acme", memory_ids=[new])
-            )
-        else:
-            undo = kind == "restore"
-            event = ForgetEvent(event_id=kind, tenant_id="acme", memory_ids=[new], restore=undo)
-            sequence = await stack.publish_event(event)
-        await stack.until(lambda m, last=sequence: m.applied_sequence == last)
-        assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
-
-
-async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -> None:
-    """Bob erases, forgets and corrects Ann's memories: they stay, and the reasons do not reveal them."""
-    await stack.log_events(4)
-    stack.start()
-    hers, unknown = memory_id("acme", "e0", 0), memory_id("acme", "nothing", 0)
-    await stack.derive("e0", 1, [row("e0", 1, "ann's plan", user_id="ann")])
-    await stack.derive("e1", 2, [row("e1", 2, "told to all by ann", user_id="ann", shared=True)])
-    await stack.derive("e2", 3, [row("e2", 3, "bob's plan", user_id="bob", corrects=hers)])
-    await stack.derive("e3", 4, [row("e3", 4, "bob's plan", user_id="bob", corrects=unknown)])
-    bob = {"tenant_id": "acme", "user_id": "bob"}
-    await stack.publish_event(ForgetEvent(event_id="f", memory_ids=[hers], **bob))
-    last = await stack.publish_event(EraseEvent(event_id="x", of_user="ann", **bob))
-    await stack.until(lambda m: m.applied_sequence == last)
-    assert [(r["memory_id"], r["hidden"]) for r in stack.rows()] == [(hers, False)]
-    await stack.until_acknowledged()
-    letters = [await stack.client.jetstream().get_msg(subjects.DLQ_STREAM, seq) for seq in (1, 2)]
-    reasons = {(letter.headers or {})[subjects.REASON_HEADER] for letter in letters}
-    assert len({reason.replace(hers, "ID").replace(unknown, "ID") for reason in reasons}) == 1
-    of_tenant = await stack.publish_event(EraseEvent(event_id="y", tenant_id="acme", of_user="ann"))
-    await stack.until(lambda m: m.applied_sequence == of_tenant and m.counts.memories == 0)
 
 
 async def test_a_dead_letter_is_stored_once_its_stream_exists_again(stack: Stack) -> None:
