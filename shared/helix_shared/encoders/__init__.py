@@ -1,5 +1,5 @@
-"""Sentence encoders on ONNX Runtime: where models lie, what a model is, text in, unit vector out.
+"""Sentence encoders on ONNX Runtime: find a model, check its files, turn text into unit vectors.
 
-`store` finds a model's folder, `model` proves that its files are the ones that were written there,
-`encoder` runs it. Models are only read here; `helix_cli.model_build` makes them.
+Start with `encoder`. `store` finds the folder of a model, `model` checks its files, `helix_cli.model_build`
+makes models. May import the top-level modules of `helix_shared` only.
 """

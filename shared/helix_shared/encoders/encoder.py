@@ -1,8 +1,8 @@
-"""Text in, unit vector out: the one class the services embed with.
+"""Turns text into unit vectors; all services embed with this class.
 
-Guarantees: the same text gives the bitwise same vector whichever method or lane it takes and whatever
-is embedded beside it, since every text is a run of its own. A model is only loaded when its files match its
-card. Query and passage differ by the prefix the card names.
+The same text always gives the same bits, whatever is embedded with it, because every text is a run of its
+own. A model is only loaded if its files match its card. Queries and passages differ by the prefixes of the
+card.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 CACHE_BYTES = 8 * 1024 * 1024
 """About 4,000 vectors of 384 dimensions."""
 FEW = 4
-"""So many texts are embedded by the caller: a turn and the one it completes have no more. Who calls is a
-worker's lane himself, and all cores are busy; handing on took a tenth of them.
+"""Up to this many texts are embedded in the calling thread; a turn and the previous one have no more.
+
+The caller is usually a worker's lane and all cores are busy; other threads would cost a tenth of the
+throughput.
 """
 
 
 class Encoder:
-    """A loaded sentence encoder; safe to use from several threads, closed by its owner."""
+    """A loaded sentence encoder; thread-safe; its owner closes it."""
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class Encoder:
         self._tokens = tokens
         self._session = session
         self._cache = cache
-        self._under_way: dict[str, Future[np.ndarray]] = {}
+        self._running: dict[str, Future[np.ndarray]] = {}
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
 
     @classmethod
@@ -65,10 +67,10 @@ class Encoder:
     ) -> Self:
         """Check the files of `folder` against its card and open the model.
 
-        `lanes` is how many texts `embed_many` has in work at once, `threads_per_lane` how many threads one
-        text may use: one for throughput, two for the latency of a single query. `cache` keeps vectors of
-        this model by text; by default `CACHE_BYTES` of them. Without `remembers` nothing is kept of a text
-        and no run is shared: how long a call takes tells nothing of the texts of other calls.
+        `embed_many` embeds `lanes` texts at once, each with `threads_per_lane` threads: one for throughput,
+        two for the latency of a single query. `cache` holds vectors of this model by text; by default
+        `CACHE_BYTES`. Without `remembers` nothing is cached and no run is shared, so the time of a call
+        reveals nothing about the texts of other calls.
 
         Raises:
             NotFoundError: there is no such folder.
@@ -81,9 +83,9 @@ class Encoder:
         return cls(card, tokens, session, lanes=lanes, cache=cache, remembers=remembers)
 
     def embed(self, text: str) -> np.ndarray:
-        """Embed a text that is stored; float32 [dimensions], length one, read-only.
+        """Embed a passage; float32 [dimensions], length one, read-only.
 
-        Runs in the calling thread. What exceeds the model's `max_tokens` is cut off. Lone surrogates and
+        Runs in the calling thread. Tokens beyond the model's `max_tokens` are ignored. Lone surrogates and
         NUL count as U+FFFD.
 
         Raises:
@@ -96,7 +98,7 @@ class Encoder:
         return self._vector(self.card.query_prefix + _filled(text, field="text"))
 
     def embed_many(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed texts that are stored, one run per distinct text, spread over the lanes when they are many.
+        """Embed passages, one run per distinct text; more than `FEW` are distributed over the lanes.
 
         Returns float32 [len(texts), dimensions] in the order of `texts`, each row equal to `embed` of it.
 
@@ -106,16 +108,16 @@ class Encoder:
         filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
         prefixed = [self.card.passage_prefix + text for text in filled]
         distinct = dict.fromkeys(prefixed)
-        vectors = {text: vector for text in distinct if (vector := self._known(text)) is not None}
+        vectors = {text: vector for text in distinct if (vector := self._cached(text)) is not None}
         new = [text for text in distinct if text not in vectors]
-        vectors.update(self._made_here(new) if len(new) <= FEW else self._made_in_lanes(new))
+        vectors.update(self._computed_here(new) if len(new) <= FEW else self._computed_in_lanes(new))
         rows = np.empty((len(filled), self.card.dimensions), dtype=np.float32)
         for row, text in enumerate(prefixed):
             rows[row] = vectors[text]
         return rows
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of the whole text: not cut, no prefix, no special tokens."""
+        """Count the tokens of the whole text, without prefix and special tokens."""
         return self._tokens.count(text)
 
     @property
@@ -124,7 +126,7 @@ class Encoder:
         return self._tokens.counts_add_up
 
     def close(self) -> None:
-        """Let the lanes finish what they have begun and end them; `embed_many` is over after this."""
+        """End the lanes after their current text; `embed_many` cannot be used afterwards."""
         self._lanes.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -136,40 +138,40 @@ class Encoder:
         self.close()
 
     def _vector(self, text: str) -> np.ndarray:
-        known = self._known(text)
-        return self._made(text) if known is None else known
+        cached = self._cached(text)
+        return self._computed(text) if cached is None else cached
 
-    def _known(self, text: str) -> np.ndarray | None:
+    def _cached(self, text: str) -> np.ndarray | None:
         vector = self._cache.get(text) if self._remembers else None
         if vector is not None:
             EMBEDDINGS.labels("cache").inc()
         return vector
 
-    def _made_here(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """Vectors by text: what another thread makes just now is asked for last, instead of waited for."""
+    def _computed_here(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Vectors by text; texts that another thread is embedding come last, so that waiting is short."""
         vectors: dict[str, np.ndarray] = {}
         left = []
         for text in texts:
-            if text in self._under_way:
+            if text in self._running:
                 left.append(text)
             else:
-                vectors[text] = self._made(text)
+                vectors[text] = self._computed(text)
         return vectors | {text: self._vector(text) for text in left}
 
-    def _made_in_lanes(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """The same, spread over the lanes."""
-        ordered = sorted(texts, key=self._under_way.__contains__)
-        return dict(zip(ordered, self._lanes.map(self._made, ordered), strict=True))
+    def _computed_in_lanes(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """The same in the lanes."""
+        ordered = sorted(texts, key=self._running.__contains__)
+        return dict(zip(ordered, self._lanes.map(self._computed, ordered), strict=True))
 
-    def _made(self, text: str) -> np.ndarray:
-        """The vector of a text that is not kept; two threads that need the same one make it once."""
+    def _computed(self, text: str) -> np.ndarray:
+        """The vector of a text that is not cached; two threads that need the same one compute it once."""
         if not self._remembers:
             return self._run(text)
         promised: Future[np.ndarray] = Future()
-        under_way = self._under_way.setdefault(text, promised)
-        if under_way is not promised:
+        running = self._running.setdefault(text, promised)
+        if running is not promised:
             EMBEDDINGS.labels("cache").inc()
-            return under_way.result()
+            return running.result()
         try:
             vector = self._run(text)
             self._cache.put(text, vector)
@@ -178,13 +180,13 @@ class Encoder:
             promised.set_exception(error)
             raise
         finally:
-            del self._under_way[text]
+            del self._running[text]
         return vector
 
     def _run(self, text: str) -> np.ndarray:
         """One run of the model."""
         vector = self._session.vector(self._tokens.ids(text))
-        # Callers share a kept array, so none of them may write into it.
+        # Callers share a cached array, so it is read-only.
         vector.setflags(write=False)
         EMBEDDINGS.labels("model").inc()
         return vector

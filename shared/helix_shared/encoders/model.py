@@ -1,8 +1,8 @@
-"""What a model is: its card (`model.json`) and the proof that its files are the ones the card names.
+"""The card of a model (`model.json`), and the check that its files are those of the card.
 
-The card holds everything that decides a vector besides the files themselves. Its `checksum` is stamped
-on every generation, and a query service refuses a generation made with another one. `helix_cli.model_build`
-writes cards; `encoder` loads through `load_card`, so an altered file is never run.
+Files and card determine every vector. Each generation holds the card's `checksum`, and a query service
+refuses a generation with another one. `helix_cli.model_build` writes cards; `encoder` reads them with
+`load_card`, so a changed file is never run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from helix_shared.errors import CorruptArtifactError, NotFoundError
 CARD_FILE = "model.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
-# A name is a folder's name: no separators, no leading dot (those are unfinished builds).
+# A name is the name of a folder: no separators, no leading dot (unfinished builds have one).
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
@@ -43,7 +43,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ModelCard(BaseModel):
-    """One encoder, complete: with the files it names it gives the same vector for the same text."""
+    """Everything about an encoder besides its files that determines a vector."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,11 +53,11 @@ class ModelCard(BaseModel):
         gt=2, description="longest input in tokens, the special ones included; the rest is cut"
     )
     pooling: Literal["mean", "cls"]
-    query_prefix: str = Field("", description="put before a query")
-    passage_prefix: str = Field("", description="put before a text that is stored")
+    query_prefix: str = Field("", description="prefix of a query")
+    passage_prefix: str = Field("", description="prefix of a passage")
     precision: Literal["int8", "fp32"]
-    files: dict[RelativePath, Sha256] = Field(description="sha256 of every file but the card itself")
-    source: str = Field(description="where the weights came from and how they were checked, for people")
+    files: dict[RelativePath, Sha256] = Field(description="sha256 of every file except the card")
+    source: str = Field(description="origin of the weights and how they were checked, for readers")
 
     @model_validator(mode="after")
     def _names_graph_and_tokenizer(self) -> Self:
@@ -74,12 +74,12 @@ class ModelCard(BaseModel):
 
     @property
     def id(self) -> str:
-        """Name and checksum, `name@checksum`: what every vector is stamped with."""
+        """Name and checksum, `name@checksum`; stored with every vector."""
         return f"{self.name}@{self.checksum}"
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file without reading it into memory whole."""
+    """Hash a file without reading all of it into memory."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -90,7 +90,7 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def read_card(folder: Path) -> ModelCard:
-    """Read the card of `folder` without looking at the files it names (use `load_card` before running).
+    """Read the card of `folder` without checking its files (use `load_card` before running the model).
 
     Raises:
         NotFoundError: there is no such folder.

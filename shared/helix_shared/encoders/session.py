@@ -1,8 +1,8 @@
-"""From token ids to one unit vector: the ONNX graph, its pooling and the normalisation.
+"""Turns token ids into one unit vector: ONNX graph, pooling, normalisation.
 
-One text per run: under dynamic quantisation the activations of a batch share one scale, so a text's
-vector would depend on its neighbours. ONNX Runtime sessions are safe to run from several threads at
-once, which is how `encoder` gets its lanes out of a single session and a single copy of the weights.
+One text per run: with dynamic quantisation the activations of a batch share one scale, so a vector would
+depend on the other texts. A session of ONNX Runtime is thread-safe, so all lanes share one session and one
+copy of the weights.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # What exporters call the matrix of token vectors; any other rank-3 output comes after these.
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 RANK = 3
-# Its kernel takes four times what Add and LayerNormalization take one after the other (ONNX Runtime 1.31, one
-# core, 128 tokens of MiniLM: 2.7 of 9.8 ms), so without it a text is embedded in three quarters of the time.
+# The fused kernel takes four times as long as Add and LayerNormalization (ONNX Runtime 1.31, one core, 128
+# tokens of MiniLM: 2.7 of 9.8 ms); without it embedding takes three quarters of the time.
 SLOW_FUSIONS = ["SkipLayerNormFusion"]
 
 
@@ -57,7 +57,7 @@ def _open(graph: Path, *, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Spinning pool threads steal the cores of the stages that follow the encoder.
+    # Spinning threads would take CPU time from the stages after the encoder.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:

@@ -1,8 +1,8 @@
-"""Where models lie: one folder per model, named like the model, under a root the caller chooses.
+"""Finds models: one folder per model, named like it, under the root that the caller gives.
 
-The root is `<HELIX_HOME>/models`; nothing here reads the environment. A folder appears whole or not at
-all (`helix_cli.model_build.publish` renames it into place), and names that start with a dot are unfinished.
-`encoder` loads what is found here.
+The root is `<HELIX_HOME>/models`; this module does not read the environment. A folder is complete when it
+appears, because `helix_cli.model_build.publish` renames it into place; names with a leading dot are
+unfinished builds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 BGE_SMALL = "bge-small-en-v1.5"
 MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(NAME_PATTERN)
-# The better encoder first; MiniLM is the one that can be built with no network.
+# The better encoder first; MiniLM can be built without a network.
 DEFAULT_ORDER = (BGE_SMALL, MINILM)
 
 
 def folder_path(root: Path, name: str) -> Path:
-    """Where the model `name` lies or would lie; InvalidInputError when `name` cannot be a folder's name."""
+    """Folder of the model `name`, which need not exist; InvalidInputError if `name` is not a valid name."""
     if not _NAME.fullmatch(name):
         raise InvalidInputError("name", f"must match {NAME_PATTERN}, is {name!r}")
     return root / name
@@ -63,7 +63,7 @@ def model_folder(root: Path, name: str) -> Path:
 
 
 def default_model(root: Path) -> Path:
-    """Find the model that serves when none is named: bge-small-en-v1.5, else all-MiniLM-L6-v2.
+    """Find the default model: bge-small-en-v1.5, else all-MiniLM-L6-v2.
 
     Raises:
         NotFoundError: neither is there.

@@ -1,7 +1,6 @@
-"""From text to token ids: cleaned, cut at the model's limit, never padded.
+"""Turns any Python string into token ids: cleaned, truncated to the model's limit, not padded.
 
-Before it: any Python string. After it: `session` runs the ids. Padding is switched off because one
-text is one call, and the truncation a tokenizer file brings along is replaced by the card's.
+Padding is off because a run has one text. The truncation in a tokenizer file is replaced by that of the card.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ if TYPE_CHECKING:
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 SHORT: Final = 64
 COUNTED: Final = 8_192
-"""Counts of so many texts of at most so many characters are kept: citations and headings come again."""
+"""Token counts of `COUNTED` texts of at most `SHORT` characters are cached: citations and headings repeat."""
 KEPT_CHARACTERS: Final = 4_096
 KEPT: Final = 64
-"""So many texts of at most so many characters stay tokenised: who is counted is mostly embedded next."""
+"""`KEPT` texts of at most `KEPT_CHARACTERS` stay tokenised: a counted text is usually embedded next."""
 
 
 def clean_text(text: str) -> str:
-    """Make `text` fit for a tokenizer.
+    """Make `text` valid input for a tokenizer.
 
-    Halves of a surrogate pair are joined when they stand together and become U+FFFD when alone (a
-    tokenizer takes only what UTF-8 can hold); NUL becomes U+FFFD too. BERT tokenizers drop U+FFFD.
+    Surrogate pairs are joined; a lone surrogate, which UTF-8 cannot encode, and NUL become U+FFFD. BERT
+    tokenizers drop U+FFFD.
     """
     paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return paired.replace("\0", REPLACEMENT)
 
 
 class TextTokens:
-    """The tokenizer of one model; safe to use from several threads."""
+    """The tokenizer of one model; thread-safe."""
 
     def __init__(self, cutting: Tokenizer, counting: Tokenizer, *, remembers: bool = True) -> None:
         self._cutting = cutting
@@ -47,12 +46,12 @@ class TextTokens:
 
     @classmethod
     def load(cls, path: Path, *, max_tokens: int, remembers: bool = True) -> Self:
-        """Read a tokenizer.json; with `remembers` recent texts are kept, so that they are tokenised once.
+        """Read a tokenizer.json; with `remembers` recent texts are cached and tokenised once.
 
         Raises:
-            CorruptArtifactError: it is none.
+            CorruptArtifactError: the file is not a tokenizer.
         """
-        # Truncation is a state of the tokenizer, not of a call, so there are two: one cuts, one counts.
+        # Truncation is set on the tokenizer and not per call, so there are two: one truncates, one counts.
         try:
             cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
         except Exception as error:  # the tokenizers package raises bare Exception
@@ -85,8 +84,8 @@ class TextTokens:
     def counts_add_up(self) -> bool:
         """Whether texts joined by white space have as many tokens as their parts together.
 
-        True of BERT's tokenizers: they split at white space before anything else, and no character
-        changes with its neighbours. Others may do so as well; they are not known to.
+        True for BERT's tokenizers: they split at white space first, and no character depends on its
+        neighbours. For other tokenizers it is not known.
         """
         return (
             isinstance(self._counting.pre_tokenizer, pre_tokenizers.BertPreTokenizer)

@@ -1,7 +1,4 @@
-"""The vectors of the texts seen last, so that equal text is embedded once.
-
-Bounded, least recently used first out, safe to use from several threads. `encoder` asks here first.
-"""
+"""A bounded, thread-safe cache of vectors by text (least recently used first out)."""
 
 from __future__ import annotations
 
@@ -17,21 +14,21 @@ KEY_BYTES = 32
 
 
 class Cache(Protocol):
-    """Vectors of one model by the text they were made of; safe to use from several threads."""
+    """Vectors of one model by text; thread-safe."""
 
     def get(self, text: str) -> np.ndarray | None:
-        """Return the vector of `text`, read-only, if it is known."""
+        """Return the vector of `text`, read-only, or None."""
 
     def put(self, text: str, vector: np.ndarray) -> None:
-        """Keep `vector`."""
+        """Store `vector`."""
 
 
 ENTRY_BYTES = 512
-"""What an entry takes besides its vector: the key and the objects around both."""
+"""Memory of an entry besides its vector."""
 
 
 class VectorCache:
-    """Vectors by text, up to `most_bytes` of memory; a bound of zero keeps nothing."""
+    """Vectors by text, up to `most_bytes` of memory; zero stores nothing."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -40,7 +37,7 @@ class VectorCache:
         self._vectors: OrderedDict[bytes, np.ndarray] = OrderedDict()
 
     def get(self, text: str) -> np.ndarray | None:
-        """Return the vector of `text` if it is still here, and count that as a use."""
+        """Return the vector of `text`, or None; this counts as a use."""
         key = text_key(text)
         with self._lock:
             vector = self._vectors.get(key)
@@ -49,7 +46,7 @@ class VectorCache:
             return vector
 
     def put(self, text: str, vector: np.ndarray) -> None:
-        """Keep `vector`, and drop the least recently used ones when there is no room."""
+        """Store `vector`, and drop the least recently used ones above the limit."""
         key = text_key(text)
         with self._lock:
             replaced = self._vectors.pop(key, None)
@@ -61,7 +58,7 @@ class VectorCache:
 
 
 def text_key(text: str) -> bytes:
-    """What stands for `text` in a cache."""
+    """The cache key of `text`."""
     # A digest, because a text can be a thousand times the size of its vector.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
