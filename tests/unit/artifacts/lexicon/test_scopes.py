@@ -141,13 +141,13 @@ def test_counts_of_a_token_are_cached_for_all_scopes() -> None:
     """Several searches of a recall need them; with 64 groups a question has thousands of terms."""
     looked_up = 0
 
-    def living(field: str, term: str) -> int:
+    def undeleted(field: str, term: str) -> int:
         nonlocal looked_up
         looked_up += 1
         return len(field) + len(term)
 
     caller = Selection("acme", "ada", principals=tuple(f"g{number}" for number in range(64)))
-    scopes = OpenScopes.of(caller, documents=1_000, frequency=lambda *_: 90, undeleted=living)
+    scopes = OpenScopes.of(caller, documents=1_000, frequency=lambda *_: 90, undeleted=undeleted)
     assert len(scopes.sizes) == 2 * (1 + 64)
     looked_up = 0
     for _ in range(3):

@@ -120,9 +120,9 @@ def test_the_estimate_has_a_higher_recall_than_signs() -> None:
     tenant = TenantSketches.none().with_new(every, np.zeros(10_000, np.int64), sketches_of(stored))
     by_estimate, by_signs = [], []
     for query in queries:
-        sought, nearest = SketchQuery.of(query), np.argsort(-(stored @ query), kind="stable")[:50]
-        signs = differing_signs(tenant.blocks[0][0].sketches, sought)
-        by_estimate.append(np.isin(nearest, tenant.nearest(0, sought, 300)).mean())
+        sketched, nearest = SketchQuery.of(query), np.argsort(-(stored @ query), kind="stable")[:50]
+        signs = differing_signs(tenant.blocks[0][0].sketches, sketched)
+        by_estimate.append(np.isin(nearest, tenant.nearest(0, sketched, 300)).mean())
         by_signs.append(np.isin(nearest, smallest(signs, 300, every)).mean())
     assert np.mean(by_estimate) > 0.97
     assert np.mean(by_signs) < 0.9
