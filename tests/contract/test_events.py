@@ -17,7 +17,7 @@ def _golden(kind: str) -> dict[str, Any]:
 
 
 def _refusal(event: dict[str, Any]) -> str:
-    """What a publisher is told about a broken event."""
+    """The reason for which an event is refused."""
     with pytest.raises(ValidationError) as refused:
         events.parse_event(json.dumps(event).encode())
     return events.explain(refused.value)
@@ -27,7 +27,7 @@ def _refusal(event: dict[str, Any]) -> str:
     "moment", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "3000-01-01T00:00Z"]
 )
 def test_a_time_around_which_arithmetic_overflows_is_refused(moment: str) -> None:
-    """One such event would stop every generation after it."""
+    """Such an event would stop every later generation."""
     body = {"kind": "message", "event_id": "e", "tenant_id": "t", "role": "user", "text": "x"}
     with pytest.raises(ValidationError, match="must lie in the years"):
         events.parse_event(json.dumps(body | {"occurred_at": moment}).encode())
@@ -35,7 +35,7 @@ def test_a_time_around_which_arithmetic_overflows_is_refused(moment: str) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_golden_event_survives_parse_and_encode_unchanged(kind: str) -> None:
-    """What is on the wire today is read and written alike by every later version."""
+    """Every later version reads and writes these bodies unchanged."""
     golden = _golden(kind)
     event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
     assert isinstance(event, events.EVENT_MODELS[kind])
@@ -44,7 +44,7 @@ def test_golden_event_survives_parse_and_encode_unchanged(kind: str) -> None:
 
 
 def test_a_correction_says_on_the_wire_which_fields_are_emptied() -> None:
-    """What is absent keeps the old value, so what is given and empty must not get lost on the way."""
+    """An absent field keeps the old value, so a field that is set and empty must be written."""
     given = {"memory_id": "0" * 32, "text": "x", "tags": [], "expires_at": None, "title": "", "pinned": False}
     event = events.CorrectEvent.model_validate({"event_id": "e", "tenant_id": "t"} | given)
     body = json.loads(events.encode_event(event))
@@ -54,20 +54,20 @@ def test_a_correction_says_on_the_wire_which_fields_are_emptied() -> None:
 
 
 def test_every_kind_has_a_golden_event_and_every_golden_event_a_kind() -> None:
-    """A new kind is not finished before its golden event stands."""
+    """A new kind needs a golden event."""
     assert sorted(path.stem for path in GOLDEN.glob("*.json")) == KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_field_is_refused_by_name(kind: str) -> None:
-    """A misspelt field would otherwise be lost without a word (ops/decisions/0003)."""
+    """A misspelt field would otherwise be ignored (ops/decisions/0003)."""
     assert _refusal(_golden(kind) | {"importence": 1}).startswith("importence: ")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("field", ["event_id", "tenant_id", "kind"])
 def test_event_without_identity_is_refused(kind: str, field: str) -> None:
-    """Nothing is filed under a made-up id, tenant or kind."""
+    """Id, tenant and kind have no defaults."""
     event = _golden(kind)
     del event[field]
     assert _refusal(event)
@@ -76,13 +76,13 @@ def test_event_without_identity_is_refused(kind: str, field: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("token", ["", "a.b", "a b", "*", ">", "a\n", "ü", "x" * 65, None, 7])
 def test_tenant_that_is_no_token_is_refused(kind: str, token: object) -> None:
-    """The tenant stands in the subject; nothing in it may reach for another."""
+    """The tenant is a token of the subject, so it may contain no wildcard or dot."""
     assert _refusal(_golden(kind) | {"tenant_id": token}).startswith("tenant_id: ")
 
 
 @pytest.mark.parametrize("token", ["a.b", "a b", "*", ">", "a\n", "ü", "x" * 65])
 def test_session_that_is_no_token_is_refused(token: str) -> None:
-    """Likewise the session."""
+    """The session is a token of the subject, too."""
     assert _refusal(_golden("message") | {"session_id": token}).startswith("session_id")
 
 
@@ -100,7 +100,7 @@ NAMES = [
 
 @pytest.mark.parametrize("character", "\0\n\x1e\x1f\x7f\x85\x9f\u2028\u2029")
 def test_a_control_character_in_a_name_is_refused_by_field(character: str) -> None:
-    """Names stand in keys, filters, headers and logs; a separator in one could make it pass for two."""
+    """Names are used in keys, filters, headers and logs; a separator could make one name look like two."""
     for kind, field in NAMES:
         for name in (f"a{character}*", character, f"a{character}"):
             value: object = [name] if field in ("acl", "tags") else name
@@ -113,7 +113,7 @@ def test_a_control_character_in_a_name_is_refused_by_field(character: str) -> No
 
 
 def test_a_name_may_hold_every_letter_and_sign() -> None:
-    """Nothing but control characters is left out: names come in all scripts."""
+    """Names may use all scripts; only control characters are refused."""
     name = "Zoë O'Neil \\ 山田太郎 \u200d👩‍💻 * | = ,"
     event = events.parse_event(json.dumps(_golden("message") | {"user_id": name, "acl": [name]}).encode())
     assert (event.user_id, event.acl) == (name, [name])
@@ -121,7 +121,7 @@ def test_a_name_may_hold_every_letter_and_sign() -> None:
 
 @pytest.mark.parametrize("event_id", ["", "a b", "a\n", "é", "x" * 129])
 def test_event_id_that_cannot_be_a_header_is_refused(event_id: str) -> None:
-    """The id travels in a header, so it is printable ASCII without spaces, 1 to 128 characters."""
+    """The id is sent in a header: printable ASCII without spaces, 1 to 128 characters."""
     assert _refusal(_golden("message") | {"event_id": event_id}).startswith("event_id: ")
 
 
@@ -169,7 +169,7 @@ def test_event_id_that_cannot_be_a_header_is_refused(event_id: str) -> None:
     ],
 )
 def test_value_that_breaks_a_limit_is_refused_and_named(kind: str, field: str, value: object) -> None:
-    """Nothing is cut silently: the publisher is told which field, and why."""
+    """The reason names the field; nothing is truncated."""
     event = _golden(kind)
     if field == "body":
         del event["parts"]
@@ -216,7 +216,7 @@ def test_value_at_its_limit_is_accepted(kind: str, field: str, value: object) ->
 def test_fields_that_contradict_each_other_are_refused(
     kind: str, change: dict[str, Any], reason: str
 ) -> None:
-    """A rule over several fields says which rule it is."""
+    """The reason names the broken rule."""
     assert reason in _refusal(_golden(kind) | change)
 
 
@@ -235,20 +235,20 @@ def test_fields_that_contradict_each_other_are_refused(
     ],
 )
 def test_body_that_is_no_event_is_refused(body: bytes) -> None:
-    """What cannot be stored as UTF-8 never enters."""
+    """A body that is not valid JSON in UTF-8 is refused."""
     with pytest.raises(ValidationError):
         events.parse_event(body)
 
 
 def test_refusal_does_not_repeat_what_was_sent() -> None:
-    """Reasons are logged and filed; bodies are not theirs to show."""
+    """Reasons are logged and stored, so they never contain the body."""
     refusal = _refusal(_golden("message") | {"text": "sk-secret" * 20_000})
     assert "secret" not in refusal
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_event_cannot_be_changed_after_it_was_made(kind: str) -> None:
-    """An event is a fact."""
+    """Events are immutable."""
     event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
     with pytest.raises(ValidationError, match="frozen"):
         event.tenant_id = "umbrella"
@@ -256,7 +256,7 @@ def test_event_cannot_be_changed_after_it_was_made(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_subject_says_tenant_session_and_kind(kind: str) -> None:
-    """Whoever routes by subject never has to open the body."""
+    """Routing by subject needs no body."""
     golden = _golden(kind)
     event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
     session = golden.get("session_id", "-")
@@ -288,13 +288,13 @@ TURN = {"kind": "message", "role": "user", "text": "x"}
 def test_a_refusal_names_the_field_and_suggests_the_nearest_one(
     body: dict[str, Any], field: str, said: str
 ) -> None:
-    """Who published the event reads this in `helix dlq ls`; pydantic's own words suggest nothing."""
+    """`helix dlq ls` shows this reason to the publisher."""
     told, _, reason = _refusal(BASE | body).partition(": ")
     assert told == field
     assert said in reason
 
 
 def test_an_unknown_kind_is_named_with_the_known_ones() -> None:
-    """The first thing that is mistyped."""
+    """The reason lists the known kinds."""
     assert _refusal(BASE | {"kind": "mesage"}).startswith("kind: 'mesage' is unknown; known: 'message', ")
     assert _refusal(BASE) == "kind: is missing; it says which event this is"

@@ -12,14 +12,14 @@ SESSIONS = TOKENS.filter(lambda token: token != subjects.NO_SESSION)
 
 @given(tenant=TOKENS, session=SESSIONS, kind=TOKENS)
 def test_an_event_subject_reads_back_as_what_it_was_made_of(tenant: str, session: str, kind: str) -> None:
-    """Subject and address are two forms of one thing."""
+    """A parsed subject gives the address it was made from."""
     subject = subjects.event_subject(tenant, session, kind)
     assert subjects.parse_event_subject(subject) == subjects.EventAddress(tenant, session, kind)
 
 
 @given(tenant=TOKENS, kind=TOKENS)
 def test_an_event_outside_any_session_reads_back_without_one(tenant: str, kind: str) -> None:
-    """The token `-` stands for no session."""
+    """The token `-` means no session."""
     subject = subjects.event_subject(tenant, "", kind)
     assert subject == f"helix.v1.events.{tenant}.-.{kind}"
     assert subjects.parse_event_subject(subject) == subjects.EventAddress(tenant, "", kind)
@@ -27,7 +27,7 @@ def test_an_event_outside_any_session_reads_back_without_one(tenant: str, kind: 
 
 @given(text=st.text(max_size=80))
 def test_a_text_is_a_token_exactly_when_it_matches_the_documented_pattern(text: str) -> None:
-    """The pattern in the documents is the pattern in force, line breaks included."""
+    """The documented pattern is the one that is checked, also for line breaks."""
     assert subjects.is_token(text) == (re.fullmatch(limits.TOKEN_PATTERN.strip("^$"), text) is not None)
 
 
@@ -43,7 +43,7 @@ def test_no_text_breaks_out_of_its_place_in_a_subject(text: str) -> None:
 
 @given(text=st.text(max_size=120))
 def test_any_subject_is_either_refused_or_written_back_unchanged(text: str) -> None:
-    """Parsing never guesses."""
+    """A malformed subject gives no address."""
     address = subjects.parse_event_subject(text)
     if address is not None:
         assert subjects.event_subject(address.tenant_id, address.session_id, address.kind) == text
@@ -63,7 +63,7 @@ def test_any_subject_is_either_refused_or_written_back_unchanged(text: str) -> N
     ],
 )
 def test_a_malformed_subject_has_no_address(subject: str) -> None:
-    """What is not of the documented form is told apart, not repaired."""
+    """A subject of another form gives no kind."""
     assert subjects.parse_event_subject(subject) is None
 
 
@@ -80,5 +80,5 @@ def test_subjects_headers_and_streams_are_the_documented_ones() -> None:
 
 
 def test_two_tenants_with_one_event_id_do_not_share_a_message_id() -> None:
-    """The de-duplication window spans the stream: without the tenant, one would swallow the other."""
+    """De-duplication covers the whole stream: without the tenant, one event would be dropped."""
     assert subjects.message_id("acme", "e-1") != subjects.message_id("umbrella", "e-1")

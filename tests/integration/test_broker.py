@@ -1,4 +1,4 @@
-"""Streams, publishing and answering against a real nats-server."""
+"""Streams, publishing and settling against a real nats-server."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 
 
 def turn(n: int, *, tenant: str = "acme", session: str = "s", text: str = "hello") -> MessageEvent:
-    """A turn with its own id."""
+    """A turn with an id."""
     return MessageEvent(event_id=f"e{n}", tenant_id=tenant, session_id=session, role="user", text=text)
 
 
@@ -51,7 +51,7 @@ async def test_provisioning_twice_changes_nothing(nats_client: Client) -> None:
 
 
 async def test_streams_refuse_rather_than_drop(nats_client: Client) -> None:
-    """The truth is never thinned out from behind."""
+    """The events stream never drops its oldest messages."""
     for name in (subjects.EVENTS_STREAM, subjects.DERIVED_STREAM, subjects.DLQ_STREAM):
         config = (await nats_client.jetstream().stream_info(name)).config
         assert config.discard == api.DiscardPolicy.NEW
@@ -60,7 +60,7 @@ async def test_streams_refuse_rather_than_drop(nats_client: Client) -> None:
 
 
 async def test_repeated_event_is_stored_once(nats_client: Client) -> None:
-    """A publisher may repeat itself."""
+    """A repeated message is stored once."""
     publisher = Publisher(nats_client.jetstream())
     first, second = await publisher.publish_event(turn(1)), await publisher.publish_event(turn(1))
     assert (first.duplicate, second.duplicate) == (False, True)
@@ -68,14 +68,14 @@ async def test_repeated_event_is_stored_once(nats_client: Client) -> None:
 
 
 async def test_two_tenants_may_use_the_same_event_id(nats_client: Client) -> None:
-    """The de-duplication window spans the stream, so the id holds the tenant."""
+    """De-duplication covers the whole stream, so the id contains the tenant."""
     publisher = Publisher(nats_client.jetstream())
     receipts = [await publisher.publish_event(turn(1, tenant=tenant)) for tenant in ("a", "b")]
     assert [r.duplicate for r in receipts] == [False, False]
 
 
 async def test_oversize_event_is_refused_before_it_is_sent(nats_client: Client) -> None:
-    """The error names the limit; the connection lives on."""
+    """The error names the limit; the connection stays open."""
     publisher = Publisher(nats_client.jetstream())
     large = turn(1, text="\u00e9\u00e9 " * 33_000)
     assert len(large.text.encode()) < limits.EVENT_BYTES
@@ -89,7 +89,7 @@ async def test_oversize_event_is_refused_before_it_is_sent(nats_client: Client) 
 
 
 async def test_plain_client_cannot_store_an_oversize_event(nats_client: Client) -> None:
-    """Who bypasses the helper meets the stream's own limit."""
+    """Without the helper, the limit of the stream applies."""
     with pytest.raises(InvalidInputError):
         await Publisher(nats_client.jetstream()).publish(
             "helix.v1.events.acme.s.message", b"x" * (limits.EVENT_BYTES + 1), message_id="acme:x"
@@ -98,7 +98,7 @@ async def test_plain_client_cannot_store_an_oversize_event(nats_client: Client) 
 
 
 async def test_publishing_without_a_stream_says_so(nats_server: NatsServer) -> None:
-    """Nobody answers: a temporary error, after every attempt."""
+    """Without a server: a temporary error after the last attempt."""
     client = await connect(nats_server.url, name="test")
     try:
         with pytest.raises(TemporaryError, match="no acknowledgement"):
@@ -126,13 +126,13 @@ async def test_last_before_reads_the_sessions_own_past(nats_client: Client) -> N
 
 
 async def answer(message: Msg, handle: settlement.Handler, publisher: Publisher) -> None:
-    """Answer one message as ingest would its first."""
+    """Settle one message with new failure counts."""
     failures = settlement.Failures()
     await settlement.settle(message, handle, service="ingest", publisher=publisher, failures=failures)
 
 
 async def test_permanent_error_files_the_message_with_its_reason(nats_client: Client) -> None:
-    """Dead letters hold the body, the reason and the place; the message does not come again."""
+    """A dead letter holds body, reason and position; the message is not delivered again."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(turn(1))
 
@@ -156,7 +156,7 @@ async def test_permanent_error_files_the_message_with_its_reason(nats_client: Cl
 
 
 async def test_temporary_error_brings_the_message_back_after_its_delay(nats_client: Client) -> None:
-    """Not at once: an immediate redelivery would burn every attempt in milliseconds."""
+    """After a delay: immediate redelivery would use up all attempts in milliseconds."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(turn(1))
 
@@ -177,7 +177,7 @@ async def test_temporary_error_brings_the_message_back_after_its_delay(nats_clie
 
 
 async def test_one_bad_message_spoils_no_other(nats_client: Client) -> None:
-    """A batch is answered message by message."""
+    """Messages of a batch are settled one by one."""
     publisher = Publisher(nats_client.jetstream())
     for n in range(4):
         await publisher.publish_event(turn(n))
@@ -198,7 +198,7 @@ async def test_one_bad_message_spoils_no_other(nats_client: Client) -> None:
 async def test_a_message_of_another_release_is_held_and_burns_no_attempt(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Held more often than a message may fail, it is still only postponed when it then fails once."""
+    """A message that was held often and then fails once is postponed."""
     publisher, failures = Publisher(nats_client.jetstream()), settlement.Failures()
     await publisher.publish_event(turn(1))
     monkeypatch.setattr(settlement, "ATTEMPTS", 2)
@@ -270,7 +270,7 @@ async def test_a_message_is_not_the_last_of_a_process_for_deliveries_that_were_h
 async def test_unexpected_error_is_tried_again_and_dead_lettered_at_last(
     nats_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug in a handler does not lose the message and does not loop for ever."""
+    """After a bug in a handler the message becomes a dead letter."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(turn(1))
     monkeypatch.setattr(settlement, "ATTEMPTS", 2)

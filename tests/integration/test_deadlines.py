@@ -1,4 +1,4 @@
-"""Handlers that never end, processes that hang, heartbeats that come late: on a real nats-server."""
+"""Handlers that never end, processes that hang, late heartbeats: on a real nats-server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def derive_at_leisure(row):
 slow = replace(DERIVATION, derive=derive_at_leisure)
 run(lambda: create_deriving_worker(slow, KgSettings.load(), service="kg"))
 """
-"""kg as it is, but for four texts; nothing else of it is replaced."""
+"""kg with a changed handler for four texts."""
 PATIENCE_SECONDS: Final = 90.0
 
 Process = subprocess.Popen[bytes]
@@ -133,7 +133,7 @@ async def publish(client: Client, number: int, text: str) -> None:
 
 
 async def answers(client: Client, *, wanted: int) -> dict[int, list[int]]:
-    """How many links each answer holds, by event; waits for `wanted` answers, then a second for more."""
+    """Number of links by event; waits for `wanted` messages, then one second for more."""
     subscription = await client.jetstream().pull_subscribe(
         subjects.derived_edge("links"),
         stream=subjects.DERIVED_STREAM,
@@ -156,7 +156,7 @@ async def answers(client: Client, *, wanted: int) -> dict[int, list[int]]:
 
 
 async def until_idle(client: Client) -> api.ConsumerInfo:
-    """Wait until every message is answered."""
+    """Wait until every message is settled."""
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
         info = await client.jetstream().consumer_info(subjects.DERIVED_STREAM, streams.KG)
@@ -181,7 +181,7 @@ async def dead_letters(client: Client) -> list[tuple[str, str]]:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """An unused port."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
@@ -190,7 +190,7 @@ def free_port() -> int:
 async def test_a_handler_that_never_ends_is_dead_lettered_and_holds_nobody_up(
     nats_client: Client, workers: Workers
 ) -> None:
-    """Its message fails three times at the deadline; the others are answered, the threads are counted."""
+    """Its message fails three times at the deadline; others are processed, stuck threads are counted."""
     port = free_port()
     process = workers.start(METRICS_PORT=str(port))
     texts = dict.fromkeys(range(1, 21), "Caroline met Ann.") | {5: "never"}
@@ -210,7 +210,7 @@ async def test_a_handler_that_never_ends_is_dead_lettered_and_holds_nobody_up(
 async def test_a_worker_whose_handlers_do_not_come_back_ends_itself(
     nats_client: Client, workers: Workers
 ) -> None:
-    """Exit code 1 and the reason in the log; the next one goes on."""
+    """Exit code 1 and the reason in the log; the next process continues."""
     for number, text in enumerate(("never", "never", "Caroline met Ann."), 1):
         await publish(nats_client, number, text)
     process = workers.start()
@@ -224,7 +224,7 @@ async def test_a_worker_whose_handlers_do_not_come_back_ends_itself(
 
 
 async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Workers) -> None:
-    """Who asks for something to be derived again is told, and the next one is answered."""
+    """The requester gets the reason, and the next request is processed."""
     workers.start()
     await publish(nats_client, 1, "Caroline met Ann.")
     await answers(nats_client, wanted=1)
@@ -237,7 +237,7 @@ async def test_a_request_has_a_deadline_too(nats_client: Client, workers: Worker
 
 
 async def test_a_handler_that_holds_the_gil_ends_the_process(nats_client: Client, workers: Workers) -> None:
-    """No deadline can be kept then: the watchdog says where the process stands and ends it."""
+    """The watchdog writes the stacks of all threads and ends the process."""
     await publish(nats_client, 1, "holds the GIL")
     process = workers.start(HANG_SECONDS="3")
     assert await asyncio.to_thread(process.wait, PATIENCE_SECONDS) == 1
@@ -247,7 +247,7 @@ async def test_a_handler_that_holds_the_gil_ends_the_process(nats_client: Client
 
 
 async def test_heartbeats_that_come_late_change_nothing(nats_client: Client, workers: Workers) -> None:
-    """Copies get what another still works on, and work on it too: one answer stands in the stream."""
+    """Other copies receive the message and process it, too; the stream stores one result."""
     await streams.provision(nats_client.jetstream(), ack_wait_seconds=1.0)
     for _ in range(2):
         # these beat every 20 s, so the server gives each message to somebody else after one

@@ -1,4 +1,4 @@
-"""From event to recall through all of the processes: whose a memory is, and what a correction keeps of it."""
+"""From event to recall through all processes: owners of memories, and what a correction keeps."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 PATIENCE_SECONDS: Final = 60
 UNKNOWN: Final = memory_id("acme", "never published", 0)
 SECRETS: Final = ("93,000", "quokka", "axolotl", "Whistleblower")
-"""Words that only events with Ann's scope hold."""
+"""Words that only Ann's events contain."""
 
 
 @dataclass
@@ -37,13 +37,13 @@ class Helix:
     published: int = 0
 
     def publish(self, kind: str, **fields: Any) -> int:
-        """Publish one event of tenant acme that breaks no rule; returns its sequence."""
+        """Publish one valid event of tenant acme; returns its sequence."""
         body = self._body(kind, fields)
         events.parse_event(body)
         return self._send(kind, body)
 
     def publish_unchecked(self, kind: str, **fields: Any) -> int:
-        """Publish whatever `fields` say; returns its sequence."""
+        """Publish `fields` without checking them; returns the sequence."""
         return self._send(kind, self._body(kind, fields))
 
     def _body(self, kind: str, fields: dict[str, Any]) -> bytes:
@@ -66,7 +66,7 @@ class Helix:
         return asyncio.run(send())
 
     def settle(self, sequence: int) -> None:
-        """Wait until an event and everything derived of it, expansions and links, is served."""
+        """Wait until an event with its expansions and links is served."""
         self.client.wait_until_applied(sequence, wait_seconds=PATIENCE_SECONDS)
         runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -81,7 +81,7 @@ class Helix:
         return [(letter["service"], letter["subject"], letter["reason"]) for letter in letters[::-1]]
 
     def recall(self, query: str, *, user: str, principals: Sequence[str] = (), **fields: Any) -> Any:
-        """One recall with everything that can come along."""
+        """One recall with all optional parts of the reply."""
         request = recall_pb2.RecallRequest(
             scope=recall_pb2.Scope(tenant_id="acme", user_id=user, principals=principals),
             query=query,
@@ -167,7 +167,7 @@ def test_a_correction_keeps_what_it_does_not_mention(helix: Helix) -> None:
 
 
 def test_a_correction_of_nothing_makes_no_memory_and_says_why(helix: Helix) -> None:
-    """A malformed id is told by ingest, an unknown one by consolidation; both name the field."""
+    """Ingest refuses a malformed id, consolidation an unknown one; both reasons name the field."""
     text = "The zeppelin hangs in hangar nine."
     before = len(helix.dead_letters())
     helix.publish_unchecked("correct", memory_id="m", text=text)

@@ -1,4 +1,4 @@
-"""ingest as its own process: every event is answered exactly once, whatever happens to the worker."""
+"""ingest as a process: every event gives exactly one message, whatever happens to the worker."""
 
 import asyncio
 import contextlib
@@ -61,12 +61,12 @@ async def derived(client: Client, count: int) -> list[tuple[edges.Origin, pa.Rec
 
 
 def said(n: int, text: str, *, session: str = "s") -> MessageEvent:
-    """A turn."""
+    """A turn of a conversation."""
     return MessageEvent(event_id=f"e{n}", tenant_id="acme", session_id=session, role="user", text=text)
 
 
 def primary(found: list[tuple[edges.Origin, pa.RecordBatch]]) -> list[dict[str, Any]]:
-    """Rows an event made itself, without the completed context of the turn before."""
+    """Rows of the event's own memories, without the new revision of the previous turn."""
     rows = [row for _, batch in found for row in batch.to_pylist()]
     return [row for row in rows if row["revision_sequence"] == row["stream_sequence"]]
 
@@ -74,7 +74,7 @@ def primary(found: list[tuple[edges.Origin, pa.RecordBatch]]) -> list[dict[str, 
 async def test_every_event_is_answered_by_exactly_one_message(
     nats_server: NatsServer, nats_client: Client, models_dir: Path
 ) -> None:
-    """Even a silent or a refused event, with zero rows; the refused ones are filed with their reason."""
+    """An event without memories and a refused event give no rows; refused ones become dead letters."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(said(1, "We moved staging to port 8443 yesterday."))
     await publisher.publish_event(
@@ -124,7 +124,7 @@ async def test_row_holds_what_the_event_says_and_a_unit_vector(
 async def test_two_copies_and_a_kill_answer_every_event_once(
     nats_server: NatsServer, nats_client: Client, models_dir: Path
 ) -> None:
-    """SIGKILL half way: the rest comes back after the ack wait; ids follow from the events."""
+    """After SIGKILL the rest is delivered again after the ack wait; ids follow from the events."""
     await streams.provision(nats_client.jetstream(), ack_wait_seconds=3)
     publisher = Publisher(nats_client.jetstream())
     total = 120
@@ -147,7 +147,7 @@ async def test_two_copies_and_a_kill_answer_every_event_once(
 async def test_an_event_can_be_asked_for_again(
     nats_server: NatsServer, nats_client: Client, models_dir: Path
 ) -> None:
-    """As it was answered, with the turns before it; another model is refused by name."""
+    """The reply equals the published message; a request for another model is refused."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(said(1, "When are you going to Lisbon?"))
     await publisher.publish_event(said(2, "Next April, with my sister."))
@@ -168,7 +168,7 @@ async def test_an_event_can_be_asked_for_again(
 async def test_lifecycle_events_are_left_to_the_writer(
     nats_server: NatsServer, nats_client: Client, models_dir: Path
 ) -> None:
-    """A forget is consolidation's; ingest answers the document before it and nothing else."""
+    """Consolidation reads a forget; ingest gives a message for the document before it only."""
     publisher = Publisher(nats_client.jetstream())
     await publisher.publish_event(
         DocumentEvent(event_id="d", tenant_id="acme", document_id="doc", title="T", body="Some text.")
@@ -194,7 +194,7 @@ def test_unknown_setting_stops_the_start(models_dir: Path) -> None:
 async def test_two_copies_make_the_rows_that_one_makes_and_no_cache_changes_a_bit(
     nats_server: NatsServer, nats_client: Client, models_dir: Path, tmp_path: Path
 ) -> None:
-    """Rows, contexts and vectors are the same bytes whoever answers, with everything kept or nothing."""
+    """Rows, contexts and vectors are the same bytes for every copy, with and without caches."""
     turns = [said(n, f"turn {n % 17} of {n % 5}, long ago", session=f"s{n % 3}") for n in range(60)]
 
     async def rows(server: NatsServer, client: Client, copies: int, **settings: str) -> dict[int, Any]:

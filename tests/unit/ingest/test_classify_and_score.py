@@ -1,4 +1,4 @@
-"""Types and scores by rule."""
+"""Memory types and scores."""
 
 import itertools
 import zlib
@@ -19,7 +19,7 @@ MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 
 
 def said(text: str, *, role: str = "user", speaker: str = "") -> MessageEvent:
-    """A turn."""
+    """A turn of a conversation."""
     return MessageEvent.model_validate(
         {"event_id": "e", "tenant_id": "t", "role": role, "speaker": speaker, "text": text}
     )
@@ -40,18 +40,18 @@ def said(text: str, *, role: str = "user", speaker: str = "") -> MessageEvent:
     ],
 )
 def test_type_follows_the_plainest_signal(text: str, expected: str) -> None:
-    """Rules, first that fires."""
+    """The first matching rule decides."""
     assert classify(said(text), text) == expected
 
 
 def test_given_type_wins() -> None:
-    """The publisher knows best."""
+    """A type given by the publisher is kept."""
     event = MemoryEvent(event_id="e", tenant_id="t", text="We decided X", type="semantic")
     assert classify(event, event.text) == "semantic"
 
 
 def test_tool_is_code_and_document_is_semantic() -> None:
-    """What the kind says when the text says nothing."""
+    """Without a matching rule the kind of event decides."""
     tool = ToolEvent(event_id="e", tenant_id="t", tool="bash", output="fine")
     document = DocumentEvent(event_id="e", tenant_id="t", document_id="d", body="The moon is round.")
     assert (classify(tool, "fine"), classify(document, document.body)) == ("code", "semantic")
@@ -76,7 +76,7 @@ def test_confidence_follows_source_confirmation_and_hedging() -> None:
 
 
 def test_trust_is_the_origin_class() -> None:
-    """user, agent, tool, document."""
+    """The class of each kind of source."""
     assert source_class(said("x")) == "user"
     assert source_class(said("x", role="assistant")) == "agent"
     assert source_class(ToolEvent(event_id="e", tenant_id="t", tool="b", output="x")) == "tool"
@@ -84,13 +84,13 @@ def test_trust_is_the_origin_class() -> None:
 
 
 def test_relative_date_becomes_event_time() -> None:
-    """Yesterday of 7 September 2026 is the 6th."""
+    """Yesterday on 7 September 2026 is the 6th."""
     found = event_times(said("I saw it yesterday"), "I saw it yesterday", MONDAY)
     assert found == (datetime(2026, 9, 6, tzinfo=UTC), datetime(2026, 9, 7, tzinfo=UTC), False)
 
 
 def test_a_date_that_cannot_be_told_gives_way_to_one_that_can() -> None:
-    """Of "Friday" without a verb a reader knows no date; the later one is in the past tense."""
+    """A weekday without a verb gives no time; the second sentence is in the past tense."""
     text = "Friday, maybe. The boiler broke on Saturday."
     found = event_times(said(text), text, MONDAY)
     assert found == (datetime(2026, 9, 5, tzinfo=UTC), datetime(2026, 9, 6, tzinfo=UTC), False)
@@ -98,7 +98,7 @@ def test_a_date_that_cannot_be_told_gives_way_to_one_that_can() -> None:
 
 
 def test_the_same_moment_told_in_two_zones_has_two_days() -> None:
-    """At 23:30 in New York it is the next day in UTC; neither answer may stand for the other."""
+    """At 23:30 in New York it is the next day in UTC: the cached times must differ."""
     text = "The pump broke today."
     here = datetime(2026, 9, 7, 23, 30, tzinfo=timezone(timedelta(hours=-4)))
     there = here.astimezone(UTC)
@@ -107,7 +107,7 @@ def test_the_same_moment_told_in_two_zones_has_two_days() -> None:
 
 
 def test_given_event_time_wins() -> None:
-    """The publisher knows best."""
+    """Times given by the publisher are kept."""
     event = MemoryEvent(event_id="e", tenant_id="t", text="seen yesterday", event_start=MONDAY)
     assert event_times(event, event.text, MONDAY) == (MONDAY, None, False)
 
@@ -123,7 +123,7 @@ def test_minhash_has_the_values_of_datasketch(text: str) -> None:
 
 
 def test_minhash_estimates_jaccard() -> None:
-    """Equal texts agree everywhere; a changed word in twenty agrees on most places."""
+    """Equal texts have equal signatures; with one word of twenty changed, most values agree."""
     base = (
         "the quick brown fox jumps over the lazy dog while seven wizards quietly box five dozen jugs of ale"
     )

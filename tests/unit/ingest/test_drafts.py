@@ -1,4 +1,4 @@
-"""Which memories follow from an event, with which context."""
+"""The memories of an event and their context."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +21,7 @@ MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)
 
 
 def words(text: str) -> int:
-    """Tokens of the tests: words."""
+    """A token is a word in these tests."""
     return len(text.split())
 
 
@@ -39,7 +39,7 @@ def turn(n: int, text: str, *, speaker: str = "Mira") -> LoggedEvent:
 
 
 def test_turn_is_one_memory_with_the_two_turns_before_it_as_context() -> None:
-    """Context goes beside the text, never into it."""
+    """Context is stored beside the text and is not part of it."""
     before = [turn(1, "one"), turn(2, "two"), turn(3, "three")]
     own = drafts_of(turn(4, "four words are here"), before, most_tokens=50, count_tokens=words)[0]
     assert own.text == "four words are here"
@@ -49,7 +49,7 @@ def test_turn_is_one_memory_with_the_two_turns_before_it_as_context() -> None:
 
 
 def test_next_turn_completes_the_context_of_the_turn_before_it() -> None:
-    """The completed row is the same memory, whole, with two turns before and one after."""
+    """The second revision is a complete row of the same memory, with two turns before and one after."""
     before = [turn(1, "one"), turn(2, "two"), turn(3, "three")]
     drafts = drafts_of(turn(4, "four"), before, most_tokens=50, count_tokens=words)
     completed = drafts[1]
@@ -60,14 +60,14 @@ def test_next_turn_completes_the_context_of_the_turn_before_it() -> None:
 
 
 def test_end_of_session_completes_the_last_turn() -> None:
-    """Without a next turn the context closes with what came before."""
+    """At the end of a session the context has only the turns before."""
     end = logged(SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="ended"), 9)
     drafts = drafts_of(end, [turn(1, "one"), turn(2, "two")], most_tokens=50, count_tokens=words)
     assert [(d.logged.sequence, d.revision_sequence, d.context) for d in drafts] == [(2, 9, "Mira: one")]
 
 
 def test_short_answer_takes_the_question_it_answers_into_its_text() -> None:
-    """'next April' alone says nothing."""
+    """A short answer contains its question."""
     before = [turn(1, "That sounds great. When are you going?", speaker="Mel")]
     own = drafts_of(turn(2, "Next April, I hope"), before, most_tokens=50, count_tokens=words)[0]
     assert own.text == "When are you going? Next April, I hope"
@@ -85,14 +85,14 @@ def test_short_answer_takes_the_question_it_answers_into_its_text() -> None:
 def test_small_talk_own_questions_counter_questions_and_long_turns_stay_as_they_are(
     answer: str, speaker: str
 ) -> None:
-    """Only a short answer to another speaker's question is resolved."""
+    """Only a short answer to a question of another speaker contains it."""
     before = [turn(1, "When are you going?", speaker="Mel")]
     own = drafts_of(turn(2, answer, speaker=speaker), before, most_tokens=50, count_tokens=words)[0]
     assert own.text == answer
 
 
 def test_long_turn_becomes_several_memories_whose_offsets_lead_back_to_it() -> None:
-    """Nothing is cut away, nothing overlaps."""
+    """Pieces cover the text and do not overlap."""
     text = "\n\n".join(f"Paragraph {n} " + "says many things " * 4 for n in range(6))
     event = MessageEvent(event_id="e", tenant_id="t", session_id="s", role="assistant", text=text)
     drafts = drafts_of(logged(event, 1), [], most_tokens=20, count_tokens=words)
@@ -104,7 +104,7 @@ def test_long_turn_becomes_several_memories_whose_offsets_lead_back_to_it() -> N
 
 
 def test_tool_call_becomes_one_text_of_what_ran_where_and_how_it_ended() -> None:
-    """The exact error stays searchable."""
+    """The exact error can be searched."""
     event = ToolEvent(
         event_id="e", tenant_id="t", session_id="s", tool="bash", command="pytest -x", file_path="src/a.py",
         exit_status=1, error="E   KeyError: 'x'",
@@ -134,7 +134,7 @@ def test_document_in_parts_keeps_its_headings() -> None:
 
 
 def test_document_tombstone_and_session_start_make_no_memory() -> None:
-    """They are answered all the same, with zero rows."""
+    """Their message has no rows."""
     tombstone = DocumentEvent(event_id="e", tenant_id="t", document_id="d", deleted=True)
     start = SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="started")
     for event in (tombstone, start):
@@ -142,7 +142,7 @@ def test_document_tombstone_and_session_start_make_no_memory() -> None:
 
 
 def test_explicit_memory_and_correction_keep_their_text() -> None:
-    """They are self-contained by contract."""
+    """They have no context from other events."""
     memory = MemoryEvent(event_id="e", tenant_id="t", text="The port is 8443.", title="port")
     correction = CorrectEvent(event_id="f", tenant_id="t", text="The port is 9443.", memory_id="0" * 32)
     for event in (memory, correction):

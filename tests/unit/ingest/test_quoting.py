@@ -1,4 +1,4 @@
-"""No memory holds text that one of its callers could not recall by itself."""
+"""A memory contains no text that one of its callers may not recall."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ events = st.tuples(
 
 
 def event_of(number: int, drawn: tuple[str, dict[str, Any], str, str]) -> Event:
-    """The event whose every text holds `mark<number>`."""
+    """An event whose texts all contain `mark<number>`."""
     kind, scope, template, role = drawn
     text = template.format(n=number)
     fields: dict[str, Any] = {"event_id": f"e{number}", "tenant_id": "acme"} | scope
@@ -88,7 +88,7 @@ def event_of(number: int, drawn: tuple[str, dict[str, Any], str, str]) -> Event:
 
 
 def drafts_in_order(log: list[LoggedEvent]) -> list[Draft]:
-    """What ingest makes of a log; `before`: the last messages of the session, as from `SessionTurns`."""
+    """Drafts of all events of a log, each with the last messages of its session."""
     drafts: list[Draft] = []
     for place, logged in enumerate(log):
         session = logged.event.session_id
@@ -99,7 +99,7 @@ def drafts_in_order(log: list[LoggedEvent]) -> list[Draft]:
 
 
 def admitted(event: Event) -> set[int]:
-    """Which callers may recall what comes of an event."""
+    """The callers who may recall the memories of an event."""
     row = {name: getattr(event, name) for name in ("tenant_id", "project_id", "session_id")} | {
         "owner": owner_of(event.user_id, shared=event.shared),
         "audience": audience_of(event.acl),
@@ -111,7 +111,7 @@ def admitted(event: Event) -> set[int]:
 
 
 def derived_text(draft: Draft) -> str:
-    """Everything that a recall could return or search of a memory, and what its vectors are made of."""
+    """All texts of a memory that a recall returns or searches, and the texts of its vectors."""
     event = draft.logged.event
     row = {
         "memory_id": "m",
@@ -156,7 +156,7 @@ def turn(number: int, text: str, **fields: Any) -> LoggedEvent:
 
 
 def test_a_private_question_does_not_become_the_text_of_a_public_answer() -> None:
-    """Ann asked for the eyes of her department; Bob's answer stands alone, as text, context and vector."""
+    """Ann's question is only for her department, so Bob's answer does not contain it."""
     ann = turn(1, "My salary is 93,000, what do you think?", user_id="ann", acl=["hr"])
     bob = turn(2, "No idea honestly", user_id="bob")
     drafts = drafts_in_order([ann, bob, turn(3, "Let us move on", user_id="bob")])
@@ -166,7 +166,7 @@ def test_a_private_question_does_not_become_the_text_of_a_public_answer() -> Non
 
 
 def test_a_private_answer_may_quote_the_public_question() -> None:
-    """What is more open than the memory itself may stand in it."""
+    """A memory may quote text that more callers may recall."""
     asked = turn(1, "Where do you live now?", user_id="bob", shared=True)
     answered = turn(2, "In Lisbon", user_id="ann")
     drafts = drafts_in_order([asked, answered])

@@ -52,7 +52,7 @@ def test_a_long_sentence_of_chinese_is_worth_as_much_as_words_of_english() -> No
 
 
 def test_a_short_answer_takes_a_question_with_a_full_width_mark() -> None:
-    """The last sentence alone, and not in front of a long turn, a question or thanks."""
+    """Only the last sentence, and not before a long turn, a question or thanks."""
     asked = LoggedEvent(turn(1, "ann", "我看过日程了。你的航班是几点\uff1f"), 1, NOW)
     question = "你的航班是几点\uff1f"
     assert self_contained(turn(2, "bob", "下午三点"), [asked]) == f"{question} 下午三点"

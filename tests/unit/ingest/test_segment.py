@@ -1,4 +1,4 @@
-"""Cutting long texts."""
+"""Splitting long texts."""
 
 import time
 from itertools import pairwise
@@ -10,7 +10,7 @@ from helix_ingest.extraction.segment import segment
 
 
 def words(text: str) -> int:
-    """Tokens of the tests: words."""
+    """A token is a word in these tests."""
     return len(text.split())
 
 
@@ -21,7 +21,7 @@ def test_text_that_fits_is_one_piece() -> None:
 
 
 def test_code_fence_stays_whole_and_its_comment_is_no_heading() -> None:
-    """A hash sign inside a fence starts no section."""
+    """A hash sign inside a code fence is not a heading."""
     text = "Before it all.\n\n```python\n# not a heading\nx = 1\n\ny = 2\n```\n\nAfter it all came more."
     pieces = segment(text, most_tokens=12, count_tokens=words)
     assert "```python\n# not a heading\nx = 1\n\ny = 2\n```" in [p.text for p in pieces]
@@ -36,7 +36,7 @@ def test_headings_form_a_path() -> None:
 
 
 def test_unbroken_run_is_cut_by_force() -> None:
-    """A megabyte without a space is no reason to fail."""
+    """A megabyte without a space is split."""
     pieces = segment("x" * 5_000, most_tokens=100, count_tokens=lambda text: len(text) // 3 + 1)
     assert "".join(p.text for p in pieces) == "x" * 5_000
     assert max(len(p.text) for p in pieces) <= 400
@@ -44,7 +44,7 @@ def test_unbroken_run_is_cut_by_force() -> None:
 
 @given(st.text(alphabet=st.sampled_from("ab .\n#`~-"), max_size=400), st.integers(1, 12))
 def test_pieces_cover_the_text_in_order(text: str, most: int) -> None:
-    """Every character but white space is in exactly one piece, and offsets are true."""
+    """Every character except white space is in exactly one piece, and the offsets are right."""
     pieces = segment(text, most_tokens=most, count_tokens=words)
     assert "".join("".join(p.text.split()) for p in pieces) == "".join(text.split())
     assert all(text[p.start : p.end] == p.text for p in pieces)

@@ -1,4 +1,4 @@
-"""Deadlines and lanes: what counts, what is abandoned, what goes on."""
+"""Deadlines and lanes: what counts, and what is abandoned."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from helix_shared.errors import OverdueError
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition that comes about in another thread."""
+    """Wait for a condition that another thread fulfils."""
     async with asyncio.timeout(20):
         while not holds():  # noqa: ASYNC110  another thread makes it true
             await asyncio.sleep(0.01)
@@ -26,7 +26,7 @@ async def test_work_past_its_deadline_has_failed() -> None:
 
 
 async def test_a_time_out_of_the_work_itself_stays_what_it_is() -> None:
-    """A server that does not answer is no handler that works too long."""
+    """Waiting for a server does not count."""
 
     async def unanswered() -> None:
         raise TimeoutError
@@ -36,7 +36,7 @@ async def test_a_time_out_of_the_work_itself_stays_what_it_is() -> None:
 
 
 async def test_waiting_for_others_does_not_count() -> None:
-    """The deadline stands still inside `suspended`, and starts anew behind it."""
+    """The deadline is suspended inside `suspended` and starts again after it."""
 
     async def patient() -> None:
         with deadline.suspended():
@@ -55,7 +55,7 @@ async def test_waiting_for_a_lane_does_not_count() -> None:
 
 
 async def test_an_abandoned_thread_is_replaced_and_counted_until_its_work_ends() -> None:
-    """The next job does not wait for it, and its late result goes to nobody."""
+    """The next job does not wait for it, and its late result is dropped."""
     lanes, release = Lanes(1), threading.Event()
 
     async def wait_for_ever() -> None:

@@ -13,13 +13,13 @@ SECOND = 1_795_318_725
 
 
 def delivered_at(nanoseconds: int) -> datetime:
-    """What nats-py makes of the time in a delivery's reply subject."""
+    """The time that nats-py reads from the reply subject of a delivery."""
     reply = f"$JS.ACK.HELIX_EVENTS.ingest.1.70.70.{nanoseconds}.0"
     return Msg(Client(), "helix.v1.events.acme.s0.message", reply).metadata.timestamp
 
 
 def stamp(nanoseconds: int) -> str:
-    """As the server writes it in a direct get: trailing zeros left out."""
+    """The timestamp in a direct get: without trailing zeros."""
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     moment = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     digits = f"{fraction:09}".rstrip("0")
@@ -30,7 +30,7 @@ def stamp(nanoseconds: int) -> str:
     "fraction", [0, 1, 419_999_499, 419_999_501, 419_999_999, 420_000_000, 500_000_000, 999_999_999]
 )
 def test_at_the_edges_of_a_millisecond(fraction: int) -> None:
-    """Cut off, 419,999,999 ns would be another millisecond than the 420 of the delivery."""
+    """With truncation, 419,999,999 ns would be another millisecond than in the delivery."""
     nanoseconds = SECOND * 1_000_000_000 + fraction
     assert log.stored_at(stamp(nanoseconds)) == delivered_at(nanoseconds)
 

@@ -1,4 +1,4 @@
-"""Workers stand back behind recall with all of their threads, also those that engines began before."""
+"""Workers run at lower CPU priority, including threads that engines started on import."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ stop.set()
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="niceness is the process's elsewhere")
 @pytest.mark.parametrize(("niceness", "wanted"), [(3, 3), (0, 0), (40, 19)])
 def test_every_thread_stands_back(niceness: int, wanted: int) -> None:
-    """The last number there is, where it would be more."""
+    """The niceness is at most 19."""
     code = CODE.format(niceness=niceness)
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     before, *after = map(int, said.split())
