@@ -99,9 +99,10 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
 
 def _signals(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("cosine", "signal", {"rank.fused_share": 1.0})
-    for signal in QUALITY:
-        yield Switch(signal, "signal", {f"rank.weights.*.{signal}": 0.0})
-    yield Switch(" + ".join(QUALITY), "signal", {f"rank.weights.*.{signal}": 0.0 for signal in QUALITY})
+    if profile.rank.weights:
+        for signal in QUALITY:
+            yield Switch(signal, "signal", {f"rank.weights.*.{signal}": 0.0})
+        yield Switch(" + ".join(QUALITY), "signal", {f"rank.weights.*.{signal}": 0.0 for signal in QUALITY})
     blended = {"rank.graph_weight": 0.0, "rank.graph_weight_multi_hop": 0.0}
     summed = {"rank.weights.*.graph": 0.0}
     yield Switch("graph mass", "signal", summed if profile.rank.method == ADDITIVE else blended)

@@ -106,6 +106,10 @@ SPACE: Final = (
     Knob("retrieve.fields.expansions", "float", 0.0, 2.0, usual=False),
     Knob("retrieve.fields.exact", "float", 0.0, 3.0, usual=False),
 )
+_OF_TYPE_WEIGHTS: Final = frozenset(
+    knob.key for knob in SPACE if knob.key.startswith(("rank.weights.", "rank.quality_weight"))
+)
+"""Read only by profiles that have weights by memory type."""
 
 
 def chosen_space(keys: str) -> tuple[Knob, ...]:
@@ -147,6 +151,8 @@ def _own(space: Sequence[Knob], start: RankingProfile) -> Iterator[tuple[str, An
 
 
 def _read(knob: Knob, changes: Mapping[str, Any], start: RankingProfile) -> bool:
+    if knob.key in _OF_TYPE_WEIGHTS and not start.rank.weights:
+        return False
     if knob.needs is None:
         return True
     key, value = knob.needs

@@ -146,9 +146,9 @@ def _query_or_error(
 
 
 def _selection(request: recall_pb2.RecallRequest) -> Selection:
+    scope = scope_of(request.scope, as_of=_moment(request, "as_of"))
     filters = (kind.requested(_FilterMessage(request.filter)) for kind in FILTERS)
-    chosen = tuple(one for one in filters if one is not None)
-    return replace(scope_of(request.scope, as_of=_moment(request, "as_of")), filters=chosen)
+    return replace(scope, filters=tuple(one for one in filters if one is not None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
@@ -55,13 +56,13 @@ def test_the_reference_has_the_published_weights() -> None:
     }
 
 
-def test_a_memory_type_without_weights_has_sim_alone() -> None:
-    """A profile names only types whose weights differ."""
-    rank = Rank(weights={"code": TypeWeights(sim=0.5, graph=0.5)})
-    assert rank.weights_of("code").graph == 0.5
-    assert rank.weights_of("semantic") == TypeWeights(
+def test_weights_name_every_memory_type_or_none() -> None:
+    """Without weights a type has sim alone; a type that was forgotten is named."""
+    assert Rank().weights_of("semantic") == TypeWeights(
         sim=1.0, recency=0.0, salience=0.0, confidence=0.0, graph=0.0
     )
+    with pytest.raises(ValidationError, match="weights lacks episodic, semantic, procedural, decision"):
+        Rank(weights={"code": TypeWeights(sim=0.5, graph=0.5)})
 
 
 def test_an_intent_may_have_its_own_weights() -> None:

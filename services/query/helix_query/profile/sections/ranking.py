@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from helix_memory.memory_types import MemoryType
+from helix_memory.memory_types import MEMORY_TYPES, MemoryType
 from helix_query.profile.recipes.scoring import Recipe
 from helix_query.profile.sections.section import Factor, Section, Share
 
@@ -46,7 +46,7 @@ class Rank(Section):
         default=0.995, gt=0, le=1, description="recency = this ** hours since last access"
     )
     weights: dict[MemoryType, TypeWeights] = Field(
-        default_factory=dict, description="by memory type; one that is not named has sim alone"
+        default_factory=dict, description="of every memory type; empty: sim alone"
     )
     quality_weight: Factor = Field(default=0.0, description="multiplicative: weight of quality")
     graph_weight: Share = Field(default=0.05, description="multiplicative: weight of graph mass in relevance")
@@ -80,7 +80,10 @@ class Rank(Section):
         return self.weights.get(memory_type, TypeWeights())
 
     @model_validator(mode="after")
-    def _quality_has_weights(self) -> Self:
+    def _weights_are_complete(self) -> Self:
         if self.quality_weight > 0 and not self.weights:
             raise ValueError("a quality_weight above 0 needs weights")
+        missing = [name for name in MEMORY_TYPES if self.weights and name not in self.weights]
+        if missing:
+            raise ValueError(f"weights lacks {', '.join(missing)}")
         return self

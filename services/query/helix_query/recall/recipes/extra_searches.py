@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import LEXICAL
@@ -23,12 +23,17 @@ RunSearch = Callable[[str, "SearchPlan"], Hits]
 """Runs a search of the channel with this name."""
 
 
+OWN_STATEMENTS: Final = "the user's own statements"
+"""Shown as the words of the search for them, which are different for every user."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExtraSearch:
     """A search of a channel for other words than the query's."""
 
     channel: str
     words: str
+    """What an explanation shows as the query."""
     search: Callable[[], Hits]
 
 
@@ -44,7 +49,7 @@ def extra_searches(context: RecallContext, route: Route, run: RunSearch) -> tupl
     if Intent.PREFERENCE in intents and constants.own_statements:
         stated = " ".join((*STATED, topic(context.query.text)))
         search = partial(_own_statements, context, route, run, stated)
-        found.append(ExtraSearch(LEXICAL, stated, search))
+        found.append(ExtraSearch(LEXICAL, OWN_STATEMENTS, search))
     return tuple(found)
 
 
