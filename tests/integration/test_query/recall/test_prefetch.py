@@ -11,6 +11,7 @@ import pytest
 from helix_query.generations.snapshot import Snapshot
 from helix_query.generations.warmup import warm
 from helix_query.profile.files import load_profiles
+from helix_query.profile.intent import Intent
 from helix_query.recall.channels import LANES
 from helix_query.recall.channels.lexical import LexicalChannel
 from helix_query.recall.context import RecallContext
@@ -97,7 +98,7 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
     served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An intent by example may weigh the fields otherwise; the answer is that of the right weights."""
-    monkeypatch.setattr(type(served.centroids), "near", lambda *_args, **_options: ("exact_lookup",))
+    monkeypatch.setattr(type(served.centroids), "near", lambda *_args, **_options: (Intent.EXACT_LOOKUP,))
     asked(served, lanes, "what about the garden")
     assert [weights.exact for weights in searched] == [1.0, 1.5]
 
