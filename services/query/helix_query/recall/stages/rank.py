@@ -91,8 +91,8 @@ def candidate_signals(
 
 
 def scoring(
-    pool: Candidates,
-    traits: CandidateSignals,
+    candidates: Candidates,
+    raw: CandidateSignals,
     route: Route,
     *,
     now: datetime,
@@ -104,22 +104,22 @@ def scoring(
 
     `project_code` is the caller's project, `seed` that of the recipe's noise.
     """
-    signals = _signals(pool, traits, now=now, constants=constants)
-    relevance = _relevance(signals, traits.type_code, route, constants=constants)
-    boosting = boost_factors(traits, constants.boosts, window=route.window, project_code=project_code)
+    signals = _signals(candidates, raw, now=now, constants=constants)
+    relevance = _relevance(signals, raw.type_code, route, constants=constants)
+    boosting = boost_factors(raw, constants.boosts, window=route.window, project_code=project_code)
     running = boosted(relevance.values, boosting)
     for name, factor in recipe_factors(
-        traits, constants=constants.recipe, now=now, project_code=project_code
+        raw, constants=constants.recipe, now=now, project_code=project_code
     ).items():
         running.times(name, factor)
     if constants.future_penalty != 1.0:
-        later = traits.occurred_at > microseconds(now)
+        later = raw.occurred_at > microseconds(now)
         running.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    if Intent.CURRENT_VALUE in route.intents and pool.coverage is not None:
+    if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
         gains = latest_statement(
             running.scores,
-            pool.coverage,
-            traits.occurred_at,
+            candidates.coverage,
+            raw.occurred_at,
             cover=constants.current_min_coverage,
             floor=constants.current_min_text_coverage,
             relevant=constants.current_min_score,
@@ -127,41 +127,41 @@ def scoring(
         running.plus("latest_statement", gains)
     scaled = scale(running.scores, constants=constants.recipe)
     if scaled != 1.0:
-        running.times("scale", np.full(len(pool), scaled))
+        running.times("scale", np.full(len(candidates), scaled))
     if constants.recipe.noise:
-        drawn = noise(pool.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
+        drawn = noise(candidates.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
         # a score never falls below 0
         running.plus("noise", np.maximum(drawn, -running.scores))
     reached = passing(relevance.values, running.scores, constants=constants.recipe)
-    if pool.phrase_match is not None:
+    if candidates.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
-        running.plus("phrase_match", pool.phrase_match * (STEP * running.scores.max(initial=0.0)))
-        reached = reached | pool.phrase_match
+        running.plus("phrase_match", candidates.phrase_match * (STEP * running.scores.max(initial=0.0)))
+        reached = reached | candidates.phrase_match
     return Scoring(
         signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
     )
 
 
 def _signals(
-    pool: Candidates, traits: CandidateSignals, *, now: datetime, constants: Rank
+    candidates: Candidates, raw: CandidateSignals, *, now: datetime, constants: Rank
 ) -> dict[str, Signal]:
     if constants.method == "blend":
-        fused, cosine = blended_signals(pool, constants=constants.recipe)
+        fused, cosine = blended_signals(candidates, constants=constants.recipe)
     else:
-        fused, cosine = signal(pool.fused, flat=1.0), signal(pool.cosine, flat=1.0)
+        fused, cosine = signal(candidates.fused, flat=1.0), signal(candidates.cosine, flat=1.0)
     sim = blend(fused.normal, cosine.normal, constants.fused_share)
     return {
         "fused": fused,
         "cosine": cosine,
         "sim": Signal(sim, sim),
         "recency": signal(
-            recency(traits.touched_at, now=now, per_hour=constants.recency_per_hour),
+            recency(raw.touched_at, now=now, per_hour=constants.recency_per_hour),
             # what is less than an hour apart is equally recent: a bulk import has no order of its own
             least_span=1.0 - constants.recency_per_hour,
         ),
-        "salience": signal(traits.salience),
-        "confidence": signal(traits.confidence),
-        "graph": signal(pool.mass),
+        "salience": signal(raw.salience),
+        "confidence": signal(raw.confidence),
+        "graph": signal(candidates.mass),
     }
 
 
@@ -222,28 +222,28 @@ def multiplicative(
 
 
 def boost_factors(
-    traits: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
+    raw: CandidateSignals, factors: Boosts, *, window: Window | None, project_code: int | None
 ) -> dict[str, NDArray[np.float64]]:
     """The profile's boosts that are on and apply, by name, in the order in which they are multiplied."""
     found: dict[str, NDArray[np.float64]] = {}
     if factors.pinned:
-        found["pinned"] = 1.0 + factors.pinned * traits.pinned.astype(np.float64)
+        found["pinned"] = 1.0 + factors.pinned * raw.pinned.astype(np.float64)
     if factors.priority:
-        found["priority"] = 1.0 + factors.priority * np.maximum(traits.priority - 1.0, 0.0)
+        found["priority"] = 1.0 + factors.priority * np.maximum(raw.priority - 1.0, 0.0)
     if factors.window and window is not None:
-        found["window"] = 1.0 + factors.window * inside(traits, window).astype(np.float64)
+        found["window"] = 1.0 + factors.window * inside(raw, window).astype(np.float64)
     if factors.project and project_code is not None:
-        own = (traits.project_code == project_code).astype(np.float64)
+        own = (raw.project_code == project_code).astype(np.float64)
         found["project"] = 1.0 + factors.project * own
     return found
 
 
-def inside(traits: CandidateSignals, window: Window) -> NDArray[np.bool_]:
+def inside(raw: CandidateSignals, window: Window) -> NDArray[np.bool_]:
     """Whether a memory happened in the window, or speaks of something that touches it."""
     start, end = microseconds(window.start), microseconds(window.end)
-    occurred = (traits.occurred_at >= start) & (traits.occurred_at < end)
-    touches = touching(traits.event_start, traits.event_end, (window.start, window.end), window.zone)
-    found: NDArray[np.bool_] = occurred | ((traits.event_start != NO_TIME) & touches)
+    occurred = (raw.occurred_at >= start) & (raw.occurred_at < end)
+    touches = touching(raw.event_start, raw.event_end, (window.start, window.end), window.zone)
+    found: NDArray[np.bool_] = occurred | ((raw.event_start != NO_TIME) & touches)
     return found
 
 
