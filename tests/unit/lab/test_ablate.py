@@ -126,7 +126,7 @@ def test_the_only_channel_of_a_profile_has_no_switch() -> None:
 @pytest.mark.parametrize("profile", [HELIX, REFERENCE], ids=lambda profile: profile.name)
 def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> None:
     """No trait, no graph, no cosine and no intent moves anybody; with rank they do."""
-    pool = Candidates(
+    candidates = Candidates(
         ordinals=np.array([4, 7, 9]),
         fused=np.array([0.5, 0.9, 0.7]),
         cosine=np.array([0.9, 0.1, 0.2]),
@@ -152,13 +152,13 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
 
     def order(constants: RankingProfile) -> list[int]:
         scored = scoring(
-            pool,
+            candidates,
             signals,
             Route(intents=(Intent.MULTI_HOP, Intent.CURRENT_VALUE)),
             now=datetime(2024, 1, 1, tzinfo=UTC),
             constants=constants.rank,
         )
-        return [int(ordinal) for ordinal in pool.ordinals[best_first(pool, scored).positions]]
+        return [int(ordinal) for ordinal in candidates.ordinals[best_first(candidates, scored).positions]]
 
     assert order(off(profile, "rank")) == [7, 9, 4]
     assert order(profile) == [4, 9, 7]

@@ -39,7 +39,7 @@ def explanation_message(explanation: Explanation) -> recall_pb2.Explanation:
 
 def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Candidate:
     """All numbers of the candidate at `position`."""
-    pool, scoring, loss = (
+    candidates, scoring, loss = (
         explanation.trace.candidates,
         explanation.scoring,
         Loss(explanation.losses[position]),
@@ -50,11 +50,11 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
     return recall_pb2.Candidate(
         memory_id=memory_id,
         excerpt=excerpt,
-        hits=list(_hits(explanation, int(pool.ordinals[position]))),
+        hits=list(_hits(explanation, int(candidates.ordinals[position]))),
         fusion=_fusion(explanation, position),
-        cosine=pool.cosine[position],
-        graph_mass=pool.mass[position],
-        coverage=None if pool.coverage is None else pool.coverage[position],
+        cosine=candidates.cosine[position],
+        graph_mass=candidates.mass[position],
+        coverage=None if candidates.coverage is None else candidates.coverage[position],
         signals=list(_signals(scoring, position)),
         method=scoring.relevance.method,
         fused_share=scoring.fused_share,
@@ -92,8 +92,8 @@ def _hits(explanation: Explanation, ordinal: int) -> Iterator[recall_pb2.Channel
 
 
 def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
-    pool = explanation.trace.candidates
-    ordinal = int(pool.ordinals[position])
+    candidates = explanation.trace.candidates
+    ordinal = int(candidates.ordinals[position])
     terms = [
         _term(one, row)
         for one in explanation.trace.fused.fusion_inputs
@@ -103,7 +103,7 @@ def _fusion(explanation: Explanation, position: int) -> recall_pb2.Fusion:
         method=explanation.method,
         k=explanation.k,
         terms=terms,
-        score=pool.fused[position],
+        score=candidates.fused[position],
         assigned=not terms,
     )
 

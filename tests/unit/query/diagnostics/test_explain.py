@@ -58,19 +58,21 @@ def retrieved_of(random: np.random.Generator) -> Retrieved:
     )
 
 
-def with_newcomers(pool: Candidates, random: np.random.Generator) -> Candidates:
+def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -> Candidates:
     """Candidates after stage 5: graph mass for some, and some that only the graph found."""
     count = int(random.integers(0, 4))
-    least = float(pool.fused.min()) if len(pool) else 0.0
-    total = len(pool) + count
+    least = float(candidates.fused.min()) if len(candidates) else 0.0
+    total = len(candidates) + count
     return Candidates(
-        np.concatenate([pool.ordinals, 100 + np.arange(count)]),
-        np.concatenate([pool.fused, np.full(count, least)]),
-        np.concatenate([pool.cosine, random.random(count)]),
+        np.concatenate([candidates.ordinals, 100 + np.arange(count)]),
+        np.concatenate([candidates.fused, np.full(count, least)]),
+        np.concatenate([candidates.cosine, random.random(count)]),
         random.random(total) * (random.random(total) < 0.5),
-        np.concatenate([pool.found_by, np.full(count, bit_of(GRAPH))]),
-        None if pool.coverage is None else np.append(pool.coverage, np.zeros(count)),
-        None if pool.phrase_match is None else np.append(pool.phrase_match, np.zeros(count, bool)),
+        np.concatenate([candidates.found_by, np.full(count, bit_of(GRAPH))]),
+        None if candidates.coverage is None else np.append(candidates.coverage, np.zeros(count)),
+        None
+        if candidates.phrase_match is None
+        else np.append(candidates.phrase_match, np.zeros(count, bool)),
     )
 
 
@@ -131,29 +133,29 @@ def explained(random: np.random.Generator) -> Explanation:
         lexical_limit=int(random.integers(1, 40)),
         rephrased_weight=fusion.rephrased_weight,
     )
-    pool = with_newcomers(first, random)
+    candidates = with_graph_candidates(first, random)
     intents = tuple(intent for intent in (Intent.MULTI_HOP, Intent.CURRENT_VALUE) if random.random() < 0.5)
     window = Window(NOW - timedelta(days=9), NOW) if random.random() < 0.5 else None
     route = Route(intents=intents, window=window)
     scored = scoring(
-        pool,
-        raw_signals_of(random, len(pool)),
+        candidates,
+        raw_signals_of(random, len(candidates)),
         route,
         now=NOW,
         constants=profile.rank,
         project_code=OWN if random.random() < 0.5 else None,
         seed=int(random.integers(0, 2**62)),
     )
-    ranked = best_first(pool, scored)
-    places = np.zeros(len(pool), np.int64)
+    ranked = best_first(candidates, scored)
+    places = np.zeros(len(candidates), np.int64)
     places[ranked.positions] = np.arange(1, len(ranked) + 1)
     return Explanation(
-        Trace(route, retrieved, first, pool, ranked, ranked, ranked),
+        Trace(route, retrieved, first, candidates, ranked, ranked, ranked),
         scored,
         np.where(places == 0, Loss.THRESHOLD, Loss.TOP_K),
         places,
         {},
-        {position: (f"{position:032x}", "text") for position in range(len(pool))},
+        {position: (f"{position:032x}", "text") for position in range(len(candidates))},
         {},
         threshold=profile.rank.recipe.threshold,
         threshold_on=profile.rank.recipe.threshold_on,

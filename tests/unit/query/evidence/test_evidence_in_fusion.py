@@ -21,18 +21,18 @@ def test_term_coverage_adds_candidates_that_are_not_fused() -> None:
         term_coverage=hits([7, 5], [1.0, 0.6]),
     )
     cosines = {3: 0.9, 5: 0.4, 7: 0.2}
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         retrieved,
         cosines=lambda ordinals: np.array([cosines[n] for n in ordinals.tolist()], np.float32),
         method="minmax",
         weights={"dense": 0.5, "lexical": 0.5},
     )
-    at = {ordinal: place for place, ordinal in enumerate(pool.ordinals.tolist())}
+    at = {ordinal: place for place, ordinal in enumerate(candidates.ordinals.tolist())}
     assert set(at) == {3, 5, 7}
-    assert pool.coverage is not None
-    assert [round(float(pool.coverage[at[n]]), 3) for n in (3, 5, 7)] == [0.0, 0.6, 1.0]
-    assert pool.fused[at[7]] == 0.0
-    assert round(float(pool.cosine[at[7]]), 3) == 0.2
+    assert candidates.coverage is not None
+    assert [round(float(candidates.coverage[at[n]]), 3) for n in (3, 5, 7)] == [0.0, 0.6, 1.0]
+    assert candidates.fused[at[7]] == 0.0
+    assert round(float(candidates.cosine[at[7]]), 3) == 0.2
 
 
 def test_phrase_matches_add_candidates_beside_term_coverage() -> None:
@@ -45,15 +45,15 @@ def test_phrase_matches_add_candidates_beside_term_coverage() -> None:
         term_coverage=hits([7, 5], [1.0, 0.6]),
         phrase_match=hits([9, 7], [20.0, 10.0]),
     )
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         retrieved,
         cosines=lambda ordinals: (ordinals / 10).astype(np.float32),
         method="minmax",
         weights={"dense": 0.5, "lexical": 0.5},
     )
-    at = {ordinal: place for place, ordinal in enumerate(pool.ordinals.tolist())}
-    assert pool.phrase_match is not None
-    assert pool.coverage is not None
-    assert [bool(pool.phrase_match[at[n]]) for n in (3, 5, 7, 9)] == [False, False, True, True]
-    assert [round(float(pool.coverage[at[n]]), 3) for n in (3, 5, 7, 9)] == [0.0, 0.6, 1.0, 0.0]
-    assert [float(pool.fused[at[n]]) for n in (7, 9)] == [0.0, 0.0]
+    at = {ordinal: place for place, ordinal in enumerate(candidates.ordinals.tolist())}
+    assert candidates.phrase_match is not None
+    assert candidates.coverage is not None
+    assert [bool(candidates.phrase_match[at[n]]) for n in (3, 5, 7, 9)] == [False, False, True, True]
+    assert [round(float(candidates.coverage[at[n]]), 3) for n in (3, 5, 7, 9)] == [0.0, 0.6, 1.0, 0.0]
+    assert [float(candidates.fused[at[n]]) for n in (7, 9)] == [0.0, 0.0]

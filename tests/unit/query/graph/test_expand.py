@@ -26,8 +26,8 @@ def undirected(edges: list[tuple[int, int]], nodes: int) -> Adjacency:
 GRAPH_OF_SIX = undirected([(0, 6), (1, 6), (1, 7), (2, 7), (3, 7)], 8)
 
 
-def pool_of(ordinals: list[int], fused: list[float]) -> Candidates:
-    """A pool with these fused scores."""
+def candidates_of(ordinals: list[int], fused: list[float]) -> Candidates:
+    """Candidates with these fused scores."""
     count = len(ordinals)
     return Candidates(
         np.array(ordinals, np.int64),
@@ -54,7 +54,7 @@ NO_ENTITIES = np.empty(0, np.int64)
 def test_memories_that_share_an_entity_are_added() -> None:
     """Memory 1 shares entity 6 with memory 0; memories 2 and 3 are one hop further; 5 is unconnected."""
     grown = expand(
-        pool_of([0], [1.0]),
+        candidates_of([0], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -70,7 +70,7 @@ def test_memories_that_share_an_entity_are_added() -> None:
 def test_a_memory_that_is_not_visible_is_not_added() -> None:
     """Memories beyond it are."""
     grown = expand(
-        pool_of([0], [1.0]),
+        candidates_of([0], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -84,7 +84,7 @@ def test_a_memory_that_is_not_visible_is_not_added() -> None:
 def test_memories_with_the_most_mass_are_added_first() -> None:
     """Of three reachable memories one is added, the nearest."""
     grown = expand(
-        pool_of([0], [1.0]),
+        candidates_of([0], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -98,7 +98,7 @@ def test_memories_with_the_most_mass_are_added_first() -> None:
 def test_entities_in_the_query_are_seeds() -> None:
     """The query names entity 7, so its memories are reached without an edge to the candidates."""
     named = expand(
-        pool_of([5], [1.0]),
+        candidates_of([5], [1.0]),
         np.array([7]),
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -107,7 +107,7 @@ def test_entities_in_the_query_are_seeds() -> None:
     )
     assert set(named.ordinals.tolist()) >= {1, 2, 3, 5}
     alone = expand(
-        pool_of([5], [1.0]),
+        candidates_of([5], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -120,7 +120,7 @@ def test_entities_in_the_query_are_seeds() -> None:
 def test_the_mass_of_one_memory_is_capped() -> None:
     """Memory 5 has no edges and would have all mass; the cap is .4."""
     grown = expand(
-        pool_of([5], [1.0]),
+        candidates_of([5], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -134,7 +134,7 @@ def test_the_mass_of_one_memory_is_capped() -> None:
 def test_the_walk_starts_from_fused_scores_to_a_power() -> None:
     """Fused 1 and .5 to the 4th power are 16 to 1."""
     grown = expand(
-        pool_of([4, 5], [1.0, 0.5]),
+        candidates_of([4, 5], [1.0, 0.5]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -147,7 +147,7 @@ def test_the_walk_starts_from_fused_scores_to_a_power() -> None:
 
 def test_without_candidates_and_entities_nothing_is_added() -> None:
     """The walk has no seeds."""
-    empty = pool_of([], [])
+    empty = candidates_of([], [])
     assert (
         expand(
             empty, NO_ENTITIES, graph=GRAPH_OF_SIX, memories=MEMORIES, cosines=cosines, visible=all_visible
@@ -159,7 +159,7 @@ def test_without_candidates_and_entities_nothing_is_added() -> None:
 def test_an_added_memory_gets_the_least_fused_score() -> None:
     """No channel found it, so its fused score exceeds that of no candidate."""
     grown = expand(
-        pool_of([0, 5], [0.9, 0.2]),
+        candidates_of([0, 5], [0.9, 0.2]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -173,7 +173,7 @@ def test_an_added_memory_gets_the_least_fused_score() -> None:
 def test_a_profile_may_ask_for_the_bounded_walk() -> None:
     """0 -6- 1 from memory 0: hop 2 gives 1/6 to 0 and to 1; the sum of both is 4/3."""
     grown = expand(
-        pool_of([0], [1.0]),
+        candidates_of([0], [1.0]),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,
@@ -192,11 +192,11 @@ def test_the_bounded_walk_replaces_pagerank_beyond_the_edge_budget() -> None:
     common: dict[str, Any] = {
         "graph": GRAPH_OF_SIX, "memories": MEMORIES, "cosines": cosines, "visible": all_visible,
     }  # fmt: skip
-    dense = expand(pool_of([0], [1.0]), NO_ENTITIES, edge_budget=6, **common)
-    walked = expand(pool_of([0], [1.0]), NO_ENTITIES, edge_budget=6, method="walk", **common)
+    dense = expand(candidates_of([0], [1.0]), NO_ENTITIES, edge_budget=6, **common)
+    walked = expand(candidates_of([0], [1.0]), NO_ENTITIES, edge_budget=6, method="walk", **common)
     assert (dense.walked, dense.degraded) == ("walk", ("pagerank",))
     assert dense.mass.tolist() == walked.mass.tolist()
-    affordable = expand(pool_of([0], [1.0]), NO_ENTITIES, **common)
+    affordable = expand(candidates_of([0], [1.0]), NO_ENTITIES, **common)
     assert (affordable.walked, affordable.degraded) == ("pagerank", ())
 
 
@@ -211,7 +211,7 @@ def test_mass_is_a_share_and_at_most_the_cap(
 ) -> None:
     """By both methods shares sum to 1 before they are capped."""
     grown = expand(
-        pool_of(list(range(len(fused))), fused),
+        candidates_of(list(range(len(fused))), fused),
         NO_ENTITIES,
         graph=GRAPH_OF_SIX,
         memories=MEMORIES,

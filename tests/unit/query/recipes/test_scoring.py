@@ -48,7 +48,7 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
     return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 
 
-def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Candidates:
+def candidates_of(fused: Sequence[float], cosine: Sequence[float]) -> Candidates:
     """Candidates with ordinals 0, 1, 2, ..."""
     count = len(fused)
     return Candidates(
@@ -61,11 +61,11 @@ def pool_of(fused: Sequence[float], cosine: Sequence[float]) -> Candidates:
 
 
 def scores(
-    profile: RankingProfile, pool: Candidates, signals: CandidateSignals, project: str = "", **more: Any
+    profile: RankingProfile, candidates: Candidates, signals: CandidateSignals, project: str = "", **more: Any
 ) -> dict[int, float]:
     """Final score by position, without candidates below the threshold."""
     scored = scoring(
-        pool,
+        candidates,
         signals,
         Route(),
         now=NOW,
@@ -73,14 +73,16 @@ def scores(
         project_code=code(project) if project else None,
         **more,
     )
-    ranked = best_first(pool, scored)
+    ranked = best_first(candidates, scored)
     return dict(zip(ranked.positions.tolist(), ranked.scores.tolist(), strict=True))
 
 
 def scores_by_columns(profile: RankingProfile, count: int, **columns: Any) -> list[float]:
     """Final scores of `count` candidates with fused score and cosine 1 that differ in `columns` only."""
     project = columns.pop("project", "")
-    found = scores(profile, pool_of([1.0] * count, [1.0] * count), signals_of(count, **columns), project)
+    found = scores(
+        profile, candidates_of([1.0] * count, [1.0] * count), signals_of(count, **columns), project
+    )
     return [found[position] for position in range(count)]
 
 
@@ -99,7 +101,7 @@ def test_cems_fusion_by_hand() -> None:
     """
     first = Hits(np.array([1, 2]), np.array([0.9, 0.8], np.float32))
     other_words = Hits(np.array([2, 1]), np.array([7.0, 6.0], np.float32))
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         Retrieved((Ranking(DENSE, first), Ranking(LEXICAL, other_words, "I use"))),
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
         method=CEMS.fuse.method,
@@ -108,13 +110,13 @@ def test_cems_fusion_by_hand() -> None:
         rank_bonuses=CEMS.fuse.rank_bonuses,
         rephrased_weight=CEMS.fuse.rephrased_weight,
     )
-    assert pool.ordinals.tolist() == [1, 2]
-    assert pool.fused.tolist() == pytest.approx([0.1189159, 0.1186515], abs=1e-6)
+    assert candidates.ordinals.tolist() == [1, 2]
+    assert candidates.fused.tolist() == pytest.approx([0.1189159, 0.1186515], abs=1e-6)
 
 
 def test_cems_blends_fused_score_and_cosine() -> None:
     """Fused .09, .05, .01 become 1, .5, 0; with cosines .6, .3, .5: .8, .4, and .25, below .3."""
-    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals_of(3))
+    found = scores(CEMS, candidates_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals_of(3))
     assert found == pytest.approx({0: 0.8, 1: 0.4})
 
 
@@ -123,7 +125,7 @@ def test_the_threshold_of_cems_applies_before_the_factors() -> None:
     signals = signals_of(
         3, touched_at=[days_ago(0), days_ago(60), days_ago(0)], pinned=[0, 0, 1], priority=[1, 1, 2]
     )
-    found = scores(CEMS, pool_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals)
+    found = scores(CEMS, candidates_of([0.09, 0.05, 0.01], [0.6, 0.3, 0.5]), signals)
     assert found == pytest.approx({0: 0.8, 1: 0.2})
 
 
@@ -186,7 +188,7 @@ def test_engram_multiplies_by_accesses() -> None:
 
 def test_engram_drops_scores_below_sixty_percent_of_the_best() -> None:
     """Fused 1/60, .7/60 and .5/60 are 1, .7 and .5 of the best; the cosine does not count."""
-    found = scores(ENGRAM, pool_of([1 / 60, 0.7 / 60, 0.5 / 60], [0.1, 0.2, 0.9]), signals_of(3))
+    found = scores(ENGRAM, candidates_of([1 / 60, 0.7 / 60, 0.5 / 60], [0.1, 0.2, 0.9]), signals_of(3))
     assert found == pytest.approx({0: 1.0, 1: 0.7})
 
 
@@ -194,20 +196,22 @@ def test_the_default_profile_has_no_recipe_factors() -> None:
     """Accesses and another project change no score."""
     plain = signals_of(2)
     marked = signals_of(2, access_count=[9, 0], project_code=[ELSEWHERE, HERE])
-    pool = pool_of([1.0, 0.5], [0.5, 0.5])
-    assert scores(PROFILES["helix"], pool, plain) == scores(PROFILES["helix"], pool, marked)
+    candidates = candidates_of([1.0, 0.5], [0.5, 0.5])
+    assert scores(PROFILES["helix"], candidates, plain) == scores(PROFILES["helix"], candidates, marked)
 
 
 def test_noise_is_off_unless_asked() -> None:
     """Another seed changes nothing."""
-    pool = pool_of([1.0, 0.9, 0.8], [0.0] * 3)
-    assert scores(ENGRAM, pool, signals_of(3), seed=1) == scores(ENGRAM, pool, signals_of(3), seed=2)
+    candidates = candidates_of([1.0, 0.9, 0.8], [0.0] * 3)
+    assert scores(ENGRAM, candidates, signals_of(3), seed=1) == scores(
+        ENGRAM, candidates, signals_of(3), seed=2
+    )
 
 
 def test_noise_depends_on_the_query_and_the_memory_alone() -> None:
     """The same seed gives the same scores, another one other scores, and more candidates change none."""
     noisy = recipe(ENGRAM, noise=True, threshold=0.0)
-    few, many = pool_of([1.0, 0.5], [0.0] * 2), pool_of([1.0, 0.5, 0.5], [0.0] * 3)
+    few, many = candidates_of([1.0, 0.5], [0.0] * 2), candidates_of([1.0, 0.5, 0.5], [0.0] * 3)
     once = scores(noisy, few, signals_of(2), seed=7)
     assert scores(noisy, few, signals_of(2), seed=7) == once
     assert scores(noisy, few, signals_of(2), seed=8) != once
@@ -219,7 +223,7 @@ def test_noise_is_gaussian_with_the_sigma_of_the_recipe() -> None:
     count = 20_000
     noisy = recipe(ENGRAM, noise=True, threshold=0.0)
     drawn = np.array(
-        list(scores(noisy, pool_of([1.0] * count, [0.0] * count), signals_of(count), seed=3).values())
+        list(scores(noisy, candidates_of([1.0] * count, [0.0] * count), signals_of(count), seed=3).values())
     )
     assert drawn.mean() == pytest.approx(1.0, abs=0.001)
     assert drawn.std() == pytest.approx(0.02, rel=0.03)

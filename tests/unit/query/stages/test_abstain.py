@@ -25,7 +25,7 @@ def hits(pairs: Sequence[tuple[int, float]]) -> Hits:
     return Hits(ordinals, np.array([score for _, score in pairs], np.float32))
 
 
-POOL = Candidates(
+CANDIDATES = Candidates(
     ordinals=np.array([30, 10, 20], np.int64),
     fused=np.array([1.0, 0.5, 0.1]),
     cosine=np.array([0.7, 0.4, 0.2]),
@@ -41,7 +41,7 @@ def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0,
     """Features of an answer of ordinals 30 and 20 with final scores 2 and .5."""
     positions, scores = np.array([0, 2], np.int64), np.array([2.0, 0.5])
     return answer_features(
-        POOL,
+        CANDIDATES,
         positions,
         scores,
         retrieved,
@@ -152,7 +152,7 @@ def test_at_the_threshold_it_answers() -> None:
 def test_nothing_found_has_probability_0() -> None:
     """Whatever the intercept says."""
     none = np.empty(0, np.int64)
-    features = answer_features(POOL, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
+    features = answer_features(CANDIDATES, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
     assert features is not None
     belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
     assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")

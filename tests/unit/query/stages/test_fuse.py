@@ -106,35 +106,35 @@ def test_lexical_only_candidates_enter_score_fusion_with_their_true_cosine() -> 
     retrieved = Retrieved(
         (Ranking(DENSE, hits([(1, 0.88), (2, 0.51)])), Ranking(LEXICAL, hits([(3, 8.0), (1, 4.0)])))
     )
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         retrieved,
         cosines=lambda ordinals: np.array([exact[ordinal] for ordinal in ordinals.tolist()], np.float32),
         method="minmax",
         weights={DENSE: 0.3, LEXICAL: 0.7},
         lexical_limit=2,
     )
-    found = dict(zip(pool.ordinals.tolist(), pool.fused.tolist(), strict=True))
+    found = dict(zip(candidates.ordinals.tolist(), candidates.fused.tolist(), strict=True))
     assert found == pytest.approx({3: 0.3 * 0.5 + 0.7, 1: 0.3, 2: 0.0})
-    assert pool.ordinals.tolist() == [3, 1, 2]
-    assert pool.cosine.tolist() == pytest.approx([0.7, 0.9, 0.5])
-    assert [pool.channels_of(place) for place in range(3)] == [(LEXICAL,), (DENSE, LEXICAL), (DENSE,)]
+    assert candidates.ordinals.tolist() == [3, 1, 2]
+    assert candidates.cosine.tolist() == pytest.approx([0.7, 0.9, 0.5])
+    assert [candidates.channels_of(place) for place in range(3)] == [(LEXICAL,), (DENSE, LEXICAL), (DENSE,)]
 
 
 def test_nothing_found_is_an_empty_pool() -> None:
     """No candidates is an answer, not an error."""
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         Retrieved((Ranking(DENSE, Hits.none()),)),
         cosines=lambda ordinals: np.zeros(len(ordinals), np.float32),
         method="minmax",
         weights={DENSE: 1.0, LEXICAL: 0.0},
     )
-    assert len(pool) == 0
+    assert len(candidates) == 0
 
 
 def test_lists_in_other_words_weigh_their_own_in_score_fusion() -> None:
     """Dense .9, .5 -> 1, 0; BM25 4 alone -> 1; other words on dense .8, .6 -> 1, 0; weights 2, 2, 1 of 5."""
     exact = {1: 0.9, 2: 0.5}
-    pool = fuse_rankings(
+    candidates = fuse_rankings(
         Retrieved(
             (
                 Ranking(DENSE, hits([(1, 0.9), (2, 0.5)])),
@@ -148,6 +148,6 @@ def test_lists_in_other_words_weigh_their_own_in_score_fusion() -> None:
         lexical_limit=1,
         rephrased_weight=1.0,
     )
-    assert dict(zip(pool.ordinals.tolist(), pool.fused.tolist(), strict=True)) == pytest.approx(
+    assert dict(zip(candidates.ordinals.tolist(), candidates.fused.tolist(), strict=True)) == pytest.approx(
         {1: 0.4, 2: 0.6}
     )

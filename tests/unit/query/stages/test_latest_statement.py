@@ -9,9 +9,9 @@ def test_the_latest_statement_of_the_value_leads() -> None:
         np.array([1.0, 0.2, 0.9, 0.1]),
         np.array([0.9, 0.8, 0.1, 0.9]),
         np.array([30, 20, 99, 40]),
-        cover=0.8,
-        floor=0.5,
-        relevant=0.0,
+        min_coverage=0.8,
+        min_text_coverage=0.5,
+        min_score=0.0,
     )
     assert gains.tolist() == [4.0, 2.0, 0.0, 6.0]
 
@@ -19,7 +19,12 @@ def test_the_latest_statement_of_the_value_leads() -> None:
 def test_nobody_states_it_where_all_hold_few_of_the_words() -> None:
     """Below the floor the order of relevance stays."""
     gains = latest_statement(
-        np.array([1.0, 0.5]), np.array([0.3, 0.4]), np.array([1, 2]), cover=0.8, floor=0.5, relevant=0.0
+        np.array([1.0, 0.5]),
+        np.array([0.3, 0.4]),
+        np.array([1, 2]),
+        min_coverage=0.8,
+        min_text_coverage=0.5,
+        min_score=0.0,
     )
     assert gains.tolist() == [0.0, 0.0]
 
@@ -27,7 +32,12 @@ def test_nobody_states_it_where_all_hold_few_of_the_words() -> None:
 def test_chatter_that_repeats_the_words_gains_nothing() -> None:
     """It covers them all and is the latest, but nothing else speaks for it."""
     gains = latest_statement(
-        np.array([1.0, 0.1]), np.array([1.0, 1.0]), np.array([1, 2]), cover=0.8, floor=0.5, relevant=0.3
+        np.array([1.0, 0.1]),
+        np.array([1.0, 1.0]),
+        np.array([1, 2]),
+        min_coverage=0.8,
+        min_text_coverage=0.5,
+        min_score=0.3,
     )
     assert gains.tolist() == [2.0, 0.0]
 
@@ -36,7 +46,7 @@ def test_a_later_statement_leads_however_little_it_scores() -> None:
     """The best score on the older one never makes up for a step of time."""
     scores = np.array([1.0, 0.0])
     gains = latest_statement(
-        scores, np.array([1.0, 1.0]), np.array([1, 2]), cover=0.8, floor=0.5, relevant=0.0
+        scores, np.array([1.0, 1.0]), np.array([1, 2]), min_coverage=0.8, min_text_coverage=0.5, min_score=0.0
     )
     assert (scores + gains).argmax() == 1
 
@@ -44,6 +54,11 @@ def test_a_later_statement_leads_however_little_it_scores() -> None:
 def test_statements_of_one_moment_keep_the_order_of_their_scores() -> None:
     """Equal times gain the same."""
     gains = latest_statement(
-        np.array([0.4, 0.8]), np.array([1.0, 1.0]), np.array([7, 7]), cover=0.8, floor=0.5, relevant=0.0
+        np.array([0.4, 0.8]),
+        np.array([1.0, 1.0]),
+        np.array([7, 7]),
+        min_coverage=0.8,
+        min_text_coverage=0.5,
+        min_score=0.0,
     )
     assert gains.tolist() == [1.6, 1.6]

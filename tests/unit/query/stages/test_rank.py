@@ -31,9 +31,9 @@ def at(moment: datetime) -> int:
     return int(moment.timestamp()) * 1_000_000
 
 
-def ranked_of(pool: Candidates, signals: CandidateSignals, route: Route, **constants: Any) -> Ranked:
+def ranked_of(candidates: Candidates, signals: CandidateSignals, route: Route, **constants: Any) -> Ranked:
     """The order of stage 6 at `NOW`."""
-    return best_first(pool, scoring(pool, signals, route, now=NOW, **constants))
+    return best_first(candidates, scoring(candidates, signals, route, now=NOW, **constants))
 
 
 def signals_of(count: int, **columns: Any) -> CandidateSignals:
@@ -55,8 +55,8 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
     return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 
 
-def pool_of(fused: list[float], cosine: list[float], mass: list[float]) -> Candidates:
-    """A pool of these columns."""
+def candidates_of(fused: list[float], cosine: list[float], mass: list[float]) -> Candidates:
+    """Candidates of these columns."""
     count = len(fused)
     return Candidates(
         np.arange(count, dtype=np.int64),
@@ -76,12 +76,12 @@ def test_signals_are_normalised_over_the_pool() -> None:
 
 def test_every_type_is_weighed_by_its_own_row() -> None:
     """With all signals alike but a full sim, the additive score is the type's sim weight."""
-    pool, signals = (
-        pool_of([1.0] * 5, [1.0] * 5, [0.0] * 5),
+    candidates, signals = (
+        candidates_of([1.0] * 5, [1.0] * 5, [0.0] * 5),
         signals_of(5, type_code=np.arange(5, dtype=np.uint8)),
     )
     constants = PROFILES["helix-reference"].rank
-    ranked = ranked_of(pool, signals, Route(), constants=constants)
+    ranked = ranked_of(candidates, signals, Route(), constants=constants)
     scores = dict(zip((MEMORY_TYPES[p] for p in ranked.positions), ranked.scores.tolist(), strict=True))
     expected = {"episodic": 0.35, "semantic": 0.40, "procedural": 0.45, "decision": 0.35, "code": 0.50}
     assert scores == pytest.approx(expected)
@@ -118,7 +118,7 @@ def test_reference_blends_by_the_table_of_the_type() -> None:
 def test_additive_rank_by_hand() -> None:
     """Two episodic memories: fused 1/0, cosine 0/1, recency 1/0 -> .35 x .5 + .30 against .35 x .5."""
     ranked = ranked_of(
-        pool_of([0.9, 0.1], [0.2, 0.6], [0.0, 0.0]),
+        candidates_of([0.9, 0.1], [0.2, 0.6], [0.0, 0.0]),
         signals_of(2, touched_at=[at(NOW), at(NOW - timedelta(days=9))]),
         Route(),
         constants=PROFILES["helix-reference"].rank,
@@ -144,11 +144,11 @@ def test_quality_multiplies_relevance_by_little() -> None:
 
 
 def test_graph_leads_for_multi_hop_questions_only() -> None:
-    """The same pool: mass decides when the route says multi_hop, similarity otherwise."""
-    pool = pool_of([1.0, 0.4], [0.9, 0.3], [0.0, 1.0])
+    """The same candidates: mass decides when the route says multi_hop, similarity otherwise."""
+    candidates = candidates_of([1.0, 0.4], [0.9, 0.3], [0.0, 1.0])
     common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
-    plain = ranked_of(pool, signals_of(2), Route(), **common)
-    hops = ranked_of(pool, signals_of(2), Route(intents=(Intent.MULTI_HOP,)), **common)
+    plain = ranked_of(candidates, signals_of(2), Route(), **common)
+    hops = ranked_of(candidates, signals_of(2), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert plain.positions.tolist() == [0, 1]
     assert hops.positions.tolist() == [1, 0]
 
@@ -156,8 +156,8 @@ def test_graph_leads_for_multi_hop_questions_only() -> None:
 def test_without_a_graph_similarity_ranks_multi_hop_questions_too() -> None:
     """Dense mode walks no graph: no mass anywhere must not mean no order."""
     common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
-    pool = pool_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
-    ranked = ranked_of(pool, signals_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)
+    candidates = candidates_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
+    ranked = ranked_of(candidates, signals_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)
     assert ranked.positions.tolist() == [1, 2, 0]
     assert ranked.scores[0] > ranked.scores[1] > ranked.scores[2]
 
@@ -195,38 +195,42 @@ def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
 
 def test_current_value_prefers_the_later_of_two_statements() -> None:
     """Both hold all words, the old one is more similar: asked for the current value the new one leads."""
-    pool = replace(pool_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0] * 3), coverage=np.array([1.0, 1.0, 0.0]))
+    candidates = replace(
+        candidates_of([1.0, 0.97, 0.0], [0.9, 0.88, 0.1], [0.0] * 3), coverage=np.array([1.0, 1.0, 0.0])
+    )
     signals = signals_of(3, occurred_at=[at(NOW - timedelta(days=30)), at(NOW - timedelta(days=1)), at(NOW)])
     common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
-    assert ranked_of(pool, signals, Route(), **common).positions.tolist() == [0, 1, 2]
-    current = ranked_of(pool, signals, Route(intents=(Intent.CURRENT_VALUE,)), **common)
+    assert ranked_of(candidates, signals, Route(), **common).positions.tolist() == [0, 1, 2]
+    current = ranked_of(candidates, signals, Route(intents=(Intent.CURRENT_VALUE,)), **common)
     assert current.positions.tolist() == [1, 0, 2]
 
 
 def test_a_phrase_match_goes_before_all_others() -> None:
     """However low its score; of two the better comes first."""
-    pool = replace(
-        pool_of([1.0, 0.9, 0.1, 0.0], [0.9, 0.8, 0.1, 0.0], [0.0] * 4),
+    candidates = replace(
+        candidates_of([1.0, 0.9, 0.1, 0.0], [0.9, 0.8, 0.1, 0.0], [0.0] * 4),
         phrase_match=np.array([False, False, True, True]),
     )
-    ranked = ranked_of(pool, signals_of(4), Route(), constants=PROFILES["helix"].rank)
+    ranked = ranked_of(candidates, signals_of(4), Route(), constants=PROFILES["helix"].rank)
     assert ranked.positions.tolist() == [2, 3, 0, 1]
     assert ranked.scores[2:].tolist() == sorted(ranked.scores[2:].tolist(), reverse=True)
     strict = PROFILES["engram"].rank
-    ranked = ranked_of(pool, signals_of(4), Route(), constants=strict)
-    without = ranked_of(replace(pool, phrase_match=None), signals_of(4), Route(), constants=strict)
+    ranked = ranked_of(candidates, signals_of(4), Route(), constants=strict)
+    without = ranked_of(replace(candidates, phrase_match=None), signals_of(4), Route(), constants=strict)
     assert ranked.positions.tolist()[:2] == [2, 3]
     assert set(without.positions.tolist()) <= set(ranked.positions.tolist())
-    nobody = replace(pool, phrase_match=np.zeros(4, bool))
+    nobody = replace(candidates, phrase_match=np.zeros(4, bool))
     ranked = ranked_of(nobody, signals_of(4), Route(), constants=PROFILES["helix"].rank)
     assert ranked.positions.tolist() == [0, 1, 2, 3]
 
 
 def test_equal_scores_go_by_ordinal() -> None:
     """An answer never depends on the order in which channels answered."""
-    pool = Candidates(np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8))
-    ranked = ranked_of(pool, signals_of(2), Route(), constants=PROFILES["helix"].rank)
-    assert pool.ordinals[ranked.positions].tolist() == [4, 9]
+    candidates = Candidates(
+        np.array([9, 4], np.int64), np.ones(2), np.ones(2), np.zeros(2), np.ones(2, np.uint8)
+    )
+    ranked = ranked_of(candidates, signals_of(2), Route(), constants=PROFILES["helix"].rank)
+    assert candidates.ordinals[ranked.positions].tolist() == [4, 9]
 
 
 def test_an_unknown_form_is_refused() -> None:

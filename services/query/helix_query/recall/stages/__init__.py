@@ -1,6 +1,6 @@
 """The stages of a recall, one file each; `helix_query.recall.recall` holds their order.
 
-A stage function takes the `RecallContext` and what the stages before it made, and returns the next value.
-The pure functions beside it know no context: they take arrays and constants. `adaptive_weights` belongs to
+A stage function takes the `RecallContext` and what the stages before it made, and returns the next value. The
+pure functions beside it know no context: they take arrays and constants. `adaptive_weights` belongs to
 `fuse`; `scoring`, `normalise` and `latest_statement` to `rank`. May import every other room of `recall`.
 """

@@ -18,22 +18,22 @@ def latest_statement(
     coverage: NDArray[np.float64],
     occurred_at: NDArray[np.int64],
     *,
-    cover: float,
-    floor: float,
-    relevant: float,
+    min_coverage: float,
+    min_text_coverage: float,
+    min_score: float,
 ) -> NDArray[np.float64]:
     """The gain of each memory that states the value: enough to go first, the latest on top; else 0.
 
-    A memory states it if its text covers at least `cover` of the best coverage and at least `floor` of the
-    query's words, and its score is at least the share `relevant` of the best score, so that chatter which
-    repeats the words gains nothing. The gain is its place in time, 1 and up, times `STEP` times the best
-    score. Equal times keep the order of their scores.
+    A memory states it if its text covers at least `min_coverage` of the best coverage and at least
+    `min_text_coverage` of the query's words, and its score is at least the share `min_score` of the best
+    score, so that chatter which repeats the words gains nothing. The gain is its place in time, 1 and up,
+    times `STEP` times the best score. Equal times keep the order of their scores.
     """
     gains = np.zeros(len(scores))
     most = float(coverage.max(initial=0.0))
     best = float(scores.max(initial=0.0))
-    states = (coverage >= cover * most) & (coverage >= floor) & (coverage > 0)
-    stating = np.flatnonzero(states & (scores >= relevant * best))
+    states = (coverage >= min_coverage * most) & (coverage >= min_text_coverage) & (coverage > 0)
+    stating = np.flatnonzero(states & (scores >= min_score * best))
     if len(stating):
         _, places = np.unique(occurred_at[stating], return_inverse=True)
         gains[stating] = (places + 1) * STEP * best

@@ -107,38 +107,38 @@ def scoring(
     signals = _signals(candidates, raw, now=now, constants=constants)
     relevance = _relevance(signals, raw.type_code, route, constants=constants)
     boosting = boost_factors(raw, constants.boosts, window=route.window, project_code=project_code)
-    running = boosted(relevance.values, boosting)
+    builder = boosted(relevance.values, boosting)
     for name, factor in recipe_factors(
         raw, constants=constants.recipe, now=now, project_code=project_code
     ).items():
-        running.times(name, factor)
+        builder.times(name, factor)
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
-        running.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
+        builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
     if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
         gains = latest_statement(
-            running.scores,
+            builder.scores,
             candidates.coverage,
             raw.occurred_at,
-            cover=constants.current_min_coverage,
-            floor=constants.current_min_text_coverage,
-            relevant=constants.current_min_score,
+            min_coverage=constants.current_min_coverage,
+            min_text_coverage=constants.current_min_text_coverage,
+            min_score=constants.current_min_score,
         )
-        running.plus("latest_statement", gains)
-    scaled = scale(running.scores, constants=constants.recipe)
+        builder.plus("latest_statement", gains)
+    scaled = scale(builder.scores, constants=constants.recipe)
     if scaled != 1.0:
-        running.times("scale", np.full(len(candidates), scaled))
+        builder.times("scale", np.full(len(candidates), scaled))
     if constants.recipe.noise:
         drawn = noise(candidates.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
         # a score never falls below 0
-        running.plus("noise", np.maximum(drawn, -running.scores))
-    reached = passing(relevance.values, running.scores, constants=constants.recipe)
+        builder.plus("noise", np.maximum(drawn, -builder.scores))
+    reached = passing(relevance.values, builder.scores, constants=constants.recipe)
     if candidates.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
-        running.plus("phrase_match", candidates.phrase_match * (STEP * running.scores.max(initial=0.0)))
+        builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
         reached = reached | candidates.phrase_match
     return Scoring(
-        signals, constants.fused_share, relevance, boosting, tuple(running.steps), running.scores, reached
+        signals, constants.fused_share, relevance, boosting, tuple(builder.steps), builder.scores, reached
     )
 
 
@@ -174,18 +174,26 @@ def _relevance(
     if constants.method == "additive":
         weights = _weights(type_code, constants)
         return Relevance("additive", additive(values, weights), weights)
-    lead = constants.graph_weight_multi_hop if Intent.MULTI_HOP in route.intents else constants.graph_weight
+    graph_weight = (
+        constants.graph_weight_multi_hop if Intent.MULTI_HOP in route.intents else constants.graph_weight
+    )
     # Graph mass does not count if the graph was not walked or all candidates have equal mass.
-    lead = lead if values["graph"].any() else 0.0
-    used = {"sim": np.full(len(type_code), 1.0 - lead), "graph": np.full(len(type_code), lead)}
+    if not values["graph"].any():
+        graph_weight = 0.0
+    used = {
+        "sim": np.full(len(type_code), 1.0 - graph_weight),
+        "graph": np.full(len(type_code), graph_weight),
+    }
     if constants.quality_weight == 0:
-        similar: NDArray[np.float64] = blend(values["graph"], values["sim"], lead)
-        return Relevance("multiplicative", similar, used, graph_weight=lead)
+        similar: NDArray[np.float64] = blend(values["graph"], values["sim"], graph_weight)
+        return Relevance("multiplicative", similar, used, graph_weight=graph_weight)
     weights = _weights(type_code, constants)
-    scores = multiplicative(values, weights, graph_weight=lead, quality_weight=constants.quality_weight)
+    scores = multiplicative(
+        values, weights, graph_weight=graph_weight, quality_weight=constants.quality_weight
+    )
     used |= {name: weights[name] for name in QUALITY}
     return Relevance(
-        "multiplicative", scores, used, graph_weight=lead, quality_weight=constants.quality_weight
+        "multiplicative", scores, used, graph_weight=graph_weight, quality_weight=constants.quality_weight
     )
 
 
@@ -239,7 +247,7 @@ def boost_factors(
 
 
 def inside(raw: CandidateSignals, window: Window) -> NDArray[np.bool_]:
-    """Whether a memory happened in the window, or speaks of something that touches it."""
+    """Whether a memory happened in the window, or mentions a time that overlaps with it."""
     start, end = microseconds(window.start), microseconds(window.end)
     occurred = (raw.occurred_at >= start) & (raw.occurred_at < end)
     touches = touching(raw.event_start, raw.event_end, (window.start, window.end), window.zone)
