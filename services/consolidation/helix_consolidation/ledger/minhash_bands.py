@@ -1,8 +1,8 @@
 """MinHash signatures cut into bands: memories that share a whole band are candidates for near-duplicates.
 
-Locality-sensitive hashing (Broder 1997; Leskovec et al., Mining of Massive Datasets, chapter 3). Band keys are
-computed for whole columns. The group (tenant, owner, audience, type) is mixed into every key, and one more key
-stands for equal content.
+Locality-sensitive hashing (Broder 1997; Leskovec et al., Mining of Massive Datasets, chapter 3). Band keys
+are computed for whole columns. The group (tenant, owner, audience, type) is mixed into every key, and one
+more key is for equal content.
 """
 
 from __future__ import annotations
