@@ -568,7 +568,7 @@ class RecalledMemory(_message.Message):
 
     @_builtins.property
     def channels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Channels that found it: dense, lexical, graph, entity, associative."""
+        """Channels that found it, in this order: dense, lexical, entity, associative, and graph."""
 
     def __init__(
         self,
