@@ -123,7 +123,7 @@ def demonstrate(console: Console, home: Path) -> bool:
 
 @contextmanager
 def step(console: Console, what: str) -> Iterator[list[str]]:
-    """One line per step with its duration; what is put into the list stands behind it."""
+    """One line per step with its duration; the entries of the yielded list follow on that line."""
     result: list[str] = []
     began = time.monotonic()
     with console.status(f"  {what}"):
@@ -183,7 +183,7 @@ def show(console: Console, number: int, answer: Answer) -> Answer:
 
 
 def memories(answer: Answer) -> Table:
-    """The first memories; the expected one stands out."""
+    """The first memories; the expected one is highlighted."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("mark", "rank", "relevance", "type", "date"):
         table.add_column(name, no_wrap=True, style="dim")

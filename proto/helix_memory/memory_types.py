@@ -1,6 +1,6 @@
 """The memory types: what kind of statement a memory is.
 
-They stand apart from `events`, whose models take 50 ms to build.
+Not in `events`, because its models take 50 ms to build.
 """
 
 from __future__ import annotations

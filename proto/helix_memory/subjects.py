@@ -85,7 +85,7 @@ def parse_event_subject(subject: str) -> EventAddress | None:
 
 
 def kind_of(subject: str) -> str:
-    """The last token of a subject with six tokens, whatever the others are; else an empty string."""
+    """The last token of a subject with six tokens; else an empty string. The other tokens are not checked."""
     parts = subject.split(".")
     return parts[-1] if len(parts) == _EVENT_TOKENS else ""
 

@@ -1,1 +1,6 @@
-"""Evaluation: how good is recall, measured the way a user meets it (publish, wait, ask)."""
+"""Evaluation: the quality and the cost of recall, measured as a user meets it (publish, wait, ask).
+
+Start with `__main__`, the commands of `helix-lab`. `sets` reads evaluation sets and asks them, `measures`
+scores answers, `report` writes figures. `bench`, `calibration`, `tuning`, `ablation` and `peers` are one
+command each. May import every other package; none imports this one.
+"""

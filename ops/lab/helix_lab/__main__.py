@@ -42,7 +42,7 @@ app = typer.Typer(
 )
 PEERS_PYTHON: Final = Path(".venv-peers/bin/python")
 PIPED_WIDTH: Final = 130
-"""Columns where there is no terminal to ask: a table must not be cut in a log."""
+"""Width in columns without a terminal, so that a log does not cut a table."""
 
 console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
@@ -65,7 +65,7 @@ def eval_command(
 ) -> None:
     """Ask every question of every set, and say how good the answers are, with intervals.
 
-    A killed run goes on where it was when the same command is given again.
+    The same command continues a killed run where it stopped.
     """
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")

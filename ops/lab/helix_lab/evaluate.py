@@ -37,7 +37,7 @@ Way = Literal["direct", "stream"]
 
 
 class Corpus(Protocol):
-    """A set that can be asked, whatever the path."""
+    """A set that can be asked, on either path."""
 
     def ask(self, question: Question, profile: str, *, top_k: int) -> Answer:
         """Answer one question."""

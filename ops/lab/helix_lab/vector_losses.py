@@ -77,7 +77,7 @@ def vectors_command(
 
 
 def ways(dimensions: int) -> list[Way]:
-    """Every way worth a line for vectors of this length."""
+    """The storage forms to compare for vectors of this length."""
     shorter = [d for d in (dimensions * 2 // 3, dimensions // 3) if d]
     return [
         *(Way(storage) for storage in STORAGES),

@@ -47,7 +47,7 @@ async def pull(
 ) -> None:
     """Run `process` for every message of a durable, at most `most_in_work` at once, until `stop` is set.
 
-    Processing starts in the order of delivery. A fetch waits up to `collect_seconds` for further messages,
+    Processing starts in the order of delivery. A fetch waits up to `collect_seconds` for more messages,
     which adds to the latency. An exception of `process` ends the loop and is raised.
     """
     subscription = await client.jetstream().pull_subscribe_bind(durable=durable, stream=stream)

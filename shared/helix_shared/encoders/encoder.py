@@ -1,8 +1,7 @@
 """Turns text into unit vectors; all services embed with this class.
 
-The same text always gives the same bits, whatever is embedded with it, because every text is a run of its
-own. A model is only loaded if its files match its card. Queries and passages differ by the prefixes of the
-card.
+The same text gives the same bits in every batch, because every text is a run of its own. A model is only
+loaded if its files match its card. Queries and passages differ by the prefixes of the card.
 """
 
 from __future__ import annotations

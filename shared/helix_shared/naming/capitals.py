@@ -133,7 +133,7 @@ def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]
 
 
 def _is_qualifier(text: str, start: int, end: int) -> bool:
-    """Whether a single word stands in parentheses of its own after a word: "Polish-Russian War (Film)"."""
+    """Whether a single word is in parentheses after a word: "Polish-Russian War (Film)"."""
     return (
         text[max(0, start - 2) : start] == " ("
         and text[end : end + 1] == ")"

@@ -97,7 +97,7 @@ _UNIT = re.compile(
 
 
 def classify(word: str, *, quoted: bool = False) -> Found | None:
-    """Kind and name of a word that is software; `quoted` says it stood in backticks."""
+    """Kind and name of a word that is software; `quoted`: it was in backticks."""
     if len(word) > WORD_CHARACTERS or (_is_prose(word) and not quoted):
         return None
     found = _path(word) or _error(word) or _number(word) or _symbol(word)

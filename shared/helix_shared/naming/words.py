@@ -12,7 +12,7 @@ def _words(text: str) -> frozenset[str]:
 CONNECTIVES: Final = _words(
     "of de van von der den the la le les du del della di da dos das y e el al bin ibn af zu"
 )
-"""May stand inside a name, between two capitalised words: "Bishop of Elmham", "Lord of the Rings"."""
+"""May occur inside a name, between two capitalised words: "Bishop of Elmham", "Lord of the Rings"."""
 
 TITLES_BEFORE_A_DOT: Final = frozenset(
     [
@@ -83,7 +83,7 @@ OPENERS: Final = FUNCTION_WORDS | _words(
     works worth wow write wrote yay yeah yep you'd you'll you're you've
     """
 )
-"""Words a sentence opens with that are no name there; a list, for want of a dictionary."""
+"""Words that open a sentence and are not names there; a list, because there is no dictionary."""
 
 CALENDAR: Final = _words(
     """
@@ -92,7 +92,7 @@ CALENDAR: Final = _words(
     jan feb mar apr jun jul aug sep sept oct nov dec am pm ad bc bce ce
     """
 )
-"""Capitalised, but times and no names when they stand alone."""
+"""Capitalised, but times and not names when alone."""
 
 NAME_VERBS: Final = _words(
     """

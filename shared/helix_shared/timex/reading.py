@@ -83,7 +83,7 @@ def word_before(passage: Passage, position: int) -> str:
 
 
 def cue_of(words: list[str]) -> str:
-    """Return the last of some words, or the one word its phrase stands for ("before" for "prior to")."""
+    """Return the last of some words, or the one word that replaces the phrase ("before" for "prior to")."""
     return PHRASES.get(" ".join(words[-2:])) or (words[-1] if words else "")
 
 
@@ -101,7 +101,7 @@ def is_work(passage: Passage, span: tuple[int, int]) -> bool:
 
 
 def begins_name(passage: Passage, span: tuple[int, int]) -> bool:
-    """Tell whether a word inside a sentence starts a name of several words ("Friday Night Lights")."""
+    """Whether a word inside a sentence starts a name of several words ("Friday Night Lights")."""
     return bool(_MORE_OF_A_NAME.match(passage.text, span[1])) and bool(
         _INSIDE_SENTENCE.search(passage.text, max(0, span[0] - 2), span[0])
     )

@@ -45,7 +45,7 @@ NOT_PAST = frozenset([
     "embed", "bleed", "breed", "shed", "sacred", "naked", "wicked", "weed", "deed", "agreed-upon", "ted",
     "fred", "alfred", "wed", "med", "led-lamp", "unlimited", "mixed", "detailed", "united", "reed", "ahmed",
 ])  # fmt: skip
-"""Words on "-ed" that are no past form."""
+"""Words ending in "-ed" that are not past forms."""
 
 SAME_IN_PAST = frozenset([
     "put", "cut", "hit", "read", "set", "cost", "hurt", "shut", "quit", "split", "spread", "bet", "beat",
@@ -82,7 +82,7 @@ SCHEDULED = frozenset([
     "kicks", "wraps", "turns", "renews", "sails", "stays", "sits", "suits", "fits", "fly", "arrive", "depart",
     "begin", "expire", "attend", "go", "meet", "sail", "become", "becomes", "migrate", "migrates",
 ])  # fmt: skip
-"""Present forms that are told of a timetable, and are rarely nouns."""
+"""Present forms used for timetables that are rarely nouns."""
 
 ORDERS = frozenset([
     "add", "arrange", "ask", "attend", "backup", "be", "book", "bring", "buy", "call", "cancel", "check",
@@ -94,7 +94,7 @@ ORDERS = frozenset([
     "submit", "switch", "take", "test", "text", "tidy", "update", "upgrade", "visit", "wait", "wash",
     "water", "write",
 ])  # fmt: skip
-"""Verbs that begin an order; a verb of looking up ("show", "list") tells no tense."""
+"""Verbs that begin an order; a verb of looking up ("show", "list") says nothing about tense."""
 
 NAMES_TOO = frozenset([
     "backup", "book", "call", "check", "clean", "contact", "deploy", "drop", "email", "file", "finish", "fix",
@@ -106,7 +106,7 @@ NAMES_TOO = frozenset([
 """Those that also name a thing or what was done: "Deploy on 12 January failed", "Update 3 June: fixed"."""
 
 KNOWING = frozenset(["know", "remember", "recall", "recollect", "think", "forget"])
-"""Behind these the tense of the clause tells nothing of the date ("do you remember the dinner on Friday")."""
+"""After these the tense of the clause says nothing of the date ("do you remember the dinner on Friday")."""
 
 HABITS = frozenset([
     "usually", "normally", "always", "often", "generally", "typically", "sometimes",
@@ -147,7 +147,7 @@ NO_VERBS = frozenset([
     "to", "on", "in", "at", "for", "with", "from", "by", "of", "about", "the", "a", "an", "my", "our", "your",
     "his", "her", "their", "this", "that", "some", "any", "no", "all", "up", "out", "until", "till", "into",
 ])  # fmt: skip
-"""What behind a pronoun shows that it is no subject ("give it to Anna")."""
+"""Words after a pronoun that show that it is not a subject ("give it to Anna")."""
 
 ADVERBS = frozenset(
     ["just", "also", "then", "never", "still", "already", "once", "only", "all", "both", "not", "now"]

@@ -160,7 +160,7 @@ def rolling(frame: Frame, unit: Unit, count: int) -> Window:
 def weekday(day: date, number: int, which: Which) -> date:
     """Return the date of a weekday (Monday = 0): strictly before `day`, strictly after it, or of its week.
 
-    A stretch of days told in the present tense ("near") is the coming one.
+    In the present tense ("near"), the coming one.
     """
     if which == "this":
         return begin(day, "week") + timedelta(days=number)

@@ -41,7 +41,7 @@ class Faults:
 
     @classmethod
     def of(cls, pid: int) -> Faults:
-        """Those of all threads of a process since it started.
+        """Page faults of all threads of a process since it started.
 
         Raises:
             OSError: there is no such process.

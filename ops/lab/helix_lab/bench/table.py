@@ -79,7 +79,7 @@ def ratios(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def plain_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Figures that are no milliseconds."""
+    """Figures whose unit is not milliseconds."""
     if found := report.get("throughput"):
         yield (
             f"{found['callers']} callers: {found['recalls_per_second']} recalls/s, p95 {found['p95_ms']} ms, "

@@ -28,7 +28,7 @@ BINS: Final = 10
 PARTS: Final = 10_000
 """Digits of a threshold."""
 FEW: Final = 20
-"""Sets with fewer such questions do not choose the threshold: 1 % of them is no question."""
+"""Sets with fewer such questions do not choose the threshold: 1 % of them is less than one question."""
 LEADING: Final = 3
 """A question is answered well when one of so many first memories is relevant."""
 SIZES: Final = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

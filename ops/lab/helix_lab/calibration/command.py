@@ -35,7 +35,7 @@ from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.abstention import Abstain
 
 PIPED_WIDTH: Final = 130
-"""Columns where there is no terminal to ask."""
+"""Width in columns without a terminal."""
 COSTS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Shares of held-back answerable questions for which the curve is drawn."""
 

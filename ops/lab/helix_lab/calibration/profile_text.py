@@ -14,7 +14,7 @@ _HEADING: Final = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 
 
 def with_abstain(text: str, abstain: Abstain, *, heading: Sequence[str]) -> str:
-    """`text` with the part replaced, or appended; `heading` stands above it as comment."""
+    """`text` with the part replaced, or appended; `heading` is the comment above it."""
     kept = "\n".join(_without(text.splitlines())).rstrip()
     comment = "\n".join(f"# {line}".rstrip() for line in heading)
     part = tomli_w.dumps({"abstain": abstain.model_dump(mode="json", exclude_none=True)})
@@ -28,7 +28,7 @@ def _without(lines: Sequence[str]) -> list[str]:
     inside = False
     for line in lines:
         if line.startswith("#"):
-            # the line after a comment tells which table it belongs to
+            # a comment belongs to the table of the line after it
             comments.append(line)
             continue
         heading = _HEADING.match(line)

@@ -36,7 +36,7 @@ def nearest_donors(observations: Sequence[Observation]) -> dict[str, str]:
                 cosines.setdefault(one.donor, []).append(one.answer["cosine"])
         cosines = {donor: found for donor, found in cosines.items() if len(found) >= FEW_OF_DONOR} or cosines
         if cosines:
-            # other tenants of the same set are the realistic ones, whatever their cosines
+            # other tenants of the same set are realistic at every cosine
             nearest[name] = name if name in cosines else max(cosines, key=lambda donor: fmean(cosines[donor]))
     return nearest
 

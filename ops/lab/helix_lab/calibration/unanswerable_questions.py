@@ -22,7 +22,7 @@ Kind = Literal["answerable", "unanswerable", "stranger"]
 OWN: Final = 4
 """Other tenants of one set are the realistic strangers, so more of theirs are asked."""
 MOST_SHARED: Final = 0.1
-"""Of the smaller one's texts or titles; two tenants that share more are no strangers."""
+"""Of the smaller one's texts or titles; tenants that share more are not asked each other's questions."""
 
 
 @dataclass(frozen=True, slots=True)

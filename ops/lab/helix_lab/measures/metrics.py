@@ -34,7 +34,7 @@ STALE_CUTS: Final = (1, 5)
 DEPTH: Final = 10
 """Longest part of a ranking that a metric reads."""
 GAIN_STEPS: Final = 10_000
-"""Finest grading of gains that are no whole numbers."""
+"""Finest step of gains that are not integers."""
 
 METRICS: Final = ("R@1", "R@5", "R@10", "Hit@1", "Hit@5", "Hit@10", "All@5", "All@10", "MRR@10", "nDCG@10")
 STALE_METRICS: Final = ("Stale@1", "Stale@5")

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-"""Okabe and Ito (2008), told apart with any colour vision; without their yellow, too pale on white."""
+"""Okabe and Ito (2008), distinguishable with any colour vision; without their yellow, too pale on white."""
 MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X", "<", ">")
 """A number other than that of the colours, so that 63 profiles differ in one or the other."""
 WIDTH: Final = 12.0

@@ -24,7 +24,7 @@ STALE: Final = "Stale@"
 
 
 def finite(value: Any) -> Any:
-    """The same report with null where a number is no number (JSON has neither NaN nor infinity)."""
+    """The same report with null for NaN and infinity, which JSON does not have."""
     if isinstance(value, Mapping):
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -38,7 +38,7 @@ def number(value: Any) -> float | None:
 
 
 def part(figures: Any, *path: str) -> Figures:
-    """The object at `path`; empty where something on the way is missing or null."""
+    """The object at `path`; empty if a part of the path is missing or null."""
     for name in path:
         figures = figures.get(name) if isinstance(figures, Mapping) else None
     return figures if isinstance(figures, Mapping) else {}

@@ -24,7 +24,7 @@ def escaped(name: object) -> str:
 
 
 def bold(cell: str) -> str:
-    """`cell` made to stand out."""
+    """`cell` in bold."""
     return f"**{cell}**"
 
 

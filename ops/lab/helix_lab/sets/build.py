@@ -83,7 +83,7 @@ def code_digest(packages: tuple[ModuleType, ...]) -> str:
 def build_corpus(
     data: EvaluationSet, folder: Path, encoder: Encoder, *, advance: Advance = lambda: None
 ) -> bool:
-    """Fill `folder` with a generation of the whole corpus; tells whether there was anything to do.
+    """Fill `folder` with a generation of the whole corpus; returns whether it had anything to do.
 
     Raises:
         PermanentError: a document was refused by a worker; names its position.

@@ -73,7 +73,7 @@ def corpus_folder(data: EvaluationSet, home: Path, models: Path) -> Path:
 
 
 def build_direct(data: EvaluationSet, home: Path, models: Path, *, advance: Advance = lambda: None) -> bool:
-    """Build the corpus of `data` unless it is there; tells whether there was anything to do.
+    """Build the corpus of `data` unless it is there; returns whether it had anything to do.
 
     Raises: as `build_corpus`.
     """

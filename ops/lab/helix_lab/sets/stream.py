@@ -39,7 +39,7 @@ class Loading:
     copies: int = 1
     """Copies of each worker."""
     crash: bool = False
-    """SIGKILL one of each worker and the writer half way."""
+    """SIGKILL one process of each worker, and the writer, half way through."""
     wait_seconds: float = 3_600.0
 
 

@@ -36,7 +36,7 @@ class Knob:
     needs: tuple[str, str] | None = None
     """A constant and the value without which this one is not read."""
     usual: bool = True
-    """Searched when no space is named; what changes retrieval is not: it is asked anew each time."""
+    """Constants searched if no space is named; none changes retrieval, which would have to be repeated."""
 
     def suggest(self, trial: BaseTrial) -> Any:
         """A value for this trial; floats have three digits, so that a profile stays readable."""

@@ -54,7 +54,7 @@ def inner_folds(training: Sequence[EvaluationSet], *, folds: int, seed: int) -> 
 
 
 def folds_of(data: EvaluationSet, *, folds: int, salt: str) -> list[EvaluationSet]:
-    """`folds` parts of about equal size; the same for the same questions, whatever their order.
+    """`folds` parts of about equal size; the same questions in any order give the same parts.
 
     Raises: as `outer_splits`.
     """

@@ -50,7 +50,7 @@ def read_graph(path: Path) -> onnx.ModelProto:
     """Read a graph without following the paths in it.
 
     Raises:
-        InvalidInputError: it is no ONNX graph, or has data in other files.
+        InvalidInputError: it is not an ONNX graph, or has data in other files.
     """
     try:
         model = onnx.load(path, load_external_data=False)

@@ -17,7 +17,7 @@ _LOCAL: Final = "localtime"
 _VARIANTS: Final = ("posix/", "right/")
 """Folders with all zones again, without and with leap seconds; few databases have them."""
 _NO_ZONES: Final = ("Factory", "posixrules")
-"""Files in some databases that are no zones."""
+"""Files in some databases that are not zones."""
 
 
 def machine_zone(local_time: Path = LOCAL_TIME) -> str:

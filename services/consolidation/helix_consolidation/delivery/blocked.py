@@ -55,7 +55,7 @@ class BlockedMessages:
         return bool(self._held)
 
     def update(self, outcome: Outcome) -> bool:
-        """Hold what a batch left unapplied; tells whether the reason changed."""
+        """Hold what a batch left unapplied; return whether the reason changed."""
         self._incompatible = [message for message, _ in outcome.incompatible]
         self._held = [*self._incompatible, *outcome.blocked]
         reason = str(outcome.incompatible[0][1]) if outcome.incompatible else ""
@@ -98,7 +98,7 @@ class BlockedMessages:
         self._gauge.set(0)
 
     async def _ask(self, messages: Sequence[Msg], model: str) -> bool:
-        """Replace the bodies of messages that are derived again; tells whether any was."""
+        """Replace the bodies of messages that are derived again; return whether any was replaced."""
         return any(await asyncio.gather(*(self._ask_for(message, model) for message in messages)))
 
     async def _ask_for(self, message: Msg, model: str) -> bool:

@@ -43,7 +43,7 @@ class Housekeeping:
         self._sweeping = Interval(settings.sweep_seconds, now - settings.sweep_seconds)
 
     async def run_due(self) -> bool:
-        """Do what is due; tells whether there is something to publish."""
+        """Do what is due; return whether there is something to publish."""
         now, changed = time.monotonic(), False
         if self._gaps.is_due(now):
             self._gaps.last = now
@@ -58,7 +58,7 @@ class Housekeeping:
         return changed
 
     async def maintain_when_idle(self) -> bool:
-        """Begin or finish maintenance of the vector table; tells whether there is something to publish."""
+        """Begin or finish maintenance of the vector table; return whether there is something to publish."""
         return await self._thread.run(self._shard.maintain_when_idle)
 
     async def retire(self) -> None:

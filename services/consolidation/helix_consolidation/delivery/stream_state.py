@@ -89,7 +89,7 @@ async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationSt
 
 
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:
-    """Skip the sequences right above the floor whose messages are gone; tells whether there were any."""
+    """Skip the sequences right above the floor whose messages are gone; return whether there were any."""
     wanted = processed.floor + 1
     try:
         found = await jetstream.get_msg(stream, seq=wanted, subject=EVERYTHING[stream], next=True)

@@ -96,7 +96,7 @@ def _around(state: ConsolidationState, top: _Member, path: set[int]) -> list[tup
     """The members from `top` down that decide the current version of those in `path` and their corrections.
 
     A member comes before its corrections. Below an active member outside of `path` nothing is listed: that
-    member is the successor, whatever corrects it.
+    member is the successor, even if it is corrected itself.
     """
     found = {top.code: (top, _version(state, top))}
     waiting = [top]

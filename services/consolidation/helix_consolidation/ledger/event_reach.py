@@ -48,7 +48,7 @@ class Actor:
     user: int = NOTHING
     principals: frozenset[int] = frozenset()
     is_own: bool = False
-    """Reaches only what was published for the user, whatever its access list."""
+    """Reaches all that was published for the user, with any access list, and nothing else."""
 
     @property
     def code(self) -> int:
@@ -92,7 +92,7 @@ class MemoryFacts:
 
 
 def actor_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Actor:
-    """The actor of an event with these fields; without a user it is the tenant, whatever the access list."""
+    """The actor of an event with these fields; without a user the tenant, whose access list is ignored."""
     if not user_id:
         return TENANT
     return Actor(value_code(tenant_id, "user", user_id), _principals(tenant_id, acl))

@@ -167,7 +167,7 @@ class NearDuplicates:
         shares = estimated_jaccard(signature, self._signatures[others])
         if (signature == NO_WORDS).all():
             shares[:] = 0.0
-        # content equal up to white space and case matches whatever its shingles are
+        # content equal up to white space and case always matches; its shingles are not compared
         shares[self._contents[others] == self._contents[ordinal]] = 1.0
         near = shares >= THRESHOLD
         return [DuplicateMatch(int(o), float(s)) for o, s in zip(others[near], shares[near], strict=True)]

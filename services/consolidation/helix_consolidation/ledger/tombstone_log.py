@@ -69,7 +69,7 @@ _REMOVED_BY: Final = {
 }
 """Tables in which a record with 0 in this field revokes an earlier one."""
 _ONE_PER_KEY: Final = (*_REMOVED_BY, Table.EXECUTED)
-"""Tables with one entry a key, whatever its `scope`."""
+"""Tables with one entry per key; `scope` is not part of the key."""
 
 
 class TombstoneLog:

@@ -116,7 +116,7 @@ class Shard:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
     def sweep(self, *, now: int) -> bool:
-        """Hide what expired; tells whether anything changed."""
+        """Hide what expired; return whether anything changed."""
         context = self._context(now)
         sweep(context)
         self._write(context.changes)
@@ -139,7 +139,7 @@ class Shard:
         return self.manifest
 
     def maintain_when_idle(self) -> bool:
-        """Begin or finish maintenance of the vector table; tells whether there is something to publish."""
+        """Begin or finish maintenance of the vector table; return whether there is something to publish."""
         if self._live is None:
             return False
         vectors = self._live.vectors
@@ -193,7 +193,7 @@ class Shard:
             self._refuse(message, error, outcome, log_end)
 
     def _refuse(self, message: Msg, error: PermanentError, outcome: Outcome, log_end: int) -> None:
-        """Dead-letter a message; its event counts as processed, because nothing more will come of it."""
+        """Dead-letter a message; its event counts as processed, because it will change nothing later."""
         sequence = settled_event(message)
         if sequence is not None and sequence <= log_end:
             self.state.applied.mark(sequence)

@@ -62,5 +62,5 @@ def classify(event: Event, text: str) -> MemoryType:
 
 
 def _is_addressed_to_agent(event: Event) -> bool:
-    """Whether a user speaks to the agent, and not one of several people to another."""
+    """Whether this is a user talking to the agent, not one of several people talking to another."""
     return not isinstance(event, MessageEvent) or (event.role == "user" and not event.speaker)

@@ -25,7 +25,7 @@ from helix_shared.errors import InvalidInputError
 from helix_shared.identity import MEMORY_ID_PATTERN
 
 MALFORMED: Final = object()
-"""Stands for a request that is no valid protobuf message."""
+"""Replaces a request that is not a valid protobuf message."""
 
 MODES: Final = {
     recall_pb2.MODE_UNSPECIFIED: "hybrid",
@@ -128,7 +128,7 @@ def memory_id_of(memory_id: str) -> str:
     """The id.
 
     Raises:
-        InvalidInputError: it is no memory id.
+        InvalidInputError: it is not a memory id.
     """
     return _memory_ids("memory_id", [memory_id], most=1)[0]
 

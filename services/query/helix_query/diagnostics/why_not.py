@@ -51,7 +51,7 @@ PROGRESS: Final[Mapping[Loss, int]] = {
         )
     )
 }
-"""How far a memory gets before this loss; greater is further."""
+"""Order of the losses along the stages; a greater number is a later loss."""
 
 
 def why_not(request: recall_pb2.RecallRequest, memory_id: str, replays: Replays) -> Steps[WhyNot]:

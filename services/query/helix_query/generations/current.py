@@ -257,7 +257,7 @@ class CurrentGeneration:
             _log.error("generation_refused", generation=number, reason=reason)
 
     def _refuse_for(self, number: int, error: BaseException, *, seconds: float) -> None:
-        # The folder may have been retired meanwhile, which is no failure.
+        # The folder may have been retired meanwhile, which is not a failure.
         if folder_of(self._root, number).is_dir():
             self._refused[number] = time.monotonic() + seconds
             self._refuse_once(number, f"{type(error).__name__}: {error}")

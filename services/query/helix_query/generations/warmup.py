@@ -74,7 +74,7 @@ def warm(
                 lanes=lanes,
                 channel_deadline_seconds=CANARY_SECONDS,
             )
-            # `degraded` also names PageRank, which a dense graph may skip: that is no damage
+            # `degraded` also names PageRank, which a dense graph may skip: the generation is intact
             missing = ", ".join(channel for channel in answer.degraded if channel in LANES)
             if missing:
                 raise CorruptArtifactError(f"generation {snapshot.number}: no answer from channel {missing}")

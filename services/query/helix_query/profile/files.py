@@ -22,7 +22,7 @@ def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
     """Profiles by name: those of the package and `*.toml` in `folder`, which replace them.
 
     Raises:
-        InvalidInputError: `folder` does not exist, or a file is no profile; names the file and key.
+        InvalidInputError: `folder` does not exist, or a file is not a profile; names the file and key.
     """
     package = resources.files("helix_query.profile")
     built_in = [*_files(package), *_files(package / "recipes")]

@@ -40,7 +40,7 @@ class Window:
     start: datetime
     end: datetime
     zone: tzinfo = UTC
-    """Whose calendar tells the days in it."""
+    """Time zone of the days in the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Candidates:
     walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
-    """`PAGERANK` where the graph was too dense for it and the bounded walk stood in."""
+    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

@@ -89,7 +89,7 @@ class RecallResult:
     rows: tuple[RecalledRow, ...] = ()
     packed: Packed = Packed()
     degraded: tuple[str, ...] = ()
-    """Searches that failed or came too late, and `pagerank` where the bounded walk stood in for it."""
+    """Searches that failed or came too late, and `pagerank` if the bounded walk replaced it."""
     already_served: int = 0
     """How many of the query's `already_served` would be among the rows."""
     estimate: RelevanceEstimate | None = None

@@ -67,7 +67,7 @@ class Visibility:
             valid = ~signals.hidden[ordinals]
         else:
             valid = AsOf(self.moment).mask(signals, self.past, ordinals)
-        # NO_TIME is the least integer, so a missing start has always begun.
+        # NO_TIME is the least integer, so a missing start counts as past.
         valid &= signals.valid_from[ordinals] <= moment
         for ends in (signals.valid_to[ordinals], signals.expires_at[ordinals]):
             valid &= (ends == NO_TIME) | (ends > moment)

@@ -1,4 +1,4 @@
-"""Scopes: who may see a memory, as keys that stand in front of its terms in the lexicon.
+"""Scopes: who may see a memory, as keys that prefix its terms in the lexicon.
 
 A scope is a tenant, an owner (empty: everyone in the tenant) and one name of an access list (or `EVERYONE`).
 A memory with an access list is in one scope for each name on the list.

@@ -1,7 +1,7 @@
 """Edges in memory, in growing columns, for `builder`.
 
 Every ordinal has a stamp. An edge stores the stamps at the time it was stated and is valid while they are
-unchanged. So one increment invalidates all edges of a memory, whatever their number.
+unchanged. So one increment invalidates all edges of a memory at once.
 """
 
 from __future__ import annotations

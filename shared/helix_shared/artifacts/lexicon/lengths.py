@@ -58,7 +58,7 @@ Lengths = tuple[int, ...]
 def padded(lengths: Lengths) -> tuple[Lengths, tuple[Lengths, ...]]:
     """Padded lengths of a document, and the lengths of its companions.
 
-    A length is rounded up to one that is stored exactly, or a little further if that saves a companion.
+    A length is rounded up to one that is stored exactly, or a little more if that saves a companion.
     """
     most = (-(-_next(length) // typical) for length, typical in zip(lengths, TYPICAL.values(), strict=True))
     count = max(1, max(most) - 1)

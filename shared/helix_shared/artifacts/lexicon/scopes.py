@@ -1,6 +1,6 @@
 """Scopes in the lexicon: every term carries the key of a scope, so a search needs no filter for access.
 
-The key (`filter.scopes`) stands in front of every term of a document. A search is the union over the
+The key (`filter.scopes`) prefixes every term of a document. A search is the union over the
 caller's scopes. The engine may then skip documents that cannot be among the best (block-max WAND), which a
 filter would prevent; that is ten times as fast. Document frequencies are counted among what the caller sees.
 With `lengths` and `scores`, a score depends on nothing else. A memory with an access list has one document

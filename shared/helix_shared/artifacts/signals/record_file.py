@@ -67,7 +67,7 @@ class _Body:
         os.posix_fadvise(self._descriptor, start, end - start, os.POSIX_FADV_WILLNEED)
 
     def __del__(self) -> None:
-        # there is no descriptor if opening failed
+        # opening failed before there was a descriptor
         with contextlib.suppress(AttributeError):
             os.close(self._descriptor)
 

@@ -1,4 +1,4 @@
-"""The forms in which a segment stores its vectors; the dtype of the file tells which one it is.
+"""The forms in which a segment stores its vectors; the dtype of the file identifies the form.
 
 `signals` returns float32 in every form: a form trades memory for the last digits of a cosine
 (ops/decisions/0015). `signals.segments` stores and gathers the rows, this module packs and unpacks them.

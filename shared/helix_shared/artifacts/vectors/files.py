@@ -28,7 +28,7 @@ _VERSIONS, _DATA, _DELETIONS, _INDICES, _TRANSACTIONS = (
 )  # fmt: skip
 _DELETION_SUFFIXES: Final = {DeletionFile.ARROW_ARRAY: "arrow", DeletionFile.BITMAP: "bin"}
 _UNREADABLE: Final = ("external_row_ids", "external_updated_at", "external_created_at", "overlays")
-"""Fields of a fragment that name further files, which Lance declares and does not write."""
+"""Fields of a fragment that name other files, which Lance declares and does not write."""
 
 _MAGIC: Final = b"LANC"
 _TRAILER_BYTES: Final = 16

@@ -69,7 +69,7 @@ class VectorIndex:
         return min(self.partitions, math.ceil(PROBES_PER_ROOT[self.kind] * math.sqrt(self.partitions)))
 
     def nprobes_within(self, part: float) -> int:
-        """Partitions to search when a filter leaves this part of the rows: neighbours lie further apart."""
+        """Partitions to search when a filter leaves this part of the rows: neighbours lie farther apart."""
         return min(self.partitions, math.ceil(self.nprobes / math.sqrt(max(part, 1e-9))))
 
     def candidates(self, limit: int) -> int:

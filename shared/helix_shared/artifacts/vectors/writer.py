@@ -164,7 +164,7 @@ class VectorWriter:
 
     @property
     def is_maintaining(self) -> bool:
-        """Tell whether background maintenance is under way."""
+        """Whether background maintenance is running."""
         return self._maintenance.is_running
 
     def finish_maintenance(self, *, wait: bool = False) -> bool:

@@ -273,7 +273,7 @@ async def _read(worker: Worker, durable: Durable, stop: asyncio.Event) -> None:
 async def _watch(worker: Worker, client: Client, durables: Sequence[Durable], service: str) -> None:
     """End the worker when it cannot receive messages any more or too many of its threads are stuck.
 
-    An unreachable server is no reason to end.
+    An unreachable server does not end it.
     """
     while not worker.failure:
         await asyncio.sleep(WATCH_SECONDS)

@@ -27,7 +27,7 @@ def _read_tail(passage: Passage, match: re.Match[str]) -> Reading | None:
     unit, low, high = measure(match["count"], match["unit"])
     tail = match["tail"].split()[0]
     before = words_before(passage, match.start())[-1:]
-    # "half a day ago" is read from "half"; "I want my two hours back" is no time
+    # "half a day ago" is read from "half"; "I want my two hours back" is not a time
     if before == ["half"] or (tail == "back" and unit in _CLOCK_UNITS):
         return None
     sign = -1 if tail in _PAST_TAILS else 1

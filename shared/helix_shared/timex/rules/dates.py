@@ -124,7 +124,7 @@ def _read_day_of_month(passage: Passage, match: re.Match[str]) -> Reading | None
 
 
 def _is_name(passage: Passage, match: re.Match[str]) -> bool:
-    """Tell whether the month is no verb, or written as a name."""
+    """Whether the month cannot be a verb ("may", "march"), or is written as a name."""
     return match["month"] not in VERBS or is_title_case(passage, match.span("month"))
 
 

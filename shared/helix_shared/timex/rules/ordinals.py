@@ -66,7 +66,7 @@ def _read_part(passage: Passage, match: re.Match[str]) -> Reading:
 
 
 _SUITS = rf"(?P<suits>{S}(?:works|suits|sounds|fits)\b)"
-# behind a day of the month stands no noun: "the 14th floor", "the 2nd of them", "the 1st and 2nd row"
+# no noun follows a day of the month: "the 14th floor", "the 2nd of them", "the 1st and 2nd row"
 _NO_NOUN = (
     rf"(?=\s{{0,3}}(?:[.,;:!?)\u2013-]|\Z)|{S}(?:at|in|with|for|to|until|but|because|so|we|i|you|he|she|they|it"
     r"|is|was|will|if|when|as|my|our|his|her|their|from|then|the|there|morning|afternoon|evening|night"

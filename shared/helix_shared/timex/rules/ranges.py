@@ -43,7 +43,7 @@ def joined(passage: Passage, readings: Iterable[Reading]) -> Iterator[Reading]:
 
 
 def _listed(passage: Passage, first: Reading, second: Reading) -> Reading:
-    """Return the second reading, no longer weak where it goes on a list ("in March and April")."""
+    """Return the second reading, no longer weak if it continues a list ("in March and April")."""
     gap = passage.folded[first.span[1] : second.span[0]]
     is_verb = passage.folded[slice(*second.span)] in VERBS and not is_title_case(passage, second.span)
     if first.weak or first.grain != second.grain or gap not in _LISTING or is_verb:

@@ -86,7 +86,7 @@ def unit_window(frame: Frame, name: str, step: int) -> Window:
 
 
 def _read_pointed(passage: Passage, match: re.Match[str]) -> Reading | None:
-    """Read "last / this / next ..." by what stands behind it."""
+    """Read "last / this / next ..." by the words that follow."""
     return _POINTED_READERS[match.lastgroup or ""](passage, match, _WHICH[_pointer(match)])
 
 
@@ -136,7 +136,7 @@ def _read_pointed_season(passage: Passage, match: re.Match[str], which: Which) -
 
 
 def _read_pointed_part(passage: Passage, match: re.Match[str], which: Which) -> Reading | None:
-    """Read "this morning" and "last night"; "the next morning" hangs on another day, so it is no time."""
+    """Read "this morning" and "last night"; "the next morning" depends on another day, so it is not read."""
     if which == "next" or (which == "last" and match["part"] not in ("night", "evening")):
         return None
     day = passage.frame.today + timedelta(days=_STEP[which])
@@ -180,7 +180,7 @@ def _read_weekday(passage: Passage, match: re.Match[str]) -> Reading | None:
         return Reading(one_day(passage.frame, day), span, "day")
     which, certainty = implied(passage, span)
     day = weekday(passage.frame.today, number, which)
-    # "tea and Monday": a list goes on only behind another day, or a verb follows
+    # "tea and Monday": a list continues only after another day, or a verb follows
     weak = cue in _AND and not tells_after(passage, span)
     return Reading(one_day(passage.frame, day), span, "day", weak=weak, cycle="week", certainty=certainty)
 

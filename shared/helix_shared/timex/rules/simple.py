@@ -18,7 +18,7 @@ from helix_shared.timex.words import MONTH, NUMBER, NUMBERS, SEASON, UNIT, WEEKD
 _COUNT_WORDS = "|".join(word for word in NUMBERS if word not in ("a", "an"))
 ANCHORED_UNIT = rf"(?:day|week|weekend|month|quarter|year|{WEEKDAY})"
 SIDE = rf"(?:before|after|following|prior{S}to|of)"
-# a number begins an expression if it has four digits, stands in a date, or has a month or unit behind it
+# a number begins an expression if it has four digits, is part of a date, or a month or unit follows
 _TO = rf"(?:\s?[-\u2013]\s?|{S}(?:or|to|and|through|until){S}(?:the{S})?)"
 _NUMERIC_START = (
     r"[0-9](?=[0-9]{3}(?![0-9])|[0-9]?(?:st|nd|rd|th)\b|[0-9]?[-/.][0-9]{1,2}[-/.][0-9]{4}"
@@ -68,7 +68,7 @@ def longest(passage: Passage, rules: tuple[Rule, ...], start: int) -> Reading | 
 
 
 def _read(rule: Rule, passage: Passage, match: re.Match[str]) -> Reading | None:
-    """Apply a rule; a date that does not exist, or out of the range of datetime, is no reading."""
+    """Apply a rule; None for a date that does not exist or is outside the range of datetime."""
     try:
         reading = rule.read(passage, match)
     except (ValueError, OverflowError, KeyError):

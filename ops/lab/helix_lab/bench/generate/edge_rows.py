@@ -45,7 +45,7 @@ def batch_seed(seed: int, start: int) -> int:
 
 
 def events_of(layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sequence of the event behind each memory, and its piece: a document is one event of several."""
+    """Sequence of each memory's event, and its number within a document, which is one event."""
     document = layout.kind == KINDS.index(DOCUMENT)
     begins = ~document | (layout.position == 0)
     return np.cumsum(begins).astype(np.int64), np.where(document, layout.position, 0).astype(np.int32)

@@ -62,7 +62,7 @@ class BuildInfo:
     """The largest tenant, the one that is asked."""
     tenant_memories: int
     events: int
-    """Sequence of the last event: a stream goes on after it."""
+    """Sequence of the last event: the stream continues after it."""
     model: str
     build_seconds: float
     questions: list[str]

@@ -64,7 +64,7 @@ class Material:
     templates: list[Template]
     entities: Entities
     words: list[list[str]]
-    """Plain words by kind, each as often as it stands in the base texts."""
+    """Plain words by kind, each as often as it occurs in the base texts."""
 
 
 def material_of(base: Base, memories: int) -> Material:

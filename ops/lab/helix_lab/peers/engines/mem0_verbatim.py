@@ -28,7 +28,7 @@ def load(
     from mem0.embeddings.base import EmbeddingBase  # noqa: PLC0415
 
     class Given(EmbeddingBase):  # type: ignore[misc]  # mem0 ships no types
-        """Hands over the vector that was given for the text at hand."""
+        """Returns the vector that was supplied for a text."""
 
         vector: np.ndarray
 

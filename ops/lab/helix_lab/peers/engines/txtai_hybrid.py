@@ -21,7 +21,7 @@ TENANT_QUERY = "select id, score from txtai where similar(:text) and tenant = :t
 def load(
     documents: list[dict[str, str]], vectors: np.ndarray, _home: Path
 ) -> Callable[[str, np.ndarray, str, int], list[str]]:
-    """Index in memory; content is stored only where tenants have to be told apart."""
+    """Index in memory; content is stored only if there are several tenants."""
     waiting = iter(vectors)
     tenants = any(document["tenant"] for document in documents)
 

@@ -143,7 +143,7 @@ def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
     """The moment that an option names, in `zone` unless it has its own; a date is its first moment.
 
     Raises:
-        InvalidInputError: it is no ISO date or time.
+        InvalidInputError: it is not an ISO date or time.
     """
     if not text:
         return None

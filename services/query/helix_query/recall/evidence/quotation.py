@@ -1,4 +1,4 @@
-"""Whether a query may be a quotation: told by its form, before anything is looked up.
+"""Whether a query may be a quotation, decided from its form before anything is searched.
 
 Narrower than the questions of `routing.rules`: a line of a log may begin with "could" or "find".
 """

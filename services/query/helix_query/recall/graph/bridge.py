@@ -17,7 +17,7 @@ from helix_shared.naming import canonical, find_names
 Stems = Callable[[str], Sequence[str]]
 
 MAX_DISTANCE: Final = 60
-"""Characters from a word of the question; a name further away from all of them does not count."""
+"""Characters from a word of the question; a name farther away from all of them does not count."""
 HALF_DISTANCE: Final = 10.0
 """Characters at which a name counts half."""
 BEFORE_FACTOR: Final = 2

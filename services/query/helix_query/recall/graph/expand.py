@@ -148,7 +148,7 @@ def _of_memories(mass: Mass, *, memories: int) -> Mass:
 def _graph_candidates(
     candidates: Candidates, mass: Mass, *, visible: Visible, count: int
 ) -> NDArray[np.int64]:
-    """At most `count` visible memories with the most mass that are no candidates, best first."""
+    """At most `count` visible memories with the most mass that are not yet candidates, best first."""
     fresh = (mass.shares > 0) & ~np.isin(mass.nodes, candidates.ordinals)
     nodes, shares = mass.nodes[fresh], mass.shares[fresh]
     best = nodes[np.lexsort((nodes, -shares))[: count * CHECKS]]

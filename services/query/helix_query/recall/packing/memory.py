@@ -24,7 +24,7 @@ def get_memory(
     """The row and its entities; with `as_of`, as they were then.
 
     Raises:
-        NotFoundError: there is none, or the caller may not see it; which of the two is not told.
+        NotFoundError: there is none, or the caller may not see it; the error does not say which.
         OverdueError: `deadline`, a moment of the monotonic clock, has passed.
     """
     if selection.as_of is not None:

@@ -118,7 +118,7 @@ def _choose(
     limit: int,
 ) -> Chosen:
     before, after = stretch.before, stretch.after
-    # A neighbour that is taken or too long is not replaced by one further off.
+    # A neighbour that is taken or too long is not replaced by a more distant one.
     sides = [side[0] if side else None for side in (before[-1:], after[:1])]
     beside = [
         None if ordinal is None or ordinal in taken or token_count[ordinal] >= room else ordinal

@@ -89,7 +89,7 @@ def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict
 
 
 def _moment(value: int) -> datetime | None:
-    """None also for a time no calendar holds: one bad row must not spoil an answer."""
+    """None also for a time outside the calendar's range: one bad row must not fail the whole answer."""
     if not FIRST_MOMENT <= value <= LAST_MOMENT:
         return None
     return moment_of(int(value))

@@ -108,7 +108,7 @@ def _distance(found: re.Match[str]) -> timedelta | None:
 def anchored_window(
     anchor: Anchor, found: EventMatches, *, now: datetime
 ) -> tuple[datetime, datetime] | None:
-    """The window [start, end) of an anchor; None if no memory clearly tells the event."""
+    """The window [start, end) of an anchor; None if no memory clearly describes the event."""
     event = _event_of(found)
     if event is None:
         return None
@@ -138,7 +138,7 @@ def _window_around(
 ) -> tuple[datetime, datetime]:
     """The window of a relation to an event [start, end).
 
-    "before" and "after" both include the event: its consequences are mostly told together with it.
+    "before" and "after" both include the event: its consequences are mostly described together with it.
     """
     if anchor.relation in _BEFORE:
         return (EARLIEST if anchor.distance is None else _moved(start, -anchor.distance)), end

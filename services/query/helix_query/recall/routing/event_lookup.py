@@ -65,7 +65,7 @@ def _rarity(phrase: str, lexicon: LexiconReader, scopes: OpenScopes) -> tuple[di
 
 
 def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> DatedMemory:
-    """The time a memory speaks of, else when it occurred, widened to days of `zone`."""
+    """The time a memory mentions, else when it occurred, widened to days of `zone`."""
     text = line["text"][:TEXT_CHARACTERS]
     place = line["ordinal"]
     spoken, last = int(signals.event_start[place]), int(signals.event_end[place])
@@ -77,7 +77,7 @@ def _dated(line: dict[str, Any], signals: Signals, zone: tzinfo) -> DatedMemory:
 def _days(start: datetime, end: datetime | None, zone: tzinfo) -> tuple[datetime, datetime]:
     """From the midnight in `zone` before `start` to `end`, at least that whole day.
 
-    A span of whole days keeps its dates, whatever its zone.
+    A span of whole days keeps its dates in every zone.
     """
     dates = dates_of(start, end, zone)
     if dates is not None:

@@ -39,7 +39,7 @@ def adaptive_weights(
     ordinals: NDArray[np.int64],
     cosines: NDArray[np.float32],
 ) -> Mapping[str, float]:
-    """Weight of each channel; an adaptive profile shares anew what dense and lexical have together.
+    """Weight of each channel; an adaptive profile redistributes the sum of the dense and lexical weights.
 
     `ordinals` are all candidates, ascending; `cosines` their exact ones.
     """

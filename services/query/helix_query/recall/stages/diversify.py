@@ -1,6 +1,6 @@
 """Stage 7: near-duplicates out, then the order by maximal marginal relevance or by session.
 
-Near-duplicates are told by their MinHash signatures, novelty by the cosine of the stored vectors or, where
+Near-duplicates are found by their MinHash signatures, novelty by the cosine of the stored vectors or, where
 the best of each session goes first, by MinHash too. Memories the caller has are dropped last: their
 near-duplicates go with them, and they count against novelty.
 """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Search = Callable[[], Hits]
 _CHANNEL: Final[Mapping[str, Channel]] = {channel.name: channel for channel in CHANNELS}
 PATIENCE: Final = 3
-"""Further channel deadlines that a recall without any answer waits for one."""
+"""Additional channel deadlines that a recall waits while no channel has answered."""
 
 _log = logger(__name__)
 
@@ -48,7 +48,7 @@ _log = logger(__name__)
 def prefetch(context: RecallContext, lanes: Mapping[str, Executor]) -> Iterator[Future[Hits] | None]:
     """The lexical search, which needs no vector, running while the query is embedded; None: not wanted.
 
-    Its field weights are those of the intents by rule. On exit it is cancelled if it has not begun.
+    Its field weights are those of the intents by rule. On exit it is cancelled if it has not started.
     """
     query = context.query
     wanted = query.mode != "dense" and LEXICAL in context.profile.retrieve.channels
@@ -118,7 +118,7 @@ def retrieve(
 
 
 def _valid_at_as_of(context: RecallContext, retrieved: Retrieved) -> Retrieved:
-    """Without the memories that were not valid at `as_of`, whatever a search made of it."""
+    """`retrieved` without the memories that were not valid at `as_of`; not every search checks this."""
     if context.visibility.past is None:
         return retrieved
 
