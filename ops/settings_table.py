@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of every setting, made from the settings classes; `ops/runbook.md` holds it, a test compares.
+"""The table of every setting, from the settings classes; `ops/runbook.md` has it, and a test compares them.
 
 python ops/settings_table.py   prints the table
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from helix_consolidation.settings import ConsolidationSettings
@@ -17,16 +19,19 @@ from helix_doc2query.settings import Doc2querySettings
 from helix_ingest.settings import IngestSettings
 from helix_kg.settings import KgSettings
 from helix_query.settings import QuerySettings
-from helix_shared.settings import ServiceSettings
+from helix_shared.settings import ServiceSettings, helix_home
 
 SERVICES: Final[tuple[type[ServiceSettings], ...]] = (
     IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, QuerySettings,
 )  # fmt: skip
 COMMAND: Final = {
     "HELIX_HOME": ("~/.helix", "folder of everything Helix keeps on this machine"),
-    "HELIX_NATS_URL": ("what `helix up` wrote", "NATS the command talks to"),
-    "HELIX_RECALL_ADDRESS": ("what `helix up` wrote", "query service the command talks to"),
-    "HELIX_TENANT": ("", "tenant of publish, import and recall"),
+    "HELIX_NATS_URL": ("the address in `run/up.json` of the home", "NATS the command talks to"),
+    "HELIX_RECALL_ADDRESS": (
+        "the address in `run/up.json` of the home",
+        "query service the command talks to",
+    ),
+    "HELIX_TENANT": ("", "tenant of publish, import, recall and why-not"),
 }
 
 
@@ -37,8 +42,16 @@ def rows() -> Iterator[tuple[str, str, str]]:
     for settings in SERVICES:
         prefix = str(settings.model_config.get("env_prefix", ""))
         for name, field in settings.model_fields.items():
-            known = field.default is not PydanticUndefined and field.default is not None
-            yield f"{prefix}{name}".upper(), str(field.default) if known else "", field.description or ""
+            yield f"{prefix}{name}".upper(), _default(field), field.description or ""
+
+
+def _default(field: FieldInfo) -> str:
+    """A folder below the home is shown as such; a default that depends on the machine is left out."""
+    if field.default_factory is not None:
+        value = field.get_default(call_default_factory=True, validated_data={})
+        is_folder = isinstance(value, Path) and value.is_relative_to(helix_home())
+        return f"HELIX_HOME/{value.relative_to(helix_home())}" if is_folder else ""
+    return "" if field.default is None or field.default is PydanticUndefined else str(field.default)
 
 
 def table() -> str:
