@@ -42,7 +42,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "timezone_aware": "must name its offset, like 2026-11-22T09:30:00Z",
     "union_tag_invalid": "{tag!r} is unknown; known: {expected_tags}",
     "union_tag_not_found": "is missing; it says which event this is",
-    "json_invalid": "is no JSON: {error}",
+    "json_invalid": "is not JSON: {error}",
     "value_error": "{error}",
 }
 """Reason by pydantic's error type, filled from the error's context; other types keep pydantic's message."""

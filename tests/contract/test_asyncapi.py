@@ -40,13 +40,13 @@ def _payload_schema(kind: str) -> dict[str, Any]:
 
 
 def test_committed_document_is_what_the_models_say() -> None:
-    """Nobody edits the document, and nobody forgets `make stubs`."""
+    """The committed document is the output of `make stubs`."""
     committed = (ROOT / "proto/asyncapi.json").read_text()
     assert committed == asyncapi.encode(DOCUMENT), "proto/asyncapi.json is stale: run `make stubs`"
 
 
 def test_document_has_the_shape_of_asyncapi_3() -> None:
-    """Required fields of the specification, and no field it does not know."""
+    """It has the required fields of the specification and no unknown ones."""
     assert DOCUMENT["asyncapi"] == "3.0.0"
     assert set(DOCUMENT) == {"asyncapi", "info", "defaultContentType", "channels", "operations", "components"}
     assert {"title", "version"} <= set(DOCUMENT["info"])
@@ -70,7 +70,7 @@ def test_every_reference_leads_somewhere_inside_the_document() -> None:
 
 
 def test_every_address_names_its_parameters() -> None:
-    """A placeholder without a parameter, or the other way round, is a mistake."""
+    """Placeholders and parameters match in both directions."""
     for channel in DOCUMENT["channels"].values():
         placeholders = {part[1:-1] for part in channel["address"].split(".") if part.startswith("{")}
         assert placeholders == set(channel["parameters"])
@@ -78,7 +78,7 @@ def test_every_address_names_its_parameters() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_address_of_a_kind_is_the_subject_its_events_are_published_on(kind: str) -> None:
-    """The document and the code spell one subject."""
+    """The document and the code spell the subject alike."""
     event = events.parse_event((GOLDEN / f"{kind}.json").read_bytes())
     address = DOCUMENT["channels"][kind]["address"]
     session = event.session_id or subjects.NO_SESSION
@@ -87,7 +87,7 @@ def test_address_of_a_kind_is_the_subject_its_events_are_published_on(kind: str)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_payload_schema_is_valid_and_takes_the_golden_event(kind: str) -> None:
-    """A generator in another language accepts what we accept."""
+    """A generator in another language accepts the document."""
     jsonschema.Draft7Validator.check_schema(_payload_schema(kind))
     event = json.loads((GOLDEN / f"{kind}.json").read_text())
     jsonschema.Draft7Validator(_payload_schema(kind)).validate(event)
@@ -96,7 +96,7 @@ def test_payload_schema_is_valid_and_takes_the_golden_event(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("broken", ["unknown field", "no kind", "no tenant", "tenant is no token"])
 def test_payload_schema_refuses_what_the_model_refuses(kind: str, broken: str) -> None:
-    """The schema is no looser than the model where JSON Schema can say it."""
+    """The schema is as strict as the model wherever JSON Schema can express it."""
     event = json.loads((GOLDEN / f"{kind}.json").read_text())
     change = {
         "unknown field": lambda: event.update(importence=1),

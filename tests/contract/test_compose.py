@@ -53,7 +53,7 @@ def _mounts(name: str) -> dict[str, dict[str, Any]]:
 
 
 def _settings_of(name: str) -> type[Any] | None:
-    """The settings class of a service's room, or None while the room has none."""
+    """The settings class of a service, or None if it has none."""
     if importlib.util.find_spec(f"helix_{name}.settings") is None:
         return None
     module = importlib.import_module(f"helix_{name}.settings")
@@ -152,7 +152,7 @@ def test_no_container_runs_as_root_or_writes_outside_its_volumes(name: str) -> N
 
 
 def test_ports_are_bound_to_this_machine_alone() -> None:
-    """There is no authentication yet, so nothing is reachable from outside."""
+    """There is no authentication yet, so all ports are bound to localhost."""
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert len(published) == 2
     for port in published:
@@ -194,7 +194,7 @@ def test_every_lasting_service_has_a_health_check_its_image_can_run(name: str) -
 
 
 def test_health_check_asks_the_port_the_service_listens_on() -> None:
-    """A changed port that the check does not follow would restart healthy services."""
+    """If the check did not follow a changed port, healthy services would be restarted."""
     for name in CONSUMERS:
         environment = SERVICES[name]["environment"]
         port = environment.get(f"HELIX_{name.upper()}_METRICS_PORT")

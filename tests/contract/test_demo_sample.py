@@ -30,7 +30,7 @@ BY_ID = {event.event_id: event for event in SAMPLE}
 
 
 def _words(text: str) -> set[str]:
-    """Content words, cut to five letters so that forms of one word meet."""
+    """Content words, cut to five letters so that forms of one word are equal."""
     return {word[:5] for word in re.findall(r"[a-z]+", text.lower()) if word not in FUNCTION_WORDS}
 
 
@@ -42,7 +42,7 @@ def test_sample_has_the_promised_size_and_scope() -> None:
 
 
 def test_documents_name_the_true_number_of_events() -> None:
-    """A figure in a document is checked or it is wrong sooner or later."""
+    """The figures of the documents match the sample."""
     for name in ("README.md", "CHANGELOG.md"):
         assert re.findall(r"(\d+) events", (ROOT / name).read_text()) == [str(len(SAMPLE))], name
 
@@ -77,7 +77,7 @@ def test_the_eight_questions_ask_for_events_that_exist() -> None:
 
 
 def test_the_paraphrase_shares_no_content_word_with_its_answer() -> None:
-    """Only meaning can find it."""
+    """Only the dense channel can find it."""
     question = QUESTIONS[0]
     answer = BY_ID[question["expected"][0]]
     assert isinstance(answer, events.MessageEvent)
@@ -86,7 +86,7 @@ def test_the_paraphrase_shares_no_content_word_with_its_answer() -> None:
 
 
 def test_the_two_hop_question_needs_a_second_memory() -> None:
-    """The answer does not name what is asked about; another memory joins the two."""
+    """The answer does not name the subject of the question; another memory links the two."""
     answer = BY_ID[QUESTIONS[3]["expected"][0]]
     assert isinstance(answer, events.MessageEvent)
     assert "Tomasz Wieczorek" in answer.text

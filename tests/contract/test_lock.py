@@ -32,7 +32,7 @@ def _names(lines: str) -> set[str]:
 
 
 def test_every_package_of_the_lock_has_a_version_and_hashes() -> None:
-    """`pip --require-hashes` would refuse anything else."""
+    """`pip --require-hashes` refuses a package without a hash."""
     meaningful = [line for line in LOCK.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     pinned = [line for line in meaningful if not line.startswith("    --hash=")]
     assert len(pinned) == len(PINS) > 50
@@ -97,7 +97,7 @@ def test_closure_of_a_service_is_whole_and_part_of_the_lock(service: str) -> Non
 
 
 def test_image_of_query_holds_no_broker_and_no_llm_client() -> None:
-    """The query path has no way to an LLM, not even an installed one."""
+    """No LLM client is installed on the query path."""
     names = _names(_closure("query"))
     assert {"lancedb", "tantivy", "onnxruntime", "grpcio-reflection"} <= names
     assert names & (BROKERS | LLM_CLIENTS) == set()

@@ -74,7 +74,7 @@ def test_first_recall_is_machine_findable() -> None:
 
 @pytest.mark.parametrize("command", _commands("helix"))
 def test_every_helix_command_exists_with_its_options(command: str) -> None:
-    """A command in a document is one that can be typed."""
+    """Every command in a document exists."""
     words = shlex.split(command)[1:]
     ((name, known),) = _helix_options([word for word in words if not word.startswith("-")]).items()
     used = {word.split("=")[0] for word in words if word.startswith("--")}
@@ -83,7 +83,7 @@ def test_every_helix_command_exists_with_its_options(command: str) -> None:
 
 @pytest.mark.parametrize("command", _commands("make"))
 def test_every_make_target_exists(command: str) -> None:
-    """Likewise for make."""
+    """Every make target in a document exists."""
     target = command.split()[1]
     asked = subprocess.run(
         ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
@@ -93,7 +93,7 @@ def test_every_make_target_exists(command: str) -> None:
 
 @pytest.mark.parametrize("command", _commands("docker"))
 def test_every_compose_command_names_a_profile_and_services_that_exist(command: str) -> None:
-    """Likewise for compose."""
+    """Every compose profile and service in a document exists."""
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     profiles = {profile for service in services.values() for profile in service.get("profiles", [])}
     assert set(re.findall(r"--profile (\S+)", command)) <= profiles
@@ -101,7 +101,7 @@ def test_every_compose_command_names_a_profile_and_services_that_exist(command: 
 
 
 def test_event_of_the_nats_command_is_valid_and_on_its_subject() -> None:
-    """What is copied from the README is accepted."""
+    """Events in the README are valid."""
     (line,) = [line for line in README.splitlines() if line.startswith("nats req ")]
     _, _, subject, _, header, body = shlex.split(line)
     event = events.parse_event(body.encode())
@@ -130,13 +130,13 @@ def test_request_of_the_grpcurl_command_fits_the_contract() -> None:
 def test_a_program_that_setup_does_not_install_is_said_to_come_from_elsewhere(
     program: str, origin: str
 ) -> None:
-    """On a fresh machine nobody has to guess why a line does not run."""
+    """The README names what a fresh machine needs for each line."""
     line = README.index(f"\n{program} ")
     assert origin in README[:line]
 
 
 def test_python_of_the_readme_is_ten_lines_that_import() -> None:
-    """It is the whole client a program needs."""
+    """The snippet is the whole client that a program needs."""
     (block,) = _blocks(README, "python")
     assert len(block.splitlines()) <= 10
     imports = [node for node in ast.parse(block).body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -145,14 +145,14 @@ def test_python_of_the_readme_is_ten_lines_that_import() -> None:
 
 
 def test_every_link_leads_to_a_file() -> None:
-    """No dead ends."""
+    """Every link leads to a file."""
     for text, folder in ((README, ROOT), (RUNBOOK, ROOT / "ops")):
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (folder / target).exists(), target
 
 
 def test_continuous_check_runs_what_the_readme_names() -> None:
-    """There is one test command."""
+    """The README names one test command."""
     script = ROOT / ".ci/run"
     assert script.stat().st_mode & 0o111
     lines = script.read_text().splitlines()

@@ -6,7 +6,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_runbook_lists_every_setting_as_it_is() -> None:
-    """The table is made from the settings classes, so it cannot grow old."""
+    """The table is generated from the settings classes."""
     made = subprocess.run(
         [sys.executable, ROOT / "ops/settings_table.py"], capture_output=True, text=True, check=True
     ).stdout

@@ -42,7 +42,7 @@ def descriptor(tmp_path_factory: pytest.TempPathFactory) -> descriptor_pb2.FileD
 
 
 def test_committed_stubs_are_what_the_contract_generates(tmp_path: Path) -> None:
-    """Nobody edits a stub, and nobody forgets `make stubs`."""
+    """The committed stubs are the output of `make stubs`."""
     _protoc(*(f"--{kind}_out={tmp_path}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")))
     for name in GENERATED:
         made = tmp_path / "helix_memory/recall/v1" / name
@@ -63,7 +63,7 @@ def test_committed_stubs_of_the_lance_manifest_are_generated(tmp_path: Path) -> 
 def test_every_field_value_and_method_of_the_contract_has_a_comment(
     descriptor: descriptor_pb2.FileDescriptorProto,
 ) -> None:
-    """Unit and range of what goes over the wire stand where it is declared."""
+    """Every field has a comment with its unit and range."""
     commented = {
         tuple(location.path)
         for location in descriptor.source_code_info.location
@@ -76,7 +76,7 @@ def test_every_field_value_and_method_of_the_contract_has_a_comment(
 def test_every_message_the_contract_declares_was_looked_at(
     descriptor: descriptor_pb2.FileDescriptorProto,
 ) -> None:
-    """The comment test would pass on an empty list; this one says what it has to see."""
+    """Checks the checker: the comment test would pass on an empty list."""
     names = [name for name, _ in _declared(descriptor)]
     assert "RecallRequest.query" in names
     assert "Mode.MODE_HYBRID" in names

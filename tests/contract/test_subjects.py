@@ -68,7 +68,7 @@ def test_a_malformed_subject_has_no_address(subject: str) -> None:
 
 
 def test_subjects_headers_and_streams_are_the_documented_ones() -> None:
-    """These strings are a contract with programs we never see (ops/decisions/0001)."""
+    """Programs outside this repository depend on these strings (ops/decisions/0001)."""
     assert subjects.event_subject("acme", "s1", "message") == "helix.v1.events.acme.s1.message"
     assert subjects.derived_subject("memories", "acme") == "helix.v1.derived.memories.acme"
     assert subjects.dlq_subject("ingest", "acme") == "helix.v1.dlq.ingest.acme"

@@ -213,7 +213,7 @@ def test_the_lock_holds_all_that_a_member_reaches(member: str) -> None:
 
 
 def test_query_reaches_no_broker_and_no_llm_client() -> None:
-    """The query path has no way to an LLM, not even an installed one."""
+    """No LLM client is installed on the query path."""
     needed, packages = _locked("helix-memory-query")
     assert {*needed, *packages} & (BROKERS | LLM_CLIENTS) == set()
 

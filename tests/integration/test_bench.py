@@ -1,4 +1,4 @@
-"""The benchmark's data under the real stack: consolidation goes on from it, and the report is whole."""
+"""The benchmark's data under the real stack: consolidation continues from it, and the report is complete."""
 
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ def built(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 def test_built_data_is_a_whole_generation_and_is_built_once(
     built: tuple[Path, BuildInfo], models_dir: Path
 ) -> None:
-    """All four artifacts tell of the same memories; asked for again, the same folder comes back."""
+    """All four artifacts hold the same memories; a second call returns the same folder."""
     folder, info = built
     verify(folder_of(folder, 1), verified=set())
     generation = Generation.open(folder, 1)
@@ -53,8 +53,8 @@ def test_built_data_is_a_whole_generation_and_is_built_once(
     assert (again, (again / "bench.json").stat().st_mtime_ns) == (folder, stamp)
 
 
-def test_consolidation_goes_on_from_built_data(built: tuple[Path, BuildInfo], models_dir: Path) -> None:
-    """A new event gets the sequence after the built ones, and is recalled beside them."""
+def test_consolidation_continues_from_built_data(built: tuple[Path, BuildInfo], models_dir: Path) -> None:
+    """A new event gets the sequence after the built ones, and both can be recalled."""
     folder, info = built
     with stack_over(folder, info, models_dir) as stack:
         assert freshness_section(stack, info, events=1)["freshness_s"]["p50"] > 0
@@ -66,14 +66,14 @@ def test_consolidation_goes_on_from_built_data(built: tuple[Path, BuildInfo], mo
     assert status.applied_sequence == info.events + 1
     assert status.generation > 1
     assert item in [memory.memory.memory_id for memory in reply.memories]
-    # nothing was written into what is kept
+    # the cached build is unchanged
     assert [path.name for path in (folder / "generations").iterdir()] == ["000000000001"]
 
 
 def test_a_report_holds_its_sections_and_names_what_failed(
     built: tuple[Path, BuildInfo], models_dir: Path, tmp_path: Path
 ) -> None:
-    """Figures of every section asked for; peers without their environment say why."""
+    """Every requested section has figures; peers without their environment give the reason."""
     folder, info = built
     queries = asked_texts(info, 20)
     index = partial(index_section, tmp_path, models_dir, None, seed=7, queries=20)

@@ -107,7 +107,7 @@ async def test_publishing_without_a_stream_says_so(nats_server: NatsServer) -> N
         await client.close()
 
 
-async def test_nobody_at_the_address_is_a_clear_error() -> None:
+async def test_an_address_without_a_server_is_a_clear_error() -> None:
     """The message says what to start."""
     with pytest.raises(TemporaryError, match="helix up"):
         await connect("nats://127.0.0.1:1", name="test")
@@ -176,7 +176,7 @@ async def test_temporary_error_brings_the_message_back_after_its_delay(nats_clie
     assert asyncio.get_running_loop().time() - started >= 0.35
 
 
-async def test_one_bad_message_spoils_no_other(nats_client: Client) -> None:
+async def test_one_bad_message_affects_no_other(nats_client: Client) -> None:
     """Messages of a batch are settled one by one."""
     publisher = Publisher(nats_client.jetstream())
     for n in range(4):

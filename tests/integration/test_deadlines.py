@@ -81,7 +81,7 @@ class Workers:
         return self._log_of(self._processes.index(process)).read_text()
 
     def end(self) -> None:
-        """Kill whatever still runs."""
+        """Kill all running processes."""
         for process in self._processes:
             process.kill()
             process.wait()
@@ -92,7 +92,7 @@ class Workers:
 
 @pytest.fixture
 def workers(nats_server: NatsServer, tmp_path: Path) -> Iterator[Workers]:
-    """Starts workers, and ends whatever still runs."""
+    """Starts workers, and kills the running ones at the end."""
     started = Workers(nats_server.url, tmp_path)
     yield started
     started.end()
@@ -187,7 +187,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-async def test_a_handler_that_never_ends_is_dead_lettered_and_holds_nobody_up(
+async def test_a_handler_that_never_ends_is_dead_lettered_and_delays_no_other_message(
     nats_client: Client, workers: Workers
 ) -> None:
     """Its message fails three times at the deadline; others are processed, stuck threads are counted."""
@@ -250,7 +250,7 @@ async def test_heartbeats_that_come_late_change_nothing(nats_client: Client, wor
     """Other copies receive the message and process it, too; the stream stores one result."""
     await streams.provision(nats_client.jetstream(), ack_wait_seconds=1.0)
     for _ in range(2):
-        # these beat every 20 s, so the server gives each message to somebody else after one
+        # heartbeats are sent every 20 s, so after one second the server delivers each message to another copy
         workers.start(ACK_WAIT_SECONDS="60", DEADLINE_SECONDS="60")
     for number, text in enumerate(("slow", "Caroline met Ann.", "slow"), 1):
         await publish(nats_client, number, text)

@@ -1,4 +1,4 @@
-"""A worker finds the turns of the log, whichever messages it received and in whatever order."""
+"""A worker finds the previous turns in the log for any messages in any order."""
 
 import asyncio
 import random

@@ -84,7 +84,7 @@ def test_both_paths_rank_alike(runs: dict[str, tuple[Run, Run]], data: Evaluatio
 
 @pytest.mark.parametrize("profile", ["dense", "fused", "helix"])
 def test_both_paths_name_the_same_ten(runs: dict[str, tuple[Run, Run]], profile: str) -> None:
-    """Nine in ten of the first ten, where meaning decides among the hardly relevant."""
+    """Nine of the first ten agree where the weakly relevant memories are ranked by meaning."""
     direct, stream = runs[profile]
     shared = [
         len({*mine.ranking[:10]} & {*theirs.ranking[:10]}) / 10

@@ -60,7 +60,9 @@ def eval_command(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
     fresh: Annotated[bool, typer.Option(help="Ask again what was answered before.")] = False,
     copies: Annotated[int, typer.Option(help="stream: copies of each worker.", min=1, max=8)] = 1,
-    crash: Annotated[bool, typer.Option(help="stream: kill workers and the writer half way.")] = False,
+    crash: Annotated[
+        bool, typer.Option(help="stream: kill workers and the writer half way through.")
+    ] = False,
     wait_seconds: Annotated[float, typer.Option(help="stream: how long publishing may take.")] = 3_600.0,
 ) -> None:
     """Ask every question of every set, and say how good the answers are, with intervals.

@@ -62,7 +62,7 @@ async def stored(client: Client) -> list[tuple[str, str, bytes]]:
 
 
 async def test_a_batch_stores_what_single_publishing_stores(nats_client: Client, tmp_path: Path) -> None:
-    """Subjects, ids, bodies and order are the same for two tenants in both ways."""
+    """Both methods of publishing give two tenants the same subjects, ids, bodies and order."""
     events = [said(n, tenant=f"t{n % 2}", session=f"s{n % 3}") for n in range(40)]
     sender = Sender(nats_client)
     tally = await sender.send(events)

@@ -62,7 +62,7 @@ async def test_an_undone_correction_restores_the_version_before(stack: Stack) ->
         assert [r["memory_id"] for r in stack.rows() if not r["hidden"]] == [visible]
 
 
-async def test_nobody_erases_or_corrects_what_they_cannot_recall(stack: Stack) -> None:
+async def test_a_caller_cannot_erase_or_correct_what_they_cannot_recall(stack: Stack) -> None:
     """Bob erases, forgets and corrects Ann's memories: they stay, and the reasons do not reveal them."""
     await stack.log_events(4)
     stack.start()

@@ -147,7 +147,7 @@ async def test_a_lost_lease_stops_publishing_until_it_is_free_again(stack: Stack
 
 
 async def test_a_writer_suspended_past_its_lease_publishes_nothing(stack: Stack) -> None:
-    """Suspended for longer than the time to live: another process has the lease, and it stands by."""
+    """Suspended for longer than the time to live: another process has the lease, and it is on standby."""
     await stack.log_events(2)
     process = stack.start()
     await stack.derive("e0", 1, [row("e0", 1, "one")])

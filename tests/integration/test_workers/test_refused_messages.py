@@ -28,7 +28,7 @@ pytestmark = pytest.mark.integration
 async def test_a_malformed_message_is_dead_lettered_and_affects_no_other(
     nats_client: Client, workers: Workers, service: str
 ) -> None:
-    """Bodies that are no batch, or of another tenant, become dead letters with a reason."""
+    """Bodies that are not batches, or are of another tenant, become dead letters with a reason."""
     jetstream = nats_client.jetstream()
     foreign = edges.encode(edges.Origin("memories", "evil", "e", "message", 9), [], edges.memories_schema(4))
     for body in (b"1", b"{", b"\xff\xfe\xff\xff", b"", foreign):
@@ -50,7 +50,7 @@ async def test_a_malformed_message_is_dead_lettered_and_affects_no_other(
 async def test_a_message_of_another_release_is_held_and_affects_no_other(
     nats_client: Client, workers: Workers, service: str
 ) -> None:
-    """It is no dead letter and has no empty result; other messages are processed meanwhile."""
+    """It becomes no dead letter and gives no empty result; other messages are processed meanwhile."""
     jetstream = nats_client.jetstream()
     origin = edges.Origin("memories", "acme", "e9", "message", 9)
     lacking = edges.memories_schema(4).remove(edges.memories_schema(4).get_field_index("text"))

@@ -6,7 +6,7 @@ from helix_doc2query.keep import keep
 
 
 def test_a_question_of_the_texts_own_words_is_dropped() -> None:
-    """It would find nothing the text does not find itself, whatever the endings."""
+    """It would find nothing that the text does not find itself, with any word endings."""
     assert keep(["what did we decide about releases"], "We decided about the release") == []
 
 

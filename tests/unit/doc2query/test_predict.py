@@ -69,7 +69,7 @@ def test_plain_talk_answers_nothing() -> None:
 
 
 def test_the_title_gives_search_words_too() -> None:
-    """What the title speaks of is spoken of."""
+    """A subject of the title counts as mentioned."""
     assert [q for q in questions("It is fast.", title="DuckDB") if "database" in q] == ["database storage"]
 
 

@@ -1,4 +1,4 @@
-"""Hostile texts and the measurement that tells linear from quadratic time."""
+"""Hostile texts and the measurement that separates linear from quadratic time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ UNITS: Final = {
 
 
 class TooSlowError(BaseException):
-    """Raised by the clock inside whatever is measured; no `except Exception` there may swallow it."""
+    """Raised by the clock inside the measured code; no `except Exception` there may catch it."""
 
 
 @dataclass(frozen=True, slots=True)

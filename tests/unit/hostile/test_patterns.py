@@ -72,7 +72,7 @@ class Uses:
         return [getattr(pattern, name) for name in sorted(self._methods(pattern) - WALKING)]
 
     def _methods(self, pattern: Pattern) -> set[str]:
-        """A pattern whose use is not found is tried in every way."""
+        """A pattern whose use is not found is tried with every method."""
         return self.methods[pattern] or set(METHODS)
 
     def _read(self, module: ModuleType) -> None:

@@ -89,7 +89,7 @@ def test_relative_date_becomes_event_time() -> None:
     assert found == (datetime(2026, 9, 6, tzinfo=UTC), datetime(2026, 9, 7, tzinfo=UTC), False)
 
 
-def test_a_date_that_cannot_be_told_gives_way_to_one_that_can() -> None:
+def test_an_unreadable_date_is_replaced_by_a_readable_one() -> None:
     """A weekday without a verb gives no time; the second sentence is in the past tense."""
     text = "Friday, maybe. The boiler broke on Saturday."
     found = event_times(said(text), text, MONDAY)
@@ -97,7 +97,7 @@ def test_a_date_that_cannot_be_told_gives_way_to_one_that_can() -> None:
     assert event_times(said("Friday."), "Friday.", MONDAY) == (None, None, False)
 
 
-def test_the_same_moment_told_in_two_zones_has_two_days() -> None:
+def test_the_same_moment_in_two_zones_has_two_days() -> None:
     """At 23:30 in New York it is the next day in UTC: the cached times must differ."""
     text = "The pump broke today."
     here = datetime(2026, 9, 7, 23, 30, tzinfo=timezone(timedelta(hours=-4)))

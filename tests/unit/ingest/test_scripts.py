@@ -45,7 +45,7 @@ def test_a_changed_word_leaves_a_clause_similar() -> None:
 
 
 def test_a_long_sentence_of_chinese_is_worth_as_much_as_words_of_english() -> None:
-    """A bare question counts less, whatever question mark it has."""
+    """A bare question counts less, with any question mark."""
     told = "我们决定把支付服务的数据库迁移到新的集群上线时间定在六月底由王磊负责"
     assert salience(told, "episodic") > salience("数据库", "episodic") + 0.05
     assert salience(told + "\uff1f", "episodic") < salience(told, "episodic")

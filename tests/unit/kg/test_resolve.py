@@ -23,7 +23,7 @@ def test_repeats_become_one_link_of_the_greatest_weight() -> None:
 
 
 def test_a_short_form_is_the_full_name_before_it() -> None:
-    """Surname and first name both stand for the only full name that holds them."""
+    """Surname and first name both resolve to the only full name that contains them."""
     links = [mention("John Smith"), mention("Smith"), mention("John"), mention("Rome")]
     assert names(resolve(links)) == ["john smith", "rome"]
 

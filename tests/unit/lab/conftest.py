@@ -12,7 +12,7 @@ import pytest
 from helix_lab.sets.data import EvaluationSet, load_set
 
 MARK = "zzleak"
-"""Stands in every id of the set and in no text."""
+"""Occurs in every id of the set and in no text."""
 PEOPLE = ("Ada", "Bruno", "Chen", "Dora")
 PLACES = ("harbour", "library", "museum", "station", "garden", "bakery", "theatre")
 THINGS = ("kettle", "bicycle", "violin", "ladder", "lantern", "umbrella", "compass", "typewriter")

@@ -74,7 +74,7 @@ def test_a_constant_is_read_and_put_by_its_dotted_key() -> None:
     [
         ("expand.restrat", 0.5, r"expand\.restrat: is not a field here"),
         ("expand.restart", 1.5, r"expand\.restart: must be below 1"),
-        ("top_k.deep", 1, r"top_k\.deep: is no constant"),
+        ("top_k.deep", 1, r"top_k\.deep: is not a constant"),
     ],
 )
 def test_a_wrong_constant_is_refused_by_its_key(key: str, value: float, said: str) -> None:
@@ -85,7 +85,7 @@ def test_a_wrong_constant_is_refused_by_its_key(key: str, value: float, said: st
 
 @pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)
 def test_every_switch_leaves_a_valid_profile(profile: RankingProfile) -> None:
-    """Whatever the profile: `without` checks the whole of it; names are distinct."""
+    """For every profile: `without` checks the whole of it; names are distinct."""
     switches = switches_of(profile)
     for switch in switches:
         assert isinstance(switch.without(profile), RankingProfile)
@@ -100,7 +100,7 @@ def test_a_part_that_is_off_changes_nothing() -> None:
 
 
 def test_the_bounded_walk_is_tried_instead_of_pagerank_where_the_graph_is_walked() -> None:
-    """And the other way round; a profile without the stage has no such switch."""
+    """And conversely: a profile without the stage has no such switch."""
     walking = off(HELIX, "expand pagerank (instead: walk)")
     assert walking.expand.method == "walk"
     assert off(walking, "expand walk (instead: pagerank)") == HELIX

@@ -218,7 +218,7 @@ def test_answers_that_cannot_be_are_refused(tmp_path: Path, rankings: list[list[
 
 
 def test_threads_and_telemetry_are_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Helix runs its maths on one thread; a peer keeps its own pool, and calls nobody."""
+    """Helix computes on one thread; a peer keeps its own thread pool, and makes no network call."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
     environment = peers_run._environment("/somewhere")
@@ -266,7 +266,7 @@ def test_the_lock_pins_what_the_extra_names() -> None:
 
 
 def test_without_embedding_takes_the_stage_off() -> None:
-    """10 ms with 4 ms of embedding are 6; an answer that tells no stages stays as it is."""
+    """10 ms with 4 ms of embedding are 6; an answer without stage times is unchanged."""
     answers = (Answer("a", (), 10.0, {"embed": 4.0, "rank": 1.0}), Answer("b", (), 3.0))
 
     given = without_embedding(Run("tiny", "helix", answers))
@@ -276,7 +276,7 @@ def test_without_embedding_takes_the_stage_off() -> None:
 
 
 def test_the_command_shows_quality_beside_latency_and_names_who_is_missing(tmp_path: Path) -> None:
-    """Helix's run stands twice, the exact peer is measured against it, a missing one has its reason."""
+    """Helix's run appears twice, the exact peer is measured against it, a missing one has its reason."""
     own = Run("tiny", "helix", (Answer("q_abs_1", ("D1:3",), 5.0, {"embed": 2.0}),))
     shown = Console(file=io.StringIO(), width=200)
 

@@ -39,7 +39,7 @@ def asked(question: str, zone: str, now: datetime = NOW) -> tuple[datetime, date
 
 
 def test_every_zone_of_today_has_an_offset_that_is_known() -> None:
-    """A date told in any zone of the database, in winter and in summer, is read as that date there."""
+    """A date stated in any zone of the database, in winter and in summer, is read as that date there."""
     for name in available_timezones() - {"Factory", "localtime"}:
         zone = ZoneInfo(name)
         for day in (date(2027, 1, 15), date(2027, 7, 15)):
@@ -111,7 +111,7 @@ def test_a_day_is_the_same_date_in_every_zone(asks: str) -> None:
 @pytest.mark.parametrize(
     ("zone", "said", "text", "before", "asked_for", "after"),
     [
-        # said in winter of a day in summer, and the other way round
+        # said in winter of a day in summer, and vice versa
         ("Europe/Berlin", "2027-01-10", "on 15 July 2027", "14 July 2027", "15 July 2027", "16 July 2027"),
         ("America/New_York", "2026-07-10", "on 15 December 2026", "14 December 2026", "15 December 2026",
          "16 December 2026"),
@@ -131,7 +131,7 @@ def test_a_day_is_the_same_date_in_every_zone(asks: str) -> None:
 def test_summer_time_moves_no_day(
     zone: str, said: str, text: str, before: str, asked_for: str, after: str
 ) -> None:
-    """An event carries the offset of its own moment, which is not that of the days it speaks of."""
+    """An event carries the offset of its own moment, which is not that of the days it mentions."""
     there = datetime.fromisoformat(f"{said}T12:00").replace(tzinfo=ZoneInfo(zone))
     offset = there.utcoffset()
     assert offset is not None

@@ -14,6 +14,6 @@ def test_a_moment_is_counted_in_microseconds_since_1970() -> None:
 
 
 @given(some.datetimes(timezones=some.just(UTC)))
-def test_no_microsecond_is_lost_on_the_way_there_and_back(moment: datetime) -> None:
+def test_no_microsecond_is_lost_by_converting_there_and_back(moment: datetime) -> None:
     """Which a float of seconds cannot promise."""
     assert moment_of(microseconds(moment)) == moment

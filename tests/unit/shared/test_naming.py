@@ -43,7 +43,7 @@ def found(text: str) -> list[tuple[str, str]]:
         ("", ""),
     ],
 )
-def test_names_are_spelt_one_way(surface: str, expected: str) -> None:
+def test_names_have_one_spelling(surface: str, expected: str) -> None:
     """Case, accents, quotes, spaces, articles and possessives are folded; letters of other scripts stay."""
     assert expected == canonical(surface)
 
@@ -160,7 +160,7 @@ def test_proper_names_are_found(text: str, expected: list[str]) -> None:
     assert expected == [name for _, name in found(text)]
 
 
-def test_a_name_says_where_it_stands() -> None:
+def test_a_name_has_its_position() -> None:
     """The span cuts the surface out of the text."""
     text = "Hey Caroline, read src/a.py"
     assert [(n.surface, n.span) for n in find_names(text)] == [("Caroline", (4, 12)), ("src/a.py", (19, 27))]
@@ -184,7 +184,7 @@ def test_no_candidate_is_longer_than_eight_words() -> None:
 
 @given(st.one_of(st.text(max_size=400), MOSTLY_NAMES))
 def test_no_text_breaks_name_finding(text: str) -> None:
-    """Whatever the text, the answer is the same twice, spans are inside it, names are canonical."""
+    """For any text the answer is the same twice, spans are inside it, names are canonical."""
     names = find_names(text)
     assert names == find_names(text)
     for name in names:
@@ -221,7 +221,7 @@ def test_time_is_linear_in_the_text(piece: str) -> None:
     assert time.thread_time() - started < 2.0
 
 
-def test_a_contracted_i_is_nobodys_name() -> None:
+def test_a_contracted_i_is_not_a_name() -> None:
     """Mid-sentence it is as capital as a name."""
     found = [name.name for name in find_names("Well, I'm with Caroline, and I\u2019ve said I'll come.")]
     assert found == ["caroline"]

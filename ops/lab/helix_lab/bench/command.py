@@ -81,7 +81,7 @@ def bench(
     out: Annotated[Path | None, typer.Option(help="Report: JSON; bench.md and charts beside.")] = None,
     only: Annotated[str, typer.Option(help=f"Sections, comma between: {', '.join(SECTIONS)}.")] = "",
     data: Annotated[Path, typer.Option(help="Sets whose texts are varied; else invented ones.")] = DATA,
-    built: Annotated[Path | None, typer.Option(help="Data built before, whatever its code.")] = None,
+    built: Annotated[Path | None, typer.Option(help="Data built before, by any version of the code.")] = None,
     seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 7,
     peer_seconds: Annotated[float, typer.Option(help="Each peer may take so long.", min=1)] = 900.0,
     peers_python: Annotated[Path, typer.Option(help="Python of the peers.")] = PEERS_PYTHON,

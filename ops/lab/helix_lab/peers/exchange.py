@@ -89,7 +89,9 @@ def read_costs(out: Path) -> Costs:
         (facts,) = _read_rows(out / "engine.json")
         return Costs(**{field: facts[field] for field in Costs.__slots__})
     except (OSError, ValueError, KeyError) as error:
-        raise CorruptArtifactError(f"{out / 'engine.json'} is no account of an engine: {error!r}") from error
+        raise CorruptArtifactError(
+            f"{out / 'engine.json'} is not a report of an engine: {error!r}"
+        ) from error
 
 
 def read_missing(out: Path) -> str:

@@ -166,7 +166,7 @@ def _check_distinct(path: Path, ids: list[str]) -> None:
     seen: set[str] = set()
     for number, identifier in enumerate(ids, 1):
         if identifier in seen:
-            raise InvalidInputError(f"{path}:{number}", f"id {identifier!r} stands in an earlier line")
+            raise InvalidInputError(f"{path}:{number}", f"id {identifier!r} is in an earlier line")
         seen.add(identifier)
 
 
@@ -179,16 +179,16 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(lines, 1):
                 yield _row(line, f"{path}:{number}")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path}:{number + 1}", f"is no gzip of UTF-8 lines: {error}") from error
+        raise InvalidInputError(f"{path}:{number + 1}", f"is not gzip of UTF-8 lines: {error}") from error
 
 
 def _row(line: str, place: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise InvalidInputError(place, f"is no JSON: {error}") from error
+        raise InvalidInputError(place, f"is not JSON: {error}") from error
     if not isinstance(row, dict):
-        raise InvalidInputError(place, "is no JSON object")
+        raise InvalidInputError(place, "is not a JSON object")
     for name in ("id", "text"):
         if not isinstance(row.get(name), str | int) or not str(row[name]).strip():
             raise InvalidInputError(place, f"{name} is missing, empty or no text")
@@ -221,7 +221,7 @@ def _gain(fields: list[str], place: str) -> float:
     except (IndexError, ValueError) as error:
         raise InvalidInputError(place, "not: query id, document id, gain") from error
     if not math.isfinite(gain):
-        raise InvalidInputError(place, f"gain {fields[0]} is no finite number")
+        raise InvalidInputError(place, f"gain {fields[0]} is not a finite number")
     return gain
 
 
@@ -230,7 +230,7 @@ def _pairs(path: Path, questions: set[str], targets: set[str]) -> Iterator[tuple
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise InvalidInputError(str(path), f"is no UTF-8: {error}") from error
+        raise InvalidInputError(str(path), f"is not UTF-8: {error}") from error
     head = lines[0].split("\t") if lines else []
     if len(head) > 1 and head[0] in questions:
         raise InvalidInputError(f"{path}:1", "is a judgement; the first line is a heading")

@@ -34,7 +34,7 @@ def wait_until_served(client: RecallClient, nats: Server, *, wait_seconds: float
             raise
         except TemporaryError as error:
             reason = str(error)
-    raise TemporaryError(f"{reason}; waited {wait_seconds:g} s, `helix status` shows where it stands")
+    raise TemporaryError(f"{reason}; waited {wait_seconds:g} s, `helix status` shows its progress")
 
 
 def _last_event_sequence(nats: Server) -> int:

@@ -256,7 +256,7 @@ def tokens_needed(replay: Replay) -> int:
 
 def _position(replay: Replay) -> int:
     if replay.position is None:
-        raise AssertionError("the memory is no candidate")
+        raise AssertionError("the memory is not a candidate")
     return replay.position
 
 

@@ -32,7 +32,7 @@ def load_profiles(folder: Path | None = None) -> Mapping[str, RankingProfile]:
 
 def _files(folder: Traversable) -> list[Traversable]:
     if not folder.is_dir():
-        raise InvalidInputError(str(folder), "is no folder of ranking profiles")
+        raise InvalidInputError(str(folder), "is not a folder of ranking profiles")
     return sorted(
         (file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )

@@ -43,7 +43,7 @@ def with_constants(profile: RankingProfile, changes: Mapping[str, Any]) -> Ranki
 
 def _put(values: Any, steps: list[str], value: Any, key: str) -> None:
     if not isinstance(values, dict):
-        raise InvalidInputError(key, "is no constant of a ranking profile")
+        raise InvalidInputError(key, "is not a constant of a ranking profile")
     step, *rest = steps
     for name in list(values) if step == EVERY else [step]:
         if rest:

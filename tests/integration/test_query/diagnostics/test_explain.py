@@ -65,7 +65,7 @@ def test_what_the_caller_has_is_explained_as_such(answering: Any) -> None:
 
 
 def test_an_explanation_holds_nothing_foreign(answering: Any) -> None:
-    """Ann's linked memory is a candidate for Ann alone; deleted and expired ones are for nobody."""
+    """Ann's linked memory is a candidate for Ann alone; deleted and expired ones are for no caller."""
     service, ids = answering
     for user, private in (("", False), ("bob", False), ("ann", True)):
         reply = service.recall("Who is Maria Nowak?", user=user, explain=True)

@@ -113,7 +113,7 @@ def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
     assert "never_skip = true" in reply.advice
 
 
-def test_how_deep_it_stands_is_its_true_rank(world: World) -> None:
+def test_the_reported_channel_rank_is_the_true_rank(world: World) -> None:
     """The rank equals that by exact cosine among all visible memories."""
     request = request_of("What did Ann do with the printer?", "narrow", mode=recall_pb2.MODE_DENSE, top_k=9)
     vector = world.served.encoder.embed_query(request.query)

@@ -1,4 +1,4 @@
-"""A leased generation stays readable, whatever retention or a refused generation does."""
+"""A leased generation stays readable during retention and when another generation is refused."""
 
 import contextlib
 import gc
@@ -201,7 +201,7 @@ def fails_when_asked(folder: Path) -> None:
 def test_a_refused_generation_does_not_touch_the_one_that_is_served(
     corpus: Any, start: Any, tmp_path: Path, broken: Callable[[Path], None]
 ) -> None:
-    """At whatever step it is refused, and also after its folder is removed."""
+    """A generation may be refused at any step, and also after its folder is removed."""
     ids = fill(corpus)
     # another root, so that CURRENT names the second generation only after it is damaged
     served = tmp_path / "served"

@@ -80,7 +80,7 @@ def test_what_is_not_calibrated_says_nothing(strict: Any) -> None:
 
 
 def test_why_not_names_the_threshold_that_would_pack_it(strict: Any) -> None:
-    """Lowered to the answer's own probability, and no further."""
+    """Lowered to the answer's own probability, not below."""
     asked = strict.recall(UNANSWERABLE, ranking_profile="strict")
     request = recall_pb2.WhyNotRequest(
         recall=recall_pb2.RecallRequest(
@@ -96,10 +96,10 @@ def test_why_not_names_the_threshold_that_would_pack_it(strict: Any) -> None:
     assert asked.relevance - 0.0002 < float(change.value) <= asked.relevance + 1e-6
 
 
-def test_the_default_profile_tells_the_plain_cases_apart(answering: Any) -> None:
-    """Two dozen memories are enough for what is plain: the probability tells both kinds apart.
+def test_the_default_profile_separates_the_plain_cases(answering: Any) -> None:
+    """With two dozen memories the probability separates the plain cases.
 
-    What the caller may not see (Bob's key, the board's merger) is as unknown as what nobody ever said.
+    What the caller may not see (Bob's key, the board's merger) gets the probability of what was never said.
     """
     service, _ = answering
     for query in (ANSWERABLE, "where was Jan Nowak born", "what is the current port of the staging server"):

@@ -186,7 +186,7 @@ def test_top_k_is_the_number_of_memories(answering: Any) -> None:
 
 
 def test_an_unknown_tenant_knows_nothing(answering: Any) -> None:
-    """An empty answer, no error: the reply does not tell whether a tenant exists."""
+    """The answer is empty and not an error, so that it does not reveal whether a tenant exists."""
     service, _ = answering
     reply = service.recall("where is the key", tenant="nobody")
     assert len(reply.memories) == 0
@@ -246,7 +246,7 @@ def test_a_memory_out_of_reach_is_not_found(answering: Any, scope: dict[str, Any
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
 
 
-def test_status_tells_what_is_served(answering: Any, encoder: Any) -> None:
+def test_status_reports_what_is_served(answering: Any, encoder: Any) -> None:
     """Generation, model and counts, without hidden memories."""
     service, ids = answering
     status = service.status()

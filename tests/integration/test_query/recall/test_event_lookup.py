@@ -65,7 +65,7 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
     [
         # the whole day of 10 January; "moved" and "move" have one stem
         ("what did we use before the move to Lisbon?", (EARLIEST, datetime(2026, 1, 11, tzinfo=UTC))),
-        # the time the memory speaks of, not when it occurred
+        # the time the memory mentions, not when it occurred
         ("what broke after the regatta?", (datetime(2026, 1, 15, tzinfo=UTC), LATEST)),
         # words of nearly all memories, and a word of none
         ("what did we say after the garden talk?", None),
@@ -74,7 +74,7 @@ def window_of(generation: Generation, query: str, selection: Selection) -> tuple
         ("what broke after the regatta in Lisbon?", None),
     ],
 )
-def test_an_event_is_dated_by_the_memory_that_tells_it(
+def test_an_event_is_dated_by_the_memory_that_describes_it(
     generation: Generation, query: str, expected: tuple[datetime, datetime] | None
 ) -> None:
     """The memory contains nearly all rare words and is in the caller's selection."""

@@ -40,16 +40,16 @@ def texts(reply: Any) -> list[str]:
 
 @pytest.mark.parametrize("now", [None, PAST - DAY, PAST, AHEAD + DAY, datetime(9999, 12, 1, tzinfo=UTC)])
 def test_the_callers_moment_moves_neither_expiry_nor_validity(service: Any, now: datetime | None) -> None:
-    """The server's clock decides, whatever `now` is."""
+    """The server's clock decides; `now` has no effect."""
     assert texts(service.recall("canteen menu", now=now)) == [STAYING]
 
 
-def test_a_past_moment_of_as_of_still_tells_what_was_valid_then(service: Any) -> None:
+def test_as_of_in_the_past_returns_what_was_valid_then(service: Any) -> None:
     """`as_of` selects the past state."""
     assert texts(service.recall("canteen menu", as_of=PAST - timedelta(hours=1))) == [EXPIRED, ENDED]
 
 
-def test_an_odd_moment_spoils_no_estimate_that_others_use(
+def test_an_odd_moment_changes_no_estimate_of_other_callers(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The visible share of a tenant is estimated once, also after a recall at year 9999."""

@@ -86,7 +86,7 @@ def test_the_whole_session_is_packed_where_it_fits(talking: Any) -> None:
     assert service.recall(**ask, token_budget=whole.context.tokens).context.text == whole.context.text
 
 
-def test_by_default_nothing_stands_around(talking: Any) -> None:
+def test_by_default_no_neighbours_are_packed(talking: Any) -> None:
     """By default of the profiles, and by request."""
     service, _ = talking
     for fields in ({}, {"expand_context": recall_pb2.EXPAND_CONTEXT_NONE}):
@@ -113,7 +113,7 @@ def test_a_memory_of_no_session_has_no_neighbours_of_other_documents(talking: An
     assert not reply.context.surrounding_ids
 
 
-def test_nothing_is_packed_twice_and_nothing_recalled_gives_way(talking: Any) -> None:
+def test_nothing_is_packed_twice_and_no_recalled_memory_is_dropped(talking: Any) -> None:
     """With any budget: the same recalled memories as without neighbours, and no text twice."""
     service, ids = talking
     for budget in range(20, 200, 9):

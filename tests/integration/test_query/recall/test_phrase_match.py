@@ -1,4 +1,4 @@
-"""Somebody's very words find the memory they stand in, past many that say nearly the same."""
+"""A verbatim quotation finds the memory that contains it, among many that say nearly the same."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -103,7 +103,7 @@ def asked(served: Snapshot, query: str, **options: Any) -> RecallResult:
             lane.shutdown()
 
 
-def test_words_in_a_row_are_told_from_the_same_words_elsewhere(generation: Generation) -> None:
+def test_words_in_a_row_differ_from_the_same_words_apart(generation: Generation) -> None:
     """Case and punctuation do not count, the order does; invisible memories are not found."""
     acme = Selection("acme")
     assert texts_matching(generation, WORDS, acme) == [SAID]
@@ -137,7 +137,7 @@ def test_a_phrase_match_comes_first(served: Snapshot) -> None:
     assert without[0] == OTHER_ORDER
 
 
-def test_a_question_that_somebody_asked_before_is_not_its_answer(served: Snapshot) -> None:
+def test_the_same_question_asked_before_is_not_its_answer(served: Snapshot) -> None:
     """Only statements are looked up word for word."""
     answer = asked(served, f"How do we {WORDS}?")
     assert answer.trace is not None
@@ -186,7 +186,7 @@ def test_later_and_already_served_memories_do_not_count_for_the_limit(generation
 
 
 def test_a_note_on_what_holds_now_gets_the_latest_statement(served: Snapshot) -> None:
-    """An older memory in the same words does not stand before the newer value."""
+    """An older memory in the same words is not ranked before the newer value."""
     answer = asked(served, "the current port of the staging database")
     assert "current_value" in answer.route.intents
     assert answer.rows[0].row["text"] == NEW_PORT

@@ -71,7 +71,7 @@ def asked(served: Snapshot, lanes: dict[str, ThreadPoolExecutor], query: str, **
     return recall(context, lanes=lanes, channel_deadline_seconds=30)
 
 
-def test_the_search_is_under_way_while_the_question_is_embedded(
+def test_the_search_runs_while_the_question_is_embedded(
     served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each waits for the other, which only works side by side."""
@@ -103,7 +103,7 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
     assert [weights.exact for weights in searched] == [1.0, 1.5]
 
 
-def test_nothing_is_begun_that_is_not_wanted(served: Snapshot, lanes: Any, searched: list[Any]) -> None:
+def test_no_search_starts_that_is_not_wanted(served: Snapshot, lanes: Any, searched: list[Any]) -> None:
     """Mode dense asks no words, and a past moment waits until what was known then is read."""
     asked(served, lanes, "what about the garden", mode="dense")
     assert searched == []
@@ -114,7 +114,7 @@ def test_nothing_is_begun_that_is_not_wanted(served: Snapshot, lanes: Any, searc
 
 
 @pytest.mark.parametrize("broken", [True, False])
-def test_what_nobody_waits_for_is_given_up(
+def test_a_search_without_a_waiting_caller_is_cancelled(
     served: Snapshot, lanes: Any, searched: list[Any], monkeypatch: pytest.MonkeyPatch, *, broken: bool
 ) -> None:
     """A question that is skipped, or cannot be embedded, leaves no search in the queue of its lane."""

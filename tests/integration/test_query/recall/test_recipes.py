@@ -27,7 +27,7 @@ def texts(reply: Any) -> list[str]:
 
 
 def test_engram_asks_four_channels(answering: Any) -> None:
-    """Jan Nowak is found by all of them, and the best memory scores 1, nobody below .6."""
+    """All recipes find Jan Nowak; the best memory scores 1, and no score is below .6."""
     service, _ = answering
     reply = service.recall("where was Jan Nowak born", ranking_profile="engram")
     assert set(reply.memories[0].channels) == {"dense", "lexical", "entity", "associative"}
@@ -46,7 +46,7 @@ def test_cems_returns_five_within_its_threshold(answering: Any) -> None:
 
 
 def test_cems_prefers_the_callers_project(start: Any, corpus: Any) -> None:
-    """1.3 against .8: of two like memories that of the project leads, whichever stands first."""
+    """1.3 against .8: of two equal memories that of the project is first, in either order."""
     corpus.add(
         [
             {"text": "Deploys run on Mondays.", "name": "a", "project_id": "a"},

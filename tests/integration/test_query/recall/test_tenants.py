@@ -1,4 +1,4 @@
-"""A reply is the same to the byte, whatever other tenants of the store have."""
+"""A reply is the same to the byte with any data of other tenants in the store."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def replies(
     return ask
 
 
-def test_a_reply_tells_nothing_of_another_tenant(replies: Callable[[list[str]], list[str]]) -> None:
+def test_a_reply_reveals_nothing_of_another_tenant(replies: Callable[[list[str]], list[str]]) -> None:
     """Scores, relevance and all numbers of the explanation, beside no other, short and long texts."""
     alone = replies([])
     assert replies(SHORT) == alone

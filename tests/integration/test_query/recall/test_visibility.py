@@ -1,4 +1,4 @@
-"""Who sees what: the view judges from columns what the selection says of a row, on every dense way."""
+"""Visibility: the columns give the same result as the selection on rows, on every dense route."""
 
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -107,7 +107,7 @@ def test_a_store_is_as_large_as_its_memories(corpus: Any, tmp_path: Path) -> Non
 def test_all_ways_of_the_dense_channel_find_the_same(
     generation: Generation, selection: Selection, way: str
 ) -> None:
-    """Whoever chooses the candidates and whenever they are judged, the best ten are the same."""
+    """The best ten are the same for every route to the candidates and every time of the check."""
     query = generation.signals.vectors(np.array([17]))[0]
     visibility = Visibility.of(generation, selection, NOW)
     seen = np.arange(120)[visibility.is_visible(np.arange(120))]
@@ -143,7 +143,7 @@ def test_sketches_choose_who_is_compared(generation: Generation, monkeypatch: py
 def test_what_the_caller_has_takes_no_place(
     generation: Generation, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long the list is: behind 20 that are known the 5 next nearest are found."""
+    """For a list of any length: after 20 already served memories the 5 next nearest are found."""
     for name, value in WAYS[way].items():
         monkeypatch.setattr(vector_search, name, value)
     query = generation.signals.vectors(np.array([25]))[0]
@@ -185,7 +185,7 @@ def test_what_the_index_does_not_hold_yet_is_found(
 def test_how_much_of_exact_search_the_channel_finds(
     generation: Generation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything where all are compared, less where few are; of a stranger there is nothing to tell."""
+    """Finds everything if all memories are compared, less if few are; a stranger has no memories to find."""
     measured = channel_recall(generation, "acme", depth=10)
     assert measured is not None
     every = np.arange(120)

@@ -1,4 +1,4 @@
-"""Held folders: files stay readable without their folder, and closing leaves nothing behind."""
+"""Held folders: files stay readable without their folder, and closing removes all links."""
 
 from __future__ import annotations
 

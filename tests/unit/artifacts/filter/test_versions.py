@@ -97,7 +97,7 @@ def test_an_unknown_time_counts_as_always_superseded() -> None:
 
 
 def test_a_latest_row_is_hidden_by_its_expiry_alone() -> None:
-    """It was never superseded; its own times tell when it expired."""
+    """It was never superseded; its own times say when it expired."""
     assert superseded_at([row("e", 3, is_latest=True)]) == {"e": NEVER}
 
 

@@ -98,7 +98,7 @@ def test_the_boost_replaces_the_idf_of_the_engine() -> None:
 
 
 def test_a_score_equals_that_in_an_index_of_what_the_caller_sees(tmp_path: Path) -> None:
-    """Equal to the last bit, whatever documents others have."""
+    """Equal to the last bit, with any documents of other tenants."""
     mine = [entry(0, "port staging seven"), entry(1, "port billing nine"), entry(2, "cache login queue")]
     foreign = [entry(10 + n, "port port port", tenant_id="other") for n in range(40)]
     private = [entry(60 + n, "staging staging seven", owner="eve") for n in range(10)]

@@ -273,7 +273,7 @@ def test_searches_from_several_threads_agree(tmp_path: Path, writer: LexiconWrit
 
 
 def test_a_folder_without_an_index_is_corrupt(tmp_path: Path, writer: LexiconWriter) -> None:
-    """A missing or damaged index is refused and leaves no links behind."""
+    """A missing or damaged index is refused, and its links are removed."""
     writer.close()
     (tmp_path / "lexicon" / "meta.json").write_text("{")
     for folder in (tmp_path / "nowhere", tmp_path / "lexicon"):

@@ -1,4 +1,4 @@
-"""Hits and scores of a tenant are equal to the bit, whatever documents other tenants have."""
+"""Hits and scores of a tenant are equal to the bit, with any documents of other tenants."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     counts=st.lists(st.integers(0, 60), min_size=3, max_size=3),
     deleted=st.integers(0, 60),
 )
-def test_scores_are_the_same_whatever_others_hold(
+def test_scores_do_not_depend_on_other_tenants(
     tmp_path_factory: pytest.TempPathFactory,
     alone: list[Any],
     lengths: list[int],
@@ -201,7 +201,7 @@ def test_a_piece_of_a_document_with_its_neighbours_has_few_companions(tmp_path: 
     assert hits.scores[1] > 0.4 * hits.scores[0], "a section has the weight .6"
 
 
-def test_a_score_that_could_round_either_way_is_computed_again(
+def test_a_score_at_a_rounding_boundary_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The score from term counts equals the engine's, up to the engine's rounding."""

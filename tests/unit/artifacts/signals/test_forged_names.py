@@ -48,5 +48,5 @@ def test_rows_of_a_table_share_a_code_only_if_they_are_equal(rows: list[tuple[st
 
 @given(st.tuples(names, names), st.tuples(names, names))
 def test_a_scope_key_cannot_be_forged(one: tuple[str, str], other: tuple[str, str]) -> None:
-    """Different owners or principals have different keys, whatever characters they hold."""
+    """Different owners or principals have different keys, with any characters in their names."""
     assert (scope_key("acme", *one) == scope_key("acme", *other)) == (one == other)

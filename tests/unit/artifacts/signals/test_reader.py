@@ -217,7 +217,7 @@ def test_a_missing_or_cut_file_is_corrupt(tmp_path: Path, records: Records) -> N
 
 
 def test_a_store_without_rows_has_no_cosines(tmp_path: Path) -> None:
-    """An empty list of ordinals is no error while vectors have no length yet."""
+    """An empty list of ordinals is accepted while vectors have no length yet."""
     SignalsWriter.open(tmp_path / "s")
     signals = Signals.open(tmp_path / "s")
     assert signals.cosines(np.ones(8, np.float32), np.empty(0, np.int64)).shape == (0,)

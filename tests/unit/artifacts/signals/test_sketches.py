@@ -88,7 +88,7 @@ def test_the_estimate_is_the_product_of_the_rounded_query_with_the_signs(
 
 
 def test_a_zero_query_has_zero_weights() -> None:
-    """There is no division by its largest number, and all distances are equal."""
+    """A zero vector is not divided by its largest number, and all distances are equal."""
     stored = np.ascontiguousarray(sketches_of(clustered(1, 5)).T)
     assert differing_weight(stored, SketchQuery.of(np.zeros(384, np.float32))).tolist() == [0] * 5
 

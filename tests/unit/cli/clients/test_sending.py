@@ -82,7 +82,7 @@ def test_events_before_and_after_a_forget_keep_their_order() -> None:
     assert log.order.index("forget") == 2
 
 
-def test_a_refused_event_is_reported_and_the_session_goes_on() -> None:
+def test_a_refused_event_is_reported_and_the_session_continues() -> None:
     """The stream refuses one; the tally has its place in the file."""
     log = Log(refuse="a-2")
     tally = send([said("a", 1), said("a", 2), said("a", 3), Refusal("f:9", "text", "empty")], log)

@@ -121,7 +121,7 @@ def test_list_as_json_is_complete_and_names_damage(home: Path, tmp_path: Path) -
 
 
 def test_an_empty_home_says_what_to_run(tmp_path: Path) -> None:
-    """A home without models is no error."""
+    """A home without models is not an error."""
     assert json.loads(_run("list", "--json", "--home", str(tmp_path)).output) == []
     assert "helix models build" in _run("list", "--home", str(tmp_path)).output
 

@@ -45,7 +45,7 @@ def printed(explanation: recall_pb2.Explanation, *, full: bool = False) -> str:
 
 
 def test_a_candidate_shows_lists_signals_and_factors_that_change_its_score() -> None:
-    """Neutral factors and signals of weight 0 are left out; text of a memory is no markup and no escape."""
+    """Neutral factors and signals of weight 0 are left out; markup in a memory's text has no effect."""
     text = printed(explanation_of(2))
     for part in ("dense #3 0.612", "other words #1 12", "fused 0.6250", "sim 0.75 · rec 0.50", "window x1.2"):
         assert part in text

@@ -102,7 +102,7 @@ def test_a_call_and_its_result_are_one_tool_event(tmp_path: Path) -> None:
     assert (tool.output, tool.error) == ("", "Exit code 1\nE   assert 3 == 4")
 
 
-def test_both_streams_of_a_good_command_are_told_apart(tmp_path: Path) -> None:
+def test_both_streams_of_a_successful_command_are_kept_apart(tmp_path: Path) -> None:
     """`toolUseResult` has standard error apart; the text of the result mixes both."""
     result = {"type": "tool_result", "tool_use_id": "toolu_01", "content": "3 passed\nwarning"}
     streams = {"stdout": "3 passed", "stderr": "warning", "interrupted": False}
@@ -185,7 +185,7 @@ def test_a_session_id_that_is_no_token_is_hashed(tmp_path: Path) -> None:
     assert len(message.session_id) == 32
 
 
-def test_half_a_surrogate_pair_does_not_spoil_the_line(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_does_not_fail_the_line(tmp_path: Path) -> None:
     """A program may cut a text inside a surrogate pair; the rest is kept."""
     (message,) = found(items(tmp_path, line("user", "u", "cut \ud83d")))
     assert isinstance(message, events.MessageEvent)

@@ -116,7 +116,7 @@ def test_a_line_too_long_is_refused_whole_and_the_next_one_is_read(length: int) 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_end_in_events_or_refusals(body: bytes) -> None:
-    """Reading never raises, whatever the content."""
+    """Reading never raises, for any content."""
     for item in read_events(io.BytesIO(body), "f"):
         assert isinstance(item, SourceEvent | Refusal)
 

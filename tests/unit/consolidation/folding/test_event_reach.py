@@ -121,7 +121,7 @@ def test_reach_applies_to_memories_that_arrive_late(
 
 @pytest.mark.parametrize("actor", ACTORS)
 def test_feedback_counts_only_in_its_reach(bench: Bench, stream: Stream, actor: str) -> None:
-    """Nobody can raise the rank of a memory that they cannot recall."""
+    """Feedback from a caller who cannot recall a memory does not change its rank."""
     bench.apply(*memories(stream))
     feedback = FeedbackEvent(event_id="f", tenant_id="acme", helpful=list(IDS.values()), **ACTORS[actor])
     assert len(bench.apply(lifecycle(feedback, EVENT)).done) == 1
@@ -144,7 +144,7 @@ def test_a_document_is_deleted_where_its_publisher_can_recall_it(
 def test_a_version_of_a_user_replaces_the_pieces_of_that_user(
     bench: Bench, stream: Stream, actor: str, *, waits: bool
 ) -> None:
-    """Bob's own README hides nobody else's, even one he could recall; the tenant's replaces all."""
+    """Bob's own README hides only his own, even if he could recall another; the tenant's replaces all."""
     user = ACTORS[actor].get("user_id")
     rows = [row("acme", "v2", EVENT, "new", document_id="d", **ACTORS[actor])]
     end_document(bench, stream, actor, rows, is_deletion=False, waits=waits)

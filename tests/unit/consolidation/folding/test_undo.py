@@ -62,7 +62,7 @@ def test_restoring_the_correction_supersedes_the_version_before_again(bench: Ben
 @pytest.mark.parametrize(
     ("undone", "current"), [((NEW,), "e3"), ((NEWEST,), "e2"), ((NEW, NEWEST), "e1"), ((OLD,), "e3")]
 )
-def test_a_chain_has_one_current_version_whatever_is_undone(
+def test_a_chain_has_one_current_version_after_any_undo(
     bench: Bench, stream: Stream, kind: str, last_corrects: str, undone: tuple[str, ...], current: str
 ) -> None:
     """Undo the middle: no change. The last: the one before. Both: the first. Also after restarts."""

@@ -83,7 +83,7 @@ def test_a_different_text_is_no_near_duplicate() -> None:
     assert added(near, 1, "nothing in common with it").earliest is None
 
 
-def test_equal_content_matches_whatever_its_signature() -> None:
+def test_equal_content_matches_with_any_signature() -> None:
     """The content hash ignores case and white space, the shingles may not."""
     near = NearDuplicates()
     added(near, 0, "alpha beta", content=1)

@@ -18,7 +18,7 @@ from tests.unit.consolidation.conftest import (
 
 
 def test_a_correction_does_not_change_who_can_recall_the_memory(bench: Bench, stream: Stream) -> None:
-    """The tenant corrects Ann's memory: Ann stays the owner, whatever `user_id` the event has."""
+    """The tenant corrects Ann's memory: Ann stays the owner, for any `user_id` of the event."""
     bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "my salary", user_id="ann")]))
     of_tenant = row("acme", "e2", 2, "my new salary", corrects=FIRST)
     of_ann = row("acme", "e3", 3, "my newer salary", corrects=SECOND, user_id="ann", shared=True, acl=["hr"])

@@ -83,7 +83,7 @@ def test_a_link_the_graph_cannot_hold_is_dead_lettered(
 def test_a_row_no_store_could_hold_is_dead_lettered(
     bench: Bench, stream: Stream, broken: dict[str, Any]
 ) -> None:
-    """The message is refused whole, and the writer goes on."""
+    """The message is refused as a whole, and the writer continues."""
     poison = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "one") | broken])
     assert [m for m, _ in bench.apply(poison).dead] == [poison]
     assert bench.rows() == {}

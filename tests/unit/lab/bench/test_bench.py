@@ -55,7 +55,7 @@ def test_the_largest_tenant_holds_about_half() -> None:
 
 
 def test_sessions_are_of_one_kind_and_in_order() -> None:
-    """A session goes on where its base texts go on, in one tenant, and forward in time."""
+    """A session continues where its base texts continue, in one tenant, and forward in time."""
     layout = lay_out(3_000, KIND_ROWS, seed=1)
     assert len(layout) == 3_000
     within = np.diff(layout.session) == 0

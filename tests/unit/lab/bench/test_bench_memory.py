@@ -1,4 +1,4 @@
-"""What the machine's memory does, and how the bench tells of it."""
+"""Speed of the machine's memory, and how the bench reports it."""
 
 import mmap
 import os

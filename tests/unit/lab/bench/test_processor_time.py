@@ -1,4 +1,4 @@
-"""Processor time by process, and how the bench tells of it."""
+"""Processor time by process, and how the bench reports it."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ def test_a_process_that_is_gone_is_an_error() -> None:
         process_seconds(2**22 + 1)
 
 
-def test_time_is_told_by_service_and_event() -> None:
+def test_time_is_reported_by_service_and_event() -> None:
     """Services add up to the total; one that started meanwhile counts whole."""
     spent = milliseconds_per_event({"nats": 1.0}, {"nats": 1.5, "ingest": 4.0}, events=100)
     assert spent == {"nats": 5.0, "ingest": 40.0, "total": 45.0}

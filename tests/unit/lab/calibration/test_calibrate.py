@@ -131,7 +131,7 @@ def test_the_threshold_holds_back_no_more_than_was_allowed() -> None:
     assert threshold_of([*good, *few, *few], BY_COSINE, false_abstention=0.01) < threshold
 
 
-def test_the_threshold_counts_only_questions_whose_answer_stands_in_front() -> None:
+def test_the_threshold_counts_only_questions_whose_answer_is_ranked_first() -> None:
     """A question whose answer comes fourth or later costs nothing when nothing is packed for it."""
     good = [observed("s", "answerable", 0.9, relevant=True)] * 100
     late = [observed("s", "answerable", 0.1) for _ in range(50)]

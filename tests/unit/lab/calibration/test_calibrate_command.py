@@ -43,7 +43,7 @@ def test_only_the_part_is_replaced() -> None:
     assert with_abstain(text, part, heading=["found anew"]) == text
 
 
-def test_the_default_profile_can_be_written_anew() -> None:
+def test_the_default_profile_can_be_rewritten() -> None:
     """Every other constant of `helix` stays what it is."""
     text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
     before, after = tomllib.loads(text), tomllib.loads(with_abstain(text, Abstain(), heading=["none"]))
@@ -52,7 +52,7 @@ def test_the_default_profile_can_be_written_anew() -> None:
 
 
 @pytest.mark.usefixtures("own_home")
-def test_the_command_writes_a_profile_that_tells_strangers_apart(
+def test_the_command_writes_a_profile_that_abstains_for_strangers(
     make_set: Callable[..., EvaluationSet], tmp_path: Path
 ) -> None:
     """Two tenants of chats and notes: their own questions are likely, each other's are not."""

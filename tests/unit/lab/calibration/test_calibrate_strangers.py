@@ -17,7 +17,7 @@ def made(name: str, tenants: dict[str, list[str]], *, titled: bool = False) -> E
 
 
 def texts_of(kind: str, count: int) -> list[str]:
-    """Texts that nobody else has."""
+    """Texts that occur in no other set."""
     return [f"{kind} number {n}" for n in range(count)]
 
 
@@ -52,8 +52,8 @@ def test_who_shares_documents_is_no_stranger() -> None:
     assert [one.donor for one in asked if one.kind == "stranger"] == ["other"] * 3
 
 
-def test_a_question_is_not_asked_where_its_own_document_stands() -> None:
-    """One text of twenty in common is no reason to leave the tenant out, but its own question is."""
+def test_a_question_is_not_asked_of_a_store_with_its_own_document() -> None:
+    """One common text of twenty does not exclude the tenant, but it excludes its own question."""
     host = made("host", {"": texts_of("apple", 20)})
     donor = made("donor", {"": [*texts_of("apple", 1), *texts_of("pear", 19)]})
     asked = asked_of(host, [donor], strangers=100, seed=0)

@@ -61,7 +61,7 @@ def test_a_skipped_question_abstains_even_with_a_context() -> None:
 
 
 def test_abstaining_is_less_confident_than_any_answer() -> None:
-    """Whatever number stands beside it: k1 answers with -3, u1 is silent with 7."""
+    """The scores do not matter: k1 answers with -3, u1 is silent with 7."""
     run, data = asked(answered("k1", -3.0), silent("u1", 7.0))
     assert abstention(run, data) == Abstention(1, 1.0, 0.0, 0.0)
 
@@ -78,7 +78,7 @@ def test_an_engine_that_packs_no_context_is_not_measured() -> None:
 
 
 def test_a_set_with_one_kind_of_question_has_no_figures() -> None:
-    """Both kinds are needed to tell them apart."""
+    """Without both kinds there is nothing to separate."""
     assert abstention(*asked(answered("k1", 0.9))) is None
     assert abstention(*asked(answered("u1", 0.9))) is None
 

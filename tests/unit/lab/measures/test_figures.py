@@ -46,7 +46,7 @@ def test_quality_is_the_mean_over_answerable_questions_in_percent() -> None:
 
 
 def test_stale_is_over_questions_with_superseded_documents_or_null() -> None:
-    """Only q1 has one, and it stands first."""
+    """Only q1 has one, and it is ranked first."""
     assert (figures_of(RUN, DATA)["Stale@1"], figures_of(RUN, DATA)["Stale@5"]) == (100.0, 100.0)
     without = figures_of(RUN, replace(DATA, stale={}))
     assert (without["Stale@1"], without["Stale@5"]) == (None, None)
@@ -54,7 +54,7 @@ def test_stale_is_over_questions_with_superseded_documents_or_null() -> None:
 
 
 def test_latency_is_over_all_questions() -> None:
-    """1, 2, 3 and 10 ms: half way between the middle two, and 95 % of the way from first to last."""
+    """1, 2, 3 and 10 ms: half way between the middle two, and 95 % between first and last."""
     found = figures_of(RUN, DATA)
     assert found["recall_ms"] == {"p50": 2.5, "p95": 8.95, "p99": 9.79}
     assert list(found["stages_ms"]) == ["embed", "rank"]
@@ -124,7 +124,7 @@ def test_a_run_is_compared_with_the_baseline() -> None:
     assert against["R@5"] == {"difference": 0.0, "low": 0.0, "high": 0.0, "p": 1.0}
 
 
-def test_without_a_baseline_or_as_its_own_a_run_stands_alone() -> None:
+def test_without_a_baseline_or_as_its_own_a_run_has_no_comparison() -> None:
     """The first profile of a run is what the others are compared with."""
     assert figures_of(RUN, DATA)["against"] == figures_of(RUN, DATA, baseline=RUN)["against"] == {}
 
@@ -159,7 +159,7 @@ def test_the_entry_is_json_and_comes_out_the_same_every_time() -> None:
 
 
 def test_a_set_without_answerable_questions_is_refused() -> None:
-    """There is no quality to measure, and the reason lies in its judgements."""
+    """There is no quality to measure; the reason given is its judgements."""
     with pytest.raises(InvalidInputError, match="small: no question has a relevant document in qrels"):
         figures_of(RUN, replace(DATA, relevant={}))
 

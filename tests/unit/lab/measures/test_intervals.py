@@ -38,7 +38,7 @@ def test_an_interval_of_coin_flips_is_two_standard_errors_wide() -> None:
 
 
 def test_the_same_scores_give_the_same_interval() -> None:
-    """Whatever other metrics stand beside them."""
+    """Other metrics beside them have no effect."""
     values = list(drawn(50))
     alone = intervals(scores_of(R=values))
     assert intervals(scores_of(Other=values[::-1], R=values))["R"] == alone["R"]
@@ -53,7 +53,7 @@ def test_a_metric_only_some_questions_have_is_resampled_over_those() -> None:
 
 
 def test_scores_without_spread_have_an_interval_without_width() -> None:
-    """One question, or all alike: resampling cannot tell more."""
+    """With one question, or all alike, resampling gives no interval."""
     assert intervals(scores_of(R=[0.5])) == {"R": (0.5, 0.5)}
     assert intervals(scores_of(R=[1.0] * 9)) == {"R": (1.0, 1.0)}
     assert intervals({}) == {}
@@ -96,7 +96,7 @@ def test_equal_runs_differ_by_nothing(questions: int) -> None:
     assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_equally_extreme_patterns_count_whatever_the_order_of_adding() -> None:
+def test_equally_extreme_patterns_count_for_any_order_of_adding() -> None:
     """Thirds do not add up exactly in binary; p must not hang on the last bit."""
     third = 1 / 3
     better = scores_of(R=[third, third, third, 0.0, 0.0])

@@ -76,7 +76,7 @@ def test_the_ideal_order_ends_at_rank_ten() -> None:
     assert (found["nDCG@10"], found["R@10"], found["All@10"]) == pytest.approx((1.0, 10 / 12, 0.0))
 
 
-def test_what_stands_at_rank_eleven_is_not_found() -> None:
+def test_a_document_at_rank_eleven_is_not_found() -> None:
     """No metric looks past rank ten."""
     assert set(scored(LETTERS, {"k": 1.0}).values()) == {0.0}
     assert scored(LETTERS, {"j": 1.0})["MRR@10"] == pytest.approx(0.1)
@@ -84,7 +84,7 @@ def test_what_stands_at_rank_eleven_is_not_found() -> None:
 
 @pytest.mark.parametrize("ranking", [LETTERS, LETTERS[::-1]])
 def test_ids_never_decide_the_order(ranking: str) -> None:
-    """trec_eval breaks ties by id; whichever way ids sort, the second of a ranking is second."""
+    """trec_eval breaks ties by id; for any order of ids the second of a ranking is second."""
     assert scored(ranking, {ranking[1]: 1.0})["MRR@10"] == 0.5
 
 

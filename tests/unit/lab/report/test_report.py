@@ -30,7 +30,7 @@ def numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
 
 
 def worded(path: str, value: float) -> str:
-    """How a figure must stand in the Markdown."""
+    """A figure in the form the Markdown has it."""
     if "_ms/" in path:
         return f"{value:.2f}"
     if "/against/" in path:
@@ -71,7 +71,7 @@ def test_charts_are_real_pictures_of_a_readable_size(tmp_path: Path) -> None:
             assert len(picture.convert("RGB").getcolors(1 << 24) or []) > 20
 
 
-def test_every_figure_of_the_json_stands_in_the_markdown(tmp_path: Path) -> None:
+def test_every_figure_of_the_json_is_in_the_markdown(tmp_path: Path) -> None:
     """Nothing measured is left out of the tables."""
     markdown, _, _ = rendered(full(), tmp_path)
     found = list(numbers(full()))
@@ -91,7 +91,7 @@ def test_figures_of_an_unknown_name_are_shown_too(tmp_path: Path) -> None:
 
 
 def test_names_can_neither_break_a_table_nor_reach_the_page_as_html(tmp_path: Path) -> None:
-    """Set, profile, category, stage, metric and meta names are text, whatever they hold."""
+    """Set, profile, category, stage, metric and meta names are escaped as text."""
     nasty = figures(
         40.0,
         categories={NASTY: {"queries": 1, "R@10": 1.0}, "![x](http://e)": {"queries": 1, "R@10": 2.0}},

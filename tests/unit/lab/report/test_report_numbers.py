@@ -33,7 +33,7 @@ def test_what_was_not_measured_is_left_out_or_marked(tmp_path: Path, emptied: st
 
 
 def test_profiles_without_stages_or_packing_stand_beside_those_with(tmp_path: Path) -> None:
-    """Peers tell less: what they do not tell is marked, what all tell is compared."""
+    """Peers report less: what is missing is marked, what all report is compared."""
     bare = {"stages_ms": {}, "packed": None, "skipped": None, "intervals": {}, "categories": {}}
     report = full()
     for profiles in report["sets"].values():
@@ -47,8 +47,8 @@ def test_profiles_without_stages_or_packing_stand_beside_those_with(tmp_path: Pa
     assert len(paths) == 6
 
 
-def test_skipped_questions_are_told_when_there_are_any(tmp_path: Path) -> None:
-    """A table of zeros tells nothing; one skipped question brings it."""
+def test_skipped_questions_are_reported_if_there_are_any(tmp_path: Path) -> None:
+    """A table of zeros is left out; one skipped question adds it."""
     report = full()
     assert "router skipped" not in rendered(report, tmp_path)[0]
     report["sets"]["locomo"]["helix"]["skipped"] = 7
@@ -121,7 +121,7 @@ def test_numbers_that_are_none_become_null(tmp_path: Path) -> None:
 
 
 def test_second_report_replaces_the_first_and_its_charts(tmp_path: Path) -> None:
-    """A chart without figures does not stay behind from an earlier run."""
+    """A chart of an earlier run is removed when it has no figures."""
     rendered(full(), tmp_path)
     report = {"sets": {"s": {"p": figures(40.0, stages_ms={})}}, "meta": {}}
     markdown, _, _ = rendered(report, tmp_path)
@@ -155,7 +155,7 @@ def test_names_in_a_chart_cover_neither_each_other_nor_the_markers() -> None:
     assert all(a.common(b) == 0 for n, a in enumerate(found) for b in found[:n])
 
 
-def test_name_of_a_lone_point_stands_up_and_to_the_right() -> None:
+def test_the_name_of_a_lone_point_is_above_and_to_the_right() -> None:
     """Ring 0, diagonal: 20 x 0.6 = 12 pixels off the point to the near corner."""
     (found,) = place([(100.0, 100.0)], [(40.0, 10.0)], [], Box(0, 0, 500, 500))
     assert (found.box, found.ring) == (Box(112, 112, 152, 122), 0)

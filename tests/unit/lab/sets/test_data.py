@@ -1,4 +1,4 @@
-"""A set is read as it stands on disk, and a broken one is refused by file and line."""
+"""Reading a set from disk; a broken one is refused by file and line."""
 
 import gzip
 import json
@@ -159,15 +159,15 @@ FIRST = json.dumps({"id": "D1", "text": "x"}) + "\n"
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (FIRST + "{oops", r":2: is no JSON: "),
-        (FIRST + "\n" + FIRST, r":2: is no JSON: "),
-        (FIRST + '["D2", "y"]', r":2: is no JSON object"),
+        (FIRST + "{oops", r":2: is not JSON: "),
+        (FIRST + "\n" + FIRST, r":2: is not JSON: "),
+        (FIRST + '["D2", "y"]', r":2: is not a JSON object"),
         (FIRST + '{"text": "y"}', r":2: id is missing, empty or no text"),
         (FIRST + '{"id": "", "text": "y"}', r":2: id is missing"),
         (FIRST + '{"id": "D2"}', r":2: text is missing, empty or no text"),
         (FIRST + '{"id": "D2", "text": " "}', r":2: text is missing"),
         (FIRST + '{"id": "D2", "text": ["y"]}', r":2: text is missing"),
-        (FIRST + '{"id": "D2", "text": "y"}\n' + FIRST, r":3: id 'D1' stands in an earlier line"),
+        (FIRST + '{"id": "D2", "text": "y"}\n' + FIRST, r":3: id 'D1' is in an earlier line"),
         ("", r": is empty"),
     ],
 )
@@ -184,10 +184,13 @@ BIG = "".join(f'{{"id": "D{n}", "text": "{n * 7919}"}}\n' for n in range(5_000))
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"id": "D1", "text": "plain text, no gzip"}\n', r":1: is no gzip of UTF-8 lines"),
+        (b'{"id": "D1", "text": "plain text, no gzip"}\n', r":1: is not gzip of UTF-8 lines"),
         (b"", r": is empty"),
-        (packed(BIG)[:-5_000], r":\d{3,}: is no gzip of UTF-8 lines"),
-        (gzip.compress(FIRST.encode() + b'{"id": "D2", "text": "\xff"}'), r":\d+: is no gzip of UTF-8 lines"),
+        (packed(BIG)[:-5_000], r":\d{3,}: is not gzip of UTF-8 lines"),
+        (
+            gzip.compress(FIRST.encode() + b'{"id": "D2", "text": "\xff"}'),
+            r":\d+: is not gzip of UTF-8 lines",
+        ),
     ],
     ids=["plain text", "no bytes", "cut off", "latin-1"],
 )
@@ -227,7 +230,7 @@ def test_a_judgement_outside_the_set_is_named_by_line(small: Path, name: str, li
 def test_judgements_that_are_no_text_are_refused(small: Path, name: str) -> None:
     """By name."""
     (small / name).write_bytes(b"heading\nq1\t\xff\t1\n")
-    with pytest.raises(InvalidInputError, match=f"{name}.*: is no UTF-8"):
+    with pytest.raises(InvalidInputError, match=f"{name}.*: is not UTF-8"):
         load_set(small)
 
 
@@ -241,7 +244,7 @@ def test_a_sample_is_spread_evenly_over_the_questions(small: Path) -> None:
 
 
 def test_sets_are_found_by_name(small: Path) -> None:
-    """What has no questions is no set."""
+    """A folder without questions is not a set."""
     (small.parent / "a_tool").mkdir()
     assert set_names(small.parent) == ["small"]
 
@@ -255,7 +258,7 @@ def test_a_folder_without_sets_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gain", ["inf", "nan", "much"])
 def test_a_gain_that_is_no_number_is_refused(small: Path, gain: str) -> None:
-    """It would spoil every mean it enters."""
+    """It would make every mean it enters NaN."""
     (small / "qrels.tsv").write_text(f"query-id\tdoc-id\tscore\nq1\tD1\t{gain}\n")
     with pytest.raises(InvalidInputError, match=r"qrels\.tsv:2"):
         load_set(small)

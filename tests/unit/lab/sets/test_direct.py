@@ -67,7 +67,7 @@ def test_a_changed_document_makes_another_corpus(
     assert corpus_folder(changed, home, models_dir) != corpus_folder(small_set, home, models_dir)
 
 
-def test_a_killed_build_is_begun_anew(
+def test_a_killed_build_starts_again(
     make_set: Callable[..., EvaluationSet], tmp_path: Path, models_dir: Path
 ) -> None:
     """A folder without its mark is not trusted."""

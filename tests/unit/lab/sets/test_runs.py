@@ -12,7 +12,7 @@ def answer(question_id: str) -> Answer:
     )
 
 
-def test_a_run_goes_on_where_it_was(small_set: EvaluationSet, tmp_path: Path) -> None:
+def test_a_run_continues_where_it_stopped(small_set: EvaluationSet, tmp_path: Path) -> None:
     """What is in the file is not asked again, and comes back as it was."""
     first = RunFile(tmp_path, small_set, "helix", inputs=["code"])
     first.fill([answer(question.id) for question in small_set.questions[:4]])
@@ -23,7 +23,7 @@ def test_a_run_goes_on_where_it_was(small_set: EvaluationSet, tmp_path: Path) ->
 
 
 def test_half_a_line_of_a_killed_run_is_asked_again(small_set: EvaluationSet, tmp_path: Path) -> None:
-    """Neither trusted, nor in the way of the next answer."""
+    """It is ignored and does not prevent the next answer."""
     run = RunFile(tmp_path, small_set, "helix", inputs=["code"])
     run.fill([answer(question.id) for question in small_set.questions[:2]])
     run.path.write_text(run.path.read_text()[:-9])
@@ -42,8 +42,8 @@ def test_other_inputs_are_another_run(small_set: EvaluationSet, tmp_path: Path) 
     assert len(RunFile(tmp_path, small_set, "other", inputs=["code"]).missing) == 11
 
 
-def test_forgetting_begins_anew(small_set: EvaluationSet, tmp_path: Path) -> None:
-    """`--fresh` leaves nothing behind."""
+def test_a_forgotten_run_starts_again(small_set: EvaluationSet, tmp_path: Path) -> None:
+    """`--fresh` removes everything."""
     run = RunFile(tmp_path, small_set, "helix", inputs=[])
     run.fill([answer(question.id) for question in small_set.questions])
     run.forget()

@@ -24,7 +24,7 @@ def ids(parts: Sequence[EvaluationSet]) -> set[str]:
 
 
 def test_every_question_is_held_out_once_and_never_in_its_own_training() -> None:
-    """Of all sets together, whatever their sizes."""
+    """Of all sets together, independent of their sizes."""
     sets = [made("a", questions=20), made("b", questions=31)]
     splits = outer_splits(sets, folds=3, seed=0)
     for split in splits:
@@ -57,7 +57,7 @@ def test_fewer_tenants_than_folds_are_dealt_question_by_question() -> None:
 
 
 def test_folds_do_not_depend_on_the_order_of_the_questions() -> None:
-    """They follow from ids; another salt deals anew."""
+    """They follow from ids; another salt gives other folds."""
     data = made()
     turned = replace(data, questions=data.questions[::-1])
     first, second = folds_of(data, folds=2, salt="x"), folds_of(turned, folds=2, salt="x")
@@ -83,7 +83,7 @@ def test_too_few_inner_questions_are_refused_before_anything_is_asked() -> None:
 
 
 def test_the_search_never_asks_a_held_out_question() -> None:
-    """Whoever asks one during the search is stopped; judging asks all of them, once with each profile."""
+    """Asking a held-out question during the search fails; judging asks all, once with each profile."""
     sets = [made("a"), made("b", questions=30, tenants=6)]
     for split in outer_splits(sets, folds=3, seed=3):
         planted = ids(split.held_out)
@@ -135,7 +135,7 @@ def test_where_nothing_helps_the_start_stays() -> None:
     assert (found.profile, found.constants) == (best, {})
 
 
-def test_what_a_search_brings_is_told_on_held_out_questions() -> None:
+def test_the_gain_of_a_search_is_measured_on_held_out_questions() -> None:
     """Rank 2 becomes rank 1 for every question: half a point of MRR, in every fold, without doubt."""
     outcome = tuned([made("a"), made("b")], steep, HELIX, plan(), outer=2)
     gains = held_out(outcome.folds, MRR)
@@ -199,7 +199,7 @@ def test_of_two_weights_the_ratio_is_searched() -> None:
     assert own_values([knob], start) == {"fuse.weights.dense": 0.25}
 
 
-def test_a_constant_nobody_reads_is_not_proposed() -> None:
+def test_an_unused_constant_is_not_proposed() -> None:
     """fuse.k is for reciprocal ranks alone; floats have three digits."""
     space = chosen_space("fuse.k,fuse.method,expand.restart")
     rrf = {"fuse.method": "rrf", "fuse.k": 10, "expand.restart": 0.123456}

@@ -125,7 +125,7 @@ def test_filters_become_a_selection() -> None:
 
 
 def test_a_memory_id_is_32_hexadecimal_digits() -> None:
-    """Other strings are no memory id."""
+    """Other strings are not memory ids."""
     assert memory_id_of("0" * 32) == "0" * 32
     for wrong in ("", "0" * 31, "G" * 32, "A" * 32, "0" * 32 + "\n", "' OR 1=1 --"):
         with pytest.raises(InvalidInputError):

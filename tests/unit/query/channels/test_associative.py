@@ -17,14 +17,14 @@ def test_the_new_state_by_hand() -> None:
 
 
 def test_a_large_beta_retrieves_the_nearest_pattern_itself() -> None:
-    """Ramsauer et al.: metastable states give way to single patterns as beta grows."""
+    """Ramsauer et al.: metastable states become single patterns as beta grows."""
     patterns = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
     query = np.array([math.cos(0.6), math.sin(0.6)], np.float32)
     assert completed(query, patterns, beta=10_000.0).tolist() == pytest.approx([0.6, 0.8], abs=1e-6)
 
 
 def test_a_beta_near_zero_is_the_mean_of_all_patterns() -> None:
-    """(1, 0) and (0, 1) meet in the middle, whatever is asked."""
+    """(1, 0) and (0, 1) converge to the middle for every query."""
     state = completed(np.array([1.0, 0.0], np.float32), np.eye(2, dtype=np.float32), beta=1e-9)
     assert state.tolist() == pytest.approx([math.sqrt(0.5)] * 2)
 

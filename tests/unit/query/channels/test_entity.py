@@ -82,7 +82,7 @@ def test_the_hop_is_a_constant_of_the_profile() -> None:
     assert scores(found([ANN], hop=0.25))[2] == pytest.approx(0.25)
 
 
-def test_a_hub_names_nobody_in_particular() -> None:
+def test_a_hub_is_not_expanded() -> None:
     """Tokyo has three edges: above a cap of 2 it neither finds its memories nor leads on."""
     assert len(found([TOKYO], hub_cap=2)) == 0
     assert 2 not in found([ANN], hub_cap=2).ordinals
@@ -111,7 +111,7 @@ def test_no_entity_finds_nothing(named: list[int]) -> None:
 
 
 def test_an_entity_of_many_memories_stays_bounded() -> None:
-    """100 memories share an entity with each other and 100 further ones: no more than the limit returns."""
+    """100 memories share an entity with each other and 100 more: no more than the limit is returned."""
     star = Edges([(memory, 300, 1.0) for memory in range(100)])
     hits = found([300], graph=star, memories=300, limit=20)
     assert hits.ordinals.tolist() == list(range(99, 79, -1))

@@ -239,7 +239,7 @@ def test_fusion_is_shown_by_hand() -> None:
     assert candidate.fusion.score == np.float32(3 / 61 + 0.1)
 
 
-def test_what_dropped_a_candidate_is_told() -> None:
+def test_the_reason_for_dropping_a_candidate_is_reported() -> None:
     """The stage, the better memory and the similarity; a memory in the answer has a rank."""
     explanation = by_hand()
     best, dropped = explanation_message(explanation).candidates

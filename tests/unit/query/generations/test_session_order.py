@@ -61,7 +61,7 @@ def test_a_session_is_ordered_by_event(tmp_path: Path) -> None:
 
 
 def test_a_long_session_is_cut_around_the_memory(tmp_path: Path) -> None:
-    """To `reach` memories on each side, whatever its length."""
+    """To `reach` memories on each side, for sessions of any length."""
     order = Order(tmp_path, [(n, ("t", "s", n)) for n in range(50)])
     part = order.around(20, reach=3)
     assert (part.ordinals.tolist(), part.place) == ([17, 18, 19, 20, 21, 22, 23], 3)

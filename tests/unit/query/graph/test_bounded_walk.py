@@ -93,7 +93,7 @@ def test_a_walk_keeps_to_its_bounds(
 @settings(deadline=None)
 @given(seed=some.integers(0, 10_000), edge_budget=some.integers(0, 3_000))
 def test_pagerank_gives_up_before_it_reads_too_much(seed: int, edge_budget: int) -> None:
-    """It returns mass that sums to 1, or None; either way within the budget."""
+    """It returns mass that sums to 1, or None; both within the budget."""
     read = Adjacency.of(nx.gnm_random_graph(40, 120, seed=seed))
     mass = personalized_pagerank(read, START, WHOLE, edge_budget=edge_budget)
     assert sum(read.read) <= edge_budget

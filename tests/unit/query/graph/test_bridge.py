@@ -11,7 +11,7 @@ FILM = (
 
 
 def test_the_name_next_to_the_relation_is_the_bridge() -> None:
-    """The question says "director", the text "directed by"; the actor is further away."""
+    """The question says "director", the text "directed by"; the actor is farther away."""
     found = bridges(
         "Who is the mother of the director of The Silver Tide?", ["the silver tide"], [FILM], stems=stems
     )

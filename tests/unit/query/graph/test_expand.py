@@ -52,7 +52,7 @@ NO_ENTITIES = np.empty(0, np.int64)
 
 
 def test_memories_that_share_an_entity_are_added() -> None:
-    """Memory 1 shares entity 6 with memory 0; memories 2 and 3 are one hop further; 5 is unconnected."""
+    """Memory 1 shares entity 6 with memory 0; memories 2 and 3 are one more hop away; 5 is unconnected."""
     grown = expand(
         candidates_of([0], [1.0]),
         NO_ENTITIES,

@@ -53,8 +53,8 @@ def test_the_best_memory_is_surrounded_first() -> None:
     ]
 
 
-def test_a_session_is_packed_whole_or_gives_way_to_the_neighbours() -> None:
-    """Four turns around of four words each: 16 fit, 15 do not, and then the two beside it stand there."""
+def test_a_session_is_packed_whole_or_replaced_by_the_neighbours() -> None:
+    """Four neighbours of four words each: 16 fit; with a budget of 15 only the two adjacent ones do."""
     memory = entry("m", "text")
     before, after = (entry("s0", "a"), entry("s1", "b")), (entry("s3", "c"), entry("s4", "d"))
     around = [Neighbours("m", before[-1], after[0], before, after)]
@@ -74,8 +74,10 @@ def test_a_session_is_packed_whole_or_gives_way_to_the_neighbours() -> None:
 
 
 @given(data=st.data(), budget=st.integers(min_value=1, max_value=200), adds_up=st.booleans())
-def test_the_budget_holds_and_no_memory_gives_way(data: st.DataObject, budget: int, *, adds_up: bool) -> None:
-    """Whatever stands around, and however the tokenizer counts: exact, within, and the same memories."""
+def test_the_budget_holds_and_no_memory_is_dropped(
+    data: st.DataObject, budget: int, *, adds_up: bool
+) -> None:
+    """For any neighbours and any tokenizer: exact count, within the budget, and the same memories."""
     texts = st.text(max_size=40)
     count = words if adds_up else pieces
     counter = TokenCounter(count, adds_up=adds_up)

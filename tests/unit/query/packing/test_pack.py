@@ -20,7 +20,7 @@ def entry(name: str, text: str) -> Entry:
     return Entry(name, "2026-03-01, Ann", text, tokens=words(text))
 
 
-def test_best_stands_at_the_start_second_at_the_end_third_after_the_first() -> None:
+def test_best_is_at_the_start_second_at_the_end_third_after_the_first() -> None:
     """Outside-in: the middle of a long context is read least."""
     assert outside_in([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
     assert outside_in([1, 2, 3, 4]) == [1, 3, 4, 2]
@@ -61,7 +61,7 @@ def test_a_budget_too_small_for_anything_packs_nothing() -> None:
     budget=st.integers(min_value=1, max_value=120),
 )
 def test_the_budget_is_never_exceeded(texts: list[str], budget: int) -> None:
-    """Whatever the texts and however the tokenizer counts, the finished text fits and says so."""
+    """For any texts and any tokenizer, the finished text fits and its token count is right."""
     entries = [entry(str(number), text) for number, text in enumerate(texts)]
     for count in (words, pieces):
         packed = pack_entries(entries, token_budget=budget, counter=TokenCounter(count))

@@ -20,7 +20,7 @@ def test_an_intent_by_example_needs_a_margin_over_plain_questions() -> None:
 
 
 def test_every_group_of_examples_has_a_centroid_of_length_one() -> None:
-    """Centroids are compared by cosine; `plain` is no intent."""
+    """Centroids are compared by cosine; `plain` is not an intent."""
 
     def embed(text: str) -> np.ndarray:
         random = np.random.default_rng(sum(text.encode()))

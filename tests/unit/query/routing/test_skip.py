@@ -169,7 +169,7 @@ def test_arithmetic_has_numbers_and_operations_only(folded: str, expected: bool)
     ],
 )
 def test_a_conversion_has_two_units_of_one_dimension(folded: str, expected: bool) -> None:
-    """Distance over time is no conversion, nor is a quantity that is no unit."""
+    """Distance over time is not a conversion, nor is a quantity without a unit."""
     assert is_conversion(folded) is expected
 
 
@@ -190,7 +190,7 @@ def test_every_clause_must_be_small_talk(folded: str, expected: bool) -> None:
 
 
 def test_play_has_no_subject_of_the_caller() -> None:
-    """Any joke is play; the joke that somebody told is not."""
+    """Asking for any joke is play; asking for a joke of a certain person is not."""
     assert play_reason("tell me a joke") == "play"
     assert play_reason("flip a coin") == "chance"
     assert play_reason("count to ten") == "echo"

@@ -11,7 +11,7 @@ from helix_shared.errors import OverdueError
 
 
 def test_a_value_that_another_thread_makes_is_waited_for_until_the_deadline() -> None:
-    """The other thread goes on, and the next reader gets its value."""
+    """The other thread continues, and the next reader gets its value."""
     gate, started = threading.Event(), threading.Event()
     lazy = Lazy(lambda: (started.set(), gate.wait(5)))
     making = threading.Thread(target=lambda: lazy.value)

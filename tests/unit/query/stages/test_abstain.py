@@ -94,15 +94,15 @@ def test_a_question_without_words_has_no_lexical_share() -> None:
 
 
 @pytest.mark.parametrize("missing", [DENSE, LEXICAL])
-def test_nobody_is_judged_where_a_channel_is_missing(missing: str) -> None:
-    """The models were fitted to both; a list in other words does not stand for the question's own."""
+def test_no_probability_is_given_if_a_channel_is_missing(missing: str) -> None:
+    """The models were fitted to both; a list from other words does not replace the question's own."""
     kept = [ranking for ranking in RETRIEVED.rankings if ranking.channel != missing]
     other = Ranking(missing, RETRIEVED.rankings[0].hits, words="other words")
     assert found(Retrieved((*kept, other))) is None
 
 
 def test_the_rarity_of_a_word_by_hand() -> None:
-    """Of 9 texts 2 hold it: ln(1 + 7.5/2.5) = ln 4; a word nobody holds: ln(1 + 9.5/.5) = ln 20."""
+    """Of 9 texts 2 hold it: ln(1 + 7.5/2.5) = ln 4; a word in no text: ln(1 + 9.5/.5) = ln 20."""
     assert idf(2, 9) == pytest.approx(math.log(4))
     assert idf(0, 9) == pytest.approx(math.log(20))
 
@@ -150,7 +150,7 @@ def test_at_the_threshold_it_answers() -> None:
 
 
 def test_nothing_found_has_probability_0() -> None:
-    """Whatever the intercept says."""
+    """The intercept has no effect."""
     none = np.empty(0, np.int64)
     features = answer_features(CANDIDATES, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
     assert features is not None

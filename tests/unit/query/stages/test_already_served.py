@@ -7,7 +7,7 @@ RANKED = Ranked(np.array([4, 2, 7, 1, 9]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]))
 
 
 def left(has: list[int], count: int) -> tuple[list[int], int]:
-    """Positions that stay, and how many stood among them."""
+    """Positions that stay, and the number dropped among them."""
     kept, number = first_new(RANKED, np.array(has, bool), count=count)
     assert len(kept.positions) == len(kept.scores)
     return kept.positions.tolist(), number
@@ -18,8 +18,8 @@ def test_the_next_ones_move_up() -> None:
     assert left([1, 0, 0, 0, 0], 2) == ([2, 7], 1)
 
 
-def test_only_those_that_would_have_stood_among_them_are_counted() -> None:
-    """The last was served too, but nobody would have seen it."""
+def test_only_those_that_would_have_been_returned_are_counted() -> None:
+    """The last was served too, but is beyond what would have been returned."""
     assert left([1, 0, 0, 0, 1], 2) == ([2, 7], 1)
     assert left([0, 0, 0, 0, 1], 3) == ([4, 2, 7], 0)
 

@@ -16,7 +16,7 @@ def test_the_latest_statement_of_the_value_leads() -> None:
     assert gains.tolist() == [4.0, 2.0, 0.0, 6.0]
 
 
-def test_nobody_states_it_where_all_hold_few_of_the_words() -> None:
+def test_no_memory_states_it_if_all_hold_few_of_the_words() -> None:
     """Below the floor the order of relevance stays."""
     gains = latest_statement(
         np.array([1.0, 0.5]),
@@ -30,7 +30,7 @@ def test_nobody_states_it_where_all_hold_few_of_the_words() -> None:
 
 
 def test_chatter_that_repeats_the_words_gains_nothing() -> None:
-    """It covers them all and is the latest, but nothing else speaks for it."""
+    """It contains all the words and is the latest, but has no other relevance."""
     gains = latest_statement(
         np.array([1.0, 0.1]),
         np.array([1.0, 1.0]),

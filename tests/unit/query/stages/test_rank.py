@@ -178,7 +178,7 @@ def test_boosts_that_are_on_have_a_factor_each() -> None:
 
 
 def test_a_window_prefers_what_happened_or_is_spoken_of_in_it() -> None:
-    """Occurred inside; event inside; event reaching into it; before it; behind its open end."""
+    """Occurred inside; event inside; event overlapping its start; before it; after its open end."""
     window = Window(NOW - timedelta(days=7), NOW)
     day = timedelta(days=1)
     found = inside(

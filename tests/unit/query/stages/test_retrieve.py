@@ -49,7 +49,7 @@ def test_channels_run_at_once(lanes: dict[str, ThreadPoolExecutor]) -> None:
 
 
 def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPoolExecutor]) -> None:
-    """The deadline holds even though the search goes on."""
+    """The deadline holds even though the search continues."""
     release = threading.Event()
 
     def late() -> Hits:
@@ -66,7 +66,7 @@ def test_a_late_channel_is_named_and_the_other_answers(lanes: dict[str, ThreadPo
 
 @pytest.mark.parametrize("error", [ValueError("no"), RustPanicError("panicked")])
 def test_a_failing_channel_is_named(lanes: dict[str, ThreadPoolExecutor], error: BaseException) -> None:
-    """A panic, which is no Exception, costs its channel only."""
+    """A panic, which is not an Exception, fails its channel only."""
 
     def fails() -> Hits:
         raise error
@@ -85,7 +85,7 @@ def test_no_channel_at_all_is_an_error(lanes: dict[str, ThreadPoolExecutor]) -> 
         search_all({DENSE: fails, LEXICAL: fails}, lanes=lanes, deadline_seconds=5)
 
 
-def test_while_nobody_answers_the_first_late_one_is_waited_for(lanes: dict[str, ThreadPoolExecutor]) -> None:
+def test_without_any_answer_the_first_late_one_is_waited_for(lanes: dict[str, ThreadPoolExecutor]) -> None:
     """One fails, one takes twice its deadline: its answer counts; with a third in time it would not."""
 
     def fails() -> Hits:

@@ -22,7 +22,7 @@ stop.set()
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="niceness is the process's elsewhere")
 @pytest.mark.parametrize(("niceness", "wanted"), [(3, 3), (0, 0), (40, 19)])
-def test_every_thread_stands_back(niceness: int, wanted: int) -> None:
+def test_every_thread_has_lower_priority(niceness: int, wanted: int) -> None:
     """The niceness is at most 19."""
     code = CODE.format(niceness=niceness)
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

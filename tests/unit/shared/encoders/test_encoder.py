@@ -103,7 +103,7 @@ def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> Non
         assert list(pool.map(run, range(4))) == [True] * 4
 
 
-def test_equal_texts_under_way_at_once_are_made_once(folder: Path) -> None:
+def test_equal_texts_at_the_same_time_are_embedded_once(folder: Path) -> None:
     """Eight threads ask for one long text at the same moment; who comes while it is made waits for it."""
     made = REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) or 0.0
     start = threading.Barrier(8)
@@ -115,7 +115,7 @@ def test_equal_texts_under_way_at_once_are_made_once(folder: Path) -> None:
 
         vectors = list(pool.map(run, range(8)))
     assert all(np.array_equal(vectors[0], vector) for vector in vectors)
-    # a thread that the machine held back until the first was done begins anew
+    # a thread that started after the first was done computes the vector again
     runs = (REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) or 0.0) - made
     assert 1 <= runs < 8
 
@@ -148,7 +148,7 @@ def test_what_another_makes_just_now_is_waited_for_last(
 
 
 def test_a_cache_stays_within_its_bytes() -> None:
-    """A vector of 384 float32 counts 1,536 bytes and what stands around it; none at all fit into zero."""
+    """A vector of 384 float32 counts 1,536 bytes and its overhead; a cache of zero bytes holds none."""
     cache, none = VectorCache(TWO_VECTORS), VectorCache(0)
     for number in range(5):
         for kept in (cache, none):

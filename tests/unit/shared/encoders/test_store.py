@@ -81,7 +81,7 @@ def test_a_card_of_garbage_is_corrupt(tmp_path: Path) -> None:
 
 
 def test_models_are_listed_by_name_without_unfinished_ones(tmp_path: Path) -> None:
-    """Folders that start with a dot are somebody's work in progress."""
+    """Folders that start with a dot are unfinished builds."""
     for name in ("b", "a", "c"):
         _put(tmp_path, name)
     (tmp_path / "c").rename(tmp_path / ".unfinished-c")
@@ -101,7 +101,7 @@ def test_the_default_is_bge_small_else_minilm_else_an_instruction(tmp_path: Path
 
 
 def test_a_model_is_found_by_its_name_only(tmp_path: Path) -> None:
-    """A name is no path, and an unknown one is answered with what there is."""
+    """A name is not a path; the error for an unknown one lists the models."""
     assert _put(tmp_path, "small") == model_folder(tmp_path, "small")
     with pytest.raises(NotFoundError, match="present: small"):
         model_folder(tmp_path, "large")

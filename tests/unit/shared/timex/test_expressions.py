@@ -234,7 +234,7 @@ def test_expressions_come_in_order_with_their_spans() -> None:
 
 
 def test_a_list_of_months_or_years_is_read_to_its_end() -> None:
-    """Behind a month or year with a cue, its neighbours on a list need none."""
+    """After a month or year with a cue, its neighbours on a list need none."""
     found = find_time_expressions("We met in March and April, not in 2020, 2021 or 2022.", MONDAY)
 
     assert [e.text for e in found] == ["March", "April", "2020", "2021", "2022"]

@@ -75,7 +75,7 @@ WINTER = datetime(2023, 12, 18, 12, tzinfo=UTC)
 def test_a_stretch_in_the_present_tense_is_the_near_one(
     question: str, start: str, end: str | datetime
 ) -> None:
-    """A date without a year lies behind, but what "is closed from" it may as well lie ahead."""
+    """A date without a year is in the past, but "is closed from" may also refer to the future."""
     expected = (utc(start), utc(end) if isinstance(end, str) else end)
 
     assert expected == resolve_window(question, WINTER)

@@ -33,7 +33,7 @@ def _said(day: str) -> datetime:
 
 
 def _holds(said: str, sentence: str, start: str, end: str) -> bool:
-    """Tell whether the event time of a sentence is the expected one."""
+    """Whether the event time of a sentence is the expected one."""
     reference = _said(said)
     message = MessageEvent(event_id="e", tenant_id="t", session_id="s", role="user", text=sentence)
     found_start, found_end, _ = event_times(message, sentence, reference)
@@ -47,13 +47,13 @@ def _holds(said: str, sentence: str, start: str, end: str) -> bool:
 
 
 def _label_holds(said: str, sentence: str, label: str) -> bool:
-    """Tell whether the first time of a sentence is known as well as expected."""
+    """Whether the first time of a sentence and its certainty are as expected."""
     found = find_time_expressions(sentence, _said(said))
     return bool(found) and found[0].certainty == label
 
 
 def _window_holds(asked: str, question: str, start: str, end: str) -> bool:
-    """Tell whether the window of a question is the expected one."""
+    """Whether the window of a question is the expected one."""
     reference = _said(asked)
     found = resolve_window(question, reference)
     if start == "none" or found is None:
@@ -65,7 +65,7 @@ def _window_holds(asked: str, question: str, start: str, end: str) -> bool:
 
 
 def test_sentences_are_dated_as_a_reader_dates_them() -> None:
-    """The time of an event, for sentences of every tense; what a reader cannot tell stays without one."""
+    """The time of an event, for sentences of every tense; ambiguous sentences have none."""
     rows = _rows("time_sentences.tsv")
     failed = [row for row in rows if not _holds(*row[:4])]
 
@@ -73,7 +73,7 @@ def test_sentences_are_dated_as_a_reader_dates_them() -> None:
     assert failed == []
 
 
-def test_questions_speak_of_the_time_their_tense_tells() -> None:
+def test_questions_refer_to_the_time_of_their_tense() -> None:
     """A question in the past tense looks back, one in the present or future tense ahead."""
     rows = _rows("time_questions.tsv")
     failed = [row for row in rows if not _window_holds(*row[:4])]
@@ -83,7 +83,7 @@ def test_questions_speak_of_the_time_their_tense_tells() -> None:
 
 
 def test_a_default_is_labelled_as_a_guess() -> None:
-    """What the words or the tense tell is stated; what a noun like "dentist" suggests is guessed."""
+    """A time given by the words or the tense is stated; one suggested by a noun like "dentist" is guessed."""
     rows = [row for row in _rows("time_sentences.tsv") if row[4]]
     failed = [row for row in rows if not _label_holds(row[0], row[1], row[4])]
 
@@ -106,7 +106,7 @@ def test_a_question_is_read_in_the_zone_it_names() -> None:
 
 
 def test_a_day_of_the_zone_has_the_hours_of_its_clock() -> None:
-    """Berlin's clock goes back on 25 October 2026: that day, told from UTC, has 25 hours."""
+    """Berlin's clock goes back on 25 October 2026: that day, read from UTC, has 25 hours."""
     told = datetime(2026, 10, 22, 9, tzinfo=UTC)
 
     (sunday,) = find_time_expressions("The race is on Sunday.", told, zone=ZoneInfo("Europe/Berlin"))
