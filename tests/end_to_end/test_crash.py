@@ -14,7 +14,7 @@ from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
-from helix_lab.sets.wait_recallable import settle
+from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
 from helix_shared.broker.connection import connect
@@ -90,7 +90,7 @@ def test_crashes_lose_and_double_nothing_and_a_repeat_changes_nothing(stack: Sta
     tally = asyncio.run(publish(stack.nats_url))
     assert (tally.published, tally.duplicates, tally.refusals) == (MESSAGES, 0, [])
     crash.join()
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=240))
+    asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=240))
     with RecallClient(stack.query_address) as client:
         first = client.status()
     assert first.memories == MESSAGES
@@ -100,7 +100,7 @@ def test_crashes_lose_and_double_nothing_and_a_repeat_changes_nothing(stack: Sta
 
     again = asyncio.run(publish(stack.nats_url))
     assert (again.published, again.duplicates) == (0, MESSAGES)
-    asyncio.run(settle(stack.nats_url, stack.query_address, wait_seconds=60))
+    asyncio.run(wait_recallable(stack.nats_url, stack.query_address, wait_seconds=60))
     with RecallClient(stack.query_address) as client:
         second = client.status()
     assert (second.memories, second.entities, second.edges) == (first.memories, first.entities, first.edges)

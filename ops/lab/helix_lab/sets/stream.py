@@ -75,7 +75,7 @@ def open_stream(
     """A stack of its own with the whole corpus published; `profiles` is a folder of ranking profiles.
 
     Raises:
-        TemporaryError: it is not at rest within `loading.wait_seconds`.
+        TemporaryError: not all events are recallable within `loading.wait_seconds`.
     """
     with (
         tempfile.TemporaryDirectory(prefix="helix-lab-") as home,

@@ -23,10 +23,10 @@ LOOK_SECONDS: Final = 0.25
 
 
 async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: float) -> float:
-    """Wait until nothing is under way and the query service serves all of it; seconds it took.
+    """Wait until all events are processed and served; return the seconds it took.
 
     Raises:
-        TemporaryError: it did not come to rest in time; names what is still under way.
+        TemporaryError: not all events were recallable in time; names what is still in progress.
     """
     started = time.monotonic()
     client = await connect(nats_url, name="helix-lab")
