@@ -1,5 +1,6 @@
 """A fair executor with work that hangs until a test lets it go."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,6 +12,8 @@ from prometheus_client import REGISTRY
 from helix_query.scheduling.fair_executor import AGAIN, FairExecutor
 
 STUCK_SECONDS = 0.1
+_NUMBERS = itertools.count()
+"""Each test has an RPC of its own, because threads of the test before may still end."""
 Channels = Mapping[str, Executor]
 
 
@@ -19,6 +22,7 @@ class Held:
 
     def __init__(self) -> None:
         self.gate = threading.Event()
+        self.rpc = f"Test{next(_NUMBERS)}"
         self.ended: list[str] = []
         self.executor: FairExecutor = self.restart()
 
@@ -41,7 +45,7 @@ class Held:
         """Submit one call; `ended` gets its name."""
         deadline, note = time.monotonic() + seconds, lambda: self.ended.append(name)
         [call] = self.executor.submit(
-            tenant, [work], until=deadline, rpc="Test", reserved=reserved, on_end=note
+            tenant, [work], until=deadline, rpc=self.rpc, reserved=reserved, on_end=note
         )
         return call
 
@@ -70,8 +74,12 @@ class Held:
 
         call = self.submit(tenant, work)
         assert started.wait(5)
-        wait_until(lambda: calls("running") == 0)
+        wait_until(lambda: self.calls("running") == 0)
         return call
+
+    def calls(self, state: str) -> float:
+        """The gauge of this test's calls in a state."""
+        return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": self.rpc, "state": state}) or 0.0
 
     def hang(self, _channels: Channels) -> str:
         """Work that hangs until the gate opens."""
@@ -82,11 +90,6 @@ class Held:
 def search(channels: Channels) -> str:
     """Work that needs its channel."""
     return channels["dense"].submit(lambda: "dense").result(2)
-
-
-def calls(state: str) -> float:
-    """The gauge of calls in a state."""
-    return REGISTRY.get_sample_value("helix_recall_calls", {"rpc": "Test", "state": state}) or 0.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

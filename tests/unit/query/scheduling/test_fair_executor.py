@@ -9,7 +9,7 @@ import pytest
 from helix_query.scheduling.fair_executor import AGAIN
 from helix_shared.errors import OverdueError, OverloadedError
 
-from .held import Channels, Held, calls, search, wait_until
+from .held import Channels, Held, search, wait_until
 
 
 def test_a_late_channel_delays_only_its_own_tenant(held: Held) -> None:
@@ -57,7 +57,7 @@ def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> N
     with pytest.raises(OverloadedError), held.executor.reserved(1):
         pass
     held.gate.set()
-    wait_until(lambda: calls("late") == 0)
+    wait_until(lambda: held.calls("late") == 0)
     with held.executor.reserved(1):
         pass
 
@@ -66,9 +66,9 @@ def test_a_requeued_call_counts_once(held: Held) -> None:
     """It counts as waiting, also while a channel thread of its last run still runs."""
     held.restart(places=4)
     held.requeued("a")
-    assert (calls("waiting"), calls("late")) == (1, 0)
+    assert (held.calls("waiting"), held.calls("late")) == (1, 0)
     hanging = held.submit("b", held.hang)
-    wait_until(lambda: calls("running") == 1)
+    wait_until(lambda: held.calls("running") == 1)
     waiting = held.submit("a", search)
     other = held.submit("c", search)
     with pytest.raises(OverloadedError):
