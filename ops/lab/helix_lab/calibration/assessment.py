@@ -39,7 +39,7 @@ Column = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Observations with what models said of them that were fitted without their set."""
+    """Observations with the probabilities of models that were fitted without their set."""
 
     observations: Sequence[Observation]
     answers: Column
@@ -88,7 +88,7 @@ def threshold_of(observations: Sequence[Observation], models: Models, *, false_a
 
 
 def figures(held: HeldOut) -> dict[str, Any]:
-    """By set, and `all` of them: how true the held-out probabilities are."""
+    """By set, and for `all` of them: the calibration of the held-out probabilities."""
     observations, names = held.observations, _names(held.observations)
     everyone = {"all": np.ones(len(names), bool)}
     chosen = everyone | {name: names == name for name in dict.fromkeys(names.tolist())}

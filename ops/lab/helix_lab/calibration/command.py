@@ -1,7 +1,7 @@
 """`helix-lab calibrate`: fits the probabilities of abstention, judges them, writes them into a profile.
 
-`calibration.strangers` says which questions no corpus can answer, `calibration.observe` asks; `models`
-fits, `judge` leaves every set out once. One command does it again after any change of the pipeline.
+`unanswerable_questions` chooses questions that no corpus can answer, `observations` asks, `models` fits,
+`assessment` leaves every set out once. Run it again after any change of the pipeline.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def calibrate_command(
         int | None, typer.Option(help="Answerable questions of each set at most.", min=1)
     ] = None,
 ) -> None:
-    """Fit how likely memories and answers are relevant, and the threshold below which nothing is packed.
+    """Fit the probabilities that memories and answers are relevant, and the threshold of abstention.
 
-    The figures are of sets the models never saw; what is written is fitted to all of them.
+    The figures are of held-out sets; the written models are fitted to all sets.
     """
     memory_names, answer_names = _names(of_memories, "memory"), _names(of_answers, "answer")
     loaded = [_limited(one, limit) for one in load_sets(data, sets, corpus_from=corpus_from)]
@@ -149,7 +149,7 @@ def _limited(data: EvaluationSet, limit: int | None) -> EvaluationSet:
 
 def _names(text: str, kind: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
-    # the profile part knows its features; a wrong one must not show after the questions were asked
+    # the profile refuses an unknown feature: check before the questions are asked
     with_constants(load_profiles()["helix"], {f"abstain.{kind}": {"coefficients": dict.fromkeys(names, 0.0)}})
     return names
 

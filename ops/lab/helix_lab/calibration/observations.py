@@ -1,7 +1,7 @@
-"""The features that `helix_query.recall.stages.abstain` sees of each question, with the truth.
+"""The features that `helix_query.recall.stages.abstain` computes for each question, with the judgements.
 
-The features are the stage's own, by way of a whole recall, so a change of the pipeline changes nothing
-here. `strangers` says what is asked, `weighing` and `fit` read the observations.
+The features come from whole recalls, so a change of the pipeline needs no change here.
+`unanswerable_questions` chooses the questions; `sample_weights` and `fit` read the observations.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SILENT: Mapping[str, object] = {"abstain": {"threshold": 0.0, "memory": {}, "ans
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One question, what was found for it, and what of that is relevant."""
+    """One question, the memories found for it, and which of them are relevant."""
 
     set_name: str
     kind: Kind
@@ -80,7 +80,7 @@ def _observed(
         advance()
         if found.estimate is None:
             continue
-        # a stranger's id is none of the host's questions, so nothing is relevant to it
+        # the id of a foreign question is not in the host's judgements, so nothing is relevant to it
         judged = corpus.data.relevant.get(one.question.id, {}) if one.kind == "answerable" else {}
         documents = [corpus.names[row.row["event_id"]] for row in found.rows]
         relevant = tuple(document in judged for document in documents)

@@ -1,8 +1,8 @@
-"""How much each observation counts: sets alike, and easy strangers never the most.
+"""The weight of each observation: every set counts alike, and easy foreign questions count little.
 
-Of each set, `ANSWERABLE` of the weight is on questions that have an answer. The rest is on those that
-have none: mostly its own and the strangers from nearby, that is from the donor whose questions come
-closest to this corpus by cosine (another tenant of the same set, where there is one).
+In each set, the share `ANSWERABLE` of the weight is on questions that have an answer. The rest is on those
+that have none: mostly on its own, and on those of the nearest donor, whose questions are closest to
+this corpus by cosine (another tenant of the same set, if there is one).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ANSWERABLE: Final = 0.7
 NEAR: Final = 0.7
 """Of the questions without an answer."""
 FEW_OF_DONOR: Final = 10
-"""Strangers below which a donor is not taken for the nearest, if there are others."""
+"""A donor with fewer foreign questions is not the nearest, if there are others."""
 WHOLE_SET: Final = 100
 """Answerable questions from which on a set has its full weight."""
 
 
 def nearest_donors(observations: Sequence[Observation]) -> dict[str, str]:
-    """By set: where the strangers come from whose best memories are nearest by cosine."""
+    """By set, the donor whose questions have the nearest best memories by cosine."""
     nearest = {}
     for name in dict.fromkeys(one.set_name for one in observations):
         cosines: dict[str, list[float]] = {}

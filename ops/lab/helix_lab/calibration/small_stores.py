@@ -27,7 +27,7 @@ OTHERS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SmallStores:
-    """Stores cut out of one set, and what is asked of them."""
+    """Stores cut out of one set, and the questions asked of them."""
 
     data: EvaluationSet
     asked: tuple[Asked, ...]

@@ -13,7 +13,7 @@ from helix_lab.calibration.sample_weights import ANSWERABLE
 
 COMMENT_COLUMNS: Final = 100
 RATES: Final = ("false_abstention", "false_answer_own", "false_answer_near", "false_answer_far")
-"""Of `judge.rates`, in the order of the tables."""
+"""Of `assessment.rates`, in the order of the tables."""
 
 
 def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:

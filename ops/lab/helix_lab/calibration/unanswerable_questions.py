@@ -1,8 +1,8 @@
-"""Questions whose answer a corpus cannot hold: those of other tenants and of other sets.
+"""Foreign questions, which a corpus cannot answer: those of other tenants and of other sets.
 
-A question of one conversation asked of another one is what abstention is for; a question of another
-field is easy, so it is only part of the mixture (`weighing`). Nothing is asked where its own relevant
-documents stand as well, nor between two tenants that share documents.
+A question about another conversation is the case that abstention is for. A question about another field is
+easy, so it has less weight (`sample_weights`). A question is not asked of a corpus that holds its relevant
+documents, nor between two tenants that share documents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from helix_lab.sets.data import Document, EvaluationSet, Question
 Kind = Literal["answerable", "unanswerable", "stranger"]
 
 OWN: Final = 4
-"""Other tenants of one set are the realistic strangers, so more of theirs are asked."""
+"""Questions of other tenants of one set are the realistic ones, so more of them are asked."""
 MOST_SHARED: Final = 0.1
 """Of the smaller one's texts or titles; tenants that share more are not asked each other's questions."""
 
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """What one tenant knows."""
+    """The documents and questions of one tenant."""
 
     texts: set[str] = field(default_factory=set)
     titles: set[str] = field(default_factory=set)
@@ -57,8 +57,8 @@ class _World:
 def asked_of(host: EvaluationSet, sets: Sequence[EvaluationSet], *, strangers: int, seed: int) -> list[Asked]:
     """The questions of `host`, then at most `strangers` of each of `sets`.
 
-    `host` is among them: its tenants ask each other, `OWN` times as much. A stranger is asked at the moment
-    of one of the host's own questions.
+    If `host` is one of `sets`, its tenants get each other's questions, `OWN` times as many. A foreign
+    question is asked at the moment of one of the host's own questions.
     """
     own = [Asked(question, "answerable", host.name) for question in host.answerable]
     own += [Asked(question, "unanswerable", host.name) for question in host.unanswerable]

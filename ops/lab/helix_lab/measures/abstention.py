@@ -1,7 +1,7 @@
-"""Does the engine know when it does not know? Unanswerable questions against answerable ones.
+"""How well an engine abstains: unanswerable questions against answerable ones.
 
-The right answer to a question without a relevant document is nothing. `metrics` has the ranking metrics of
-the answerable questions.
+The right answer to a question without a relevant document is an empty one. `metrics` has the ranking
+metrics of the answerable questions.
 """
 
 from __future__ import annotations

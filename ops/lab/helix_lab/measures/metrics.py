@@ -1,7 +1,7 @@
 """Ranking metrics of every question of a run, each between 0 and 1.
 
 ir-measures computes them as trec_eval does (Van Gysel and de Rijke, "Pytrec_eval", SIGIR 2018);
-All@k and Stale@k, which it does not know, stand here. With r relevant documents, within the first k:
+All@k and Stale@k, which it does not have, are computed here. With r relevant documents, within the first k:
 
     R@k      relevant ones found / r
     Hit@k    1 when any is found (trec_eval's success)

@@ -1,4 +1,4 @@
-"""Other engines on the same documents, vectors and questions, each in a process that knows no Helix.
+"""Other engines on the same documents, vectors and questions, each in a process without Helix.
 
 `exchange` writes and reads the folder between the two sides, `run` starts one process per engine,
 `ask` and `engines/` are the other side: they run in an environment of their own

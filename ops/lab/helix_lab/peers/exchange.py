@@ -1,8 +1,8 @@
 """The folder between Helix and a peer: what is written for it, and its answers read back.
 
 Order is line order: line n of `documents.jsonl` (handle, text, title, speaker, tenant) belongs to row n of
-`vectors.npy`, `questions.jsonl` (handle, text, tenant) to `question_vectors.npy`. Handles are opaque; the
-way back to the set's ids stays here. `ask` is the reader on the other side.
+`vectors.npy`, `questions.jsonl` (handle, text, tenant) to `question_vectors.npy`. Handles are opaque;
+only this side maps them to the set's ids. `ask` is the reader on the other side.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def read_run(data: EvaluationSet, name: str, out: Path) -> Run:
     """The answers an engine left in `out`, under the set's own ids again.
 
     Raises:
-        CorruptArtifactError: a question without its answer, a handle nobody gave out, or one twice.
+        CorruptArtifactError: a question without its answer, an unknown handle, or one twice.
     """
     documents = {handle("document", data.name, document.id): document.id for document in data.documents}
     rows = _read_rows(out / "results.jsonl")
@@ -129,7 +129,7 @@ def _question_rows(data: EvaluationSet) -> Iterable[dict[str, str]]:
 
 
 def _tenant(data: EvaluationSet, tenant: str) -> str:
-    """Empty stays empty: an engine need not filter a set that knows no tenants."""
+    """Empty stays empty: an engine need not filter a set without tenants."""
     return tenant_of(data.name, tenant) if tenant else ""
 
 

@@ -63,8 +63,8 @@ def run_peers(
     """Put every question of `data` to each of `engines`; in their order.
 
     Row n of `vectors` is document n, of `question_vectors` question n, both of unit length. `python` is the
-    interpreter of the peers' environment. What an engine left stays in `folder`/ENGINE, for `read_costs`;
-    `advance` hears set and engine before one starts.
+    interpreter of the peers' environment. The output of an engine stays in `folder`/ENGINE, for `read_costs`;
+    `advance` is called with set and engine before one starts.
 
     Raises:
         InvalidInputError: there is no such engine, or the vectors do not fit the set.

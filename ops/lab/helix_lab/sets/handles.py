@@ -1,7 +1,7 @@
-"""Opaque handles: what the engine sees instead of the set's own ids.
+"""Opaque handles, which replace the set's own ids in the engine.
 
 Public benchmarks leak their labels through ids ("D1:3" is evidence, "answer_..." is a session).
-Tenants, sessions and documents get a hash; the way back stays in the lab.
+Tenants, sessions and documents get a hash; only the lab can map it back.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def moment(timestamp: str) -> datetime | None:
 
 
 def event_of(data: EvaluationSet, position: int) -> Event:
-    """The event a document is published as: a turn when somebody speaks, else an explicit memory.
+    """The event a document is published as: a turn if it has a speaker, else an explicit memory.
 
-    Turns of one moment are a microsecond apart for every line, so that their order survives.
+    Turns of one moment are placed a microsecond apart, in the order of their lines.
     """
     document = data.documents[position]
     shared = {

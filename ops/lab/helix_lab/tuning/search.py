@@ -1,9 +1,9 @@
-"""One search: the constants that serve a training part best, by cross-validation over its inner folds.
+"""One search for the best constants of a training part, by cross-validation over its inner folds.
 
-It is handed the training questions and a way to ask them, nothing else; `nested` keeps what is held out.
-Constants have nothing to learn from a fold, so every fold scores every trial. A trial's figure is the
-mean of the objective over the folds, each with its own penalty: constants that win on average but lose
-on one of the folds are passed over.
+It gets the training questions and a function that asks them; `nested` keeps the held-out questions.
+Constants are not fitted to a fold, so every fold scores every trial. A trial's figure is the mean of the
+objective over the folds, each with its own penalty: constants that win on average but lose on one of the
+folds are not chosen.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Found:
     """Cross-validated objective, 0 to 1; `start_value` is the same of the profile searched from."""
     start_value: float
     pruned: int
-    """Trials given up after some of the folds."""
+    """Trials stopped after some of the folds."""
 
 
 def search(
@@ -69,8 +69,8 @@ def search(
     """The best of `plan.trials` proposals and `start` itself; the same for the same seed.
 
     Proposals by tree-structured Parzen estimators (Bergstra et al., NIPS 2011); a trial below the
-    median of the earlier ones after a fold is given up. Then what the questions do not feel goes back
-    to the start, see `_settled`.
+    median of the earlier ones after a fold is stopped. Then constants without effect on the questions go
+    back to the start, see `_settled`.
 
     Raises:
         InvalidInputError: an inner fold would have too few questions.
@@ -106,7 +106,7 @@ class _Training:
         self.start_value = fmean(plan.objective.value(means, means) for means in self._starts)
 
     def values(self, profile: RankingProfile) -> Iterator[float]:
-        """The objective on one fold after the other; a fold is not asked before it is wanted."""
+        """The objective on one fold after the other; a fold is asked only when its figure is read."""
         for fold, start in zip(self._folds, self._starts, strict=True):
             yield self._objective.value(self._means(fold, profile), start)
 
@@ -148,8 +148,8 @@ def _settled(
 ) -> tuple[dict[str, Any], float]:
     """`constants` without those that can go back to the start for at most `SETTLE_FOR` in all.
 
-    A trial turns every knob, also those that these questions do not feel: left alone, they would be
-    noise in the profile, and other questions would feel them.
+    A trial changes every constant, also those without effect on these questions: they would be noise in
+    the profile, with an effect on other questions.
     """
     kept, value = dict(constants), best
     for knob in space:

@@ -127,7 +127,7 @@ def chosen_space(keys: str) -> tuple[Knob, ...]:
 
 
 def proposed(trial: BaseTrial, space: Sequence[Knob], start: RankingProfile) -> dict[str, Any]:
-    """Constants by key for this trial; a knob nothing would read is left as it is in `start`."""
+    """Constants by key for this trial; a constant that nothing would read keeps its value in `start`."""
     changes: dict[str, Any] = {}
     for knob in sorted(space, key=lambda knob: knob.needs is not None):
         if _read(knob, changes, start):

@@ -48,7 +48,7 @@ async def store_dead_letters(outcome: Outcome, publisher: Publisher) -> None:
 
 
 async def settle(outcome: Outcome) -> None:
-    """Acknowledge what is done, terminate what is dead."""
+    """Acknowledge the `done` messages, terminate the `dead` ones."""
     await _all(settlement.acknowledge(message) for message in outcome.done)
     await _all(settlement.terminate(message, service=SERVICE) for message, _ in outcome.dead)
 

@@ -69,4 +69,4 @@ class WhyNot:
     changes: tuple[recall_pb2.Change, ...]
     replays: int
     exhausted: bool = False
-    """Whether the search for changes ended for want of time."""
+    """Whether the search for changes ran out of time."""

@@ -45,7 +45,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What stage 2 made of a query."""
+    """The result of stage 2: what a query asks for."""
 
     skip: bool = False
     intents: tuple[Intent, ...] = ()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TENANT: Final = "bench"
-"""The largest tenant, the one that is asked."""
+"""The largest tenant; all queries are its."""
 
 TENANTS: Final = 40
 TENANT_EXPONENT: Final = 1.7

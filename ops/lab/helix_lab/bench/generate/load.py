@@ -59,7 +59,7 @@ class BuildInfo:
     n: int
     seed: int
     tenant: str
-    """The largest tenant, the one that is asked."""
+    """The largest tenant; all queries are its."""
     tenant_memories: int
     events: int
     """Sequence of the last event: the stream continues after it."""
@@ -178,7 +178,7 @@ def _write(loader: _Loader, start: int, varied: Varied) -> pa.Table:
 
 
 def _phrase_queries(loader: _Loader, start: int, varied: Varied, ids: list[str]) -> Iterator[tuple[str, str]]:
-    """Words in a row of memories that everybody in the asked tenant sees; enough from every batch."""
+    """Words in a row of memories visible to everyone in the largest tenant; enough from every batch."""
     layout = loader.source.layout
     part = slice(start, start + len(ids))
     seen = (layout.tenant[part] == 0) & ~layout.private[part] & (layout.audience[part] == NOBODY)

@@ -93,7 +93,7 @@ class Visible:
 def _stretches(
     rows: Sequence[Mapping[str, Any]], visibility: Visibility, snapshot: Snapshot, *, reach: int
 ) -> list[Visible]:
-    """The visible stretch around each row, all judged at once; what is invisible must not take room."""
+    """The visible stretch around each row, all judged at once; invisible rows take no room."""
     order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NO_ORDINALS]))

@@ -26,7 +26,7 @@ def latest_statement(
 
     A memory states it if its text covers at least `min_coverage` of the best coverage and at least
     `min_text_coverage` of the query's words, and its score is at least the share `min_score` of the best
-    score, so that chatter which repeats the words gains nothing. The gain is its place in time, 1 and up,
+    score, so that small talk which repeats the words gains nothing. The gain is its place in time, 1 and up,
     times `STEP` times the best score. Equal times keep the order of their scores.
     """
     gains = np.zeros(len(scores))

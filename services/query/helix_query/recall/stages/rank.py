@@ -156,7 +156,7 @@ def _signals(
         "sim": Signal(sim, sim),
         "recency": signal(
             recency(raw.touched_at, now=now, per_hour=constants.recency_per_hour),
-            # what is less than an hour apart is equally recent: a bulk import has no order of its own
+            # times less than an hour apart are equally recent: a bulk import has no order of its own
             least_span=1.0 - constants.recency_per_hour,
         ),
         "salience": signal(raw.salience),
@@ -219,7 +219,7 @@ def multiplicative(
     graph_weight: float,
     quality_weight: float,
 ) -> NDArray[np.float64]:
-    """Relevance x (1 + quality_weight x quality): quality reorders neighbours, it never lifts junk."""
+    """Relevance x (1 + quality_weight x quality): quality reorders near equals, lifts nothing irrelevant."""
     relevance = blend(signals["graph"], signals["sim"], graph_weight)
     whole = weighted((1.0, weights[name]) for name in QUALITY)
     # weights of 0 make a quality of 0
