@@ -120,7 +120,7 @@ def test_header_schema_takes_the_message_id_and_nothing_without_the_tenant(kind:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_a_payload_is_described(kind: str) -> None:
-    """The document is read by people who never see the models."""
+    """The document is complete for readers who do not have the models."""
     schema = _resolve(DOCUMENT["components"]["messages"][kind]["payload"]["$ref"])
     bare = [name for name, field in schema["properties"].items() if not field.get("description")]
     assert [name for name in bare if name != "kind"] == []

@@ -1,4 +1,4 @@
-"""Which questions are worth indexing."""
+"""Which questions are kept for the index."""
 
 from __future__ import annotations
 

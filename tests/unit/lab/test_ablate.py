@@ -165,7 +165,7 @@ def test_without_rank_the_order_is_that_of_fusion(profile: RankingProfile) -> No
 
 
 def test_worth_is_with_the_part_minus_without_it() -> None:
-    """Two of four questions lose half without the part: worth a quarter."""
+    """Two of four questions lose half without the part: it contributes a quarter."""
     found = scored("s", [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.5, 0.5]).worths["expand"]["nDCG@10"]
     assert (found.difference, found.low, found.high) == (0.25, 0.0, 0.5)
     assert found.p == 0.5  # of 16 patterns of signs 8 give a sum of 1 either way

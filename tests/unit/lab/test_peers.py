@@ -159,7 +159,7 @@ def test_bm25_prefers_the_rarer_word_and_the_shorter_text(tmp_path: Path) -> Non
 
 
 def test_a_peer_without_its_environment_is_named_and_not_faked(tmp_path: Path) -> None:
-    """No interpreter: every peer says so, and none has an answer."""
+    """No interpreter: every peer reports it, and none has an answer."""
     results = run_peers(LEAKY, VECTORS, QUESTION, python=tmp_path / "none/bin/python", folder=tmp_path / "x")
 
     assert list(ENGINES) == [result.name for result in results]

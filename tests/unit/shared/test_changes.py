@@ -17,7 +17,7 @@ def change(value: Any, *, field: str = "", key: str = "") -> recall_pb2.Change:
 
 
 def test_fields_are_put_cleared_and_left() -> None:
-    """Nested ones too; the request that was given stays as it was."""
+    """Nested ones too; the original request is unchanged."""
     request = recall_pb2.RecallRequest(query="which?", top_k=3, already_served=["a", "b"])
     request.scope.tenant_id = "acme"
     request.filter.types.append("code")

@@ -1,4 +1,4 @@
-"""Names in texts: what is found, how it is spelt, and that nothing breaks it."""
+"""Names in texts: what is found, how it is spelt, for any input."""
 
 from __future__ import annotations
 

@@ -364,7 +364,7 @@ class Source(_message.Message):
     char_start: _builtins.int
     """Offset of the first character in the source, 0 and up."""
     char_end: _builtins.int
-    """Offset behind the last character in the source, above char_start."""
+    """Offset after the last character in the source, above char_start."""
     speaker: _builtins.str
     """Speaker of a conversation turn."""
     role: _builtins.str

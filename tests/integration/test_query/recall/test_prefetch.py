@@ -104,7 +104,7 @@ def test_a_question_that_means_more_than_its_words_say_is_searched_again(
 
 
 def test_no_search_starts_that_is_not_wanted(served: Snapshot, lanes: Any, searched: list[Any]) -> None:
-    """Mode dense asks no words, and a past moment waits until what was known then is read."""
+    """Mode dense needs no lexical search; with `as_of` it starts only after the past versions are read."""
     asked(served, lanes, "what about the garden", mode="dense")
     assert searched == []
     past = Query("what about the garden", Selection("acme", as_of=NOW - timedelta(days=1)), NOW, NOW)

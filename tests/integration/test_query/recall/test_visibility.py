@@ -162,7 +162,7 @@ def test_what_the_caller_has_takes_no_place(
 def test_what_the_index_does_not_hold_yet_is_found(
     corpus: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A memory written after the index was built comes first where it is nearest, for who may see it."""
+    """A memory written after the index was built comes first if it is nearest and visible."""
     monkeypatch.setattr(maintenance, "INDEX_ROWS", 100)
     monkeypatch.setattr(index, "ROWS_PER_PARTITION", 50)
     corpus.add([{"text": f"note {number} about the harbour"} for number in range(150)])

@@ -98,7 +98,7 @@ def test_without_any_channel_the_recall_is_unavailable(
 
 
 def test_the_list_of_exact_phrases_alone_is_no_answer(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That list holds no candidates: both channels fail, so nothing is known to be missing."""
+    """That list holds no candidates: when both channels fail, the recall fails."""
     monkeypatch.setattr(DenseChannel, "search", failing(EARLY))
     monkeypatch.setattr(LexicalChannel, "search", failing(EARLY))
     with pytest.raises(grpc.RpcError) as caught:

@@ -33,7 +33,7 @@ COUNT = 240
 
 
 def corpus() -> list[dict[str, Any]]:
-    """Rows whose names try to break out of quotes."""
+    """Rows whose names contain quotes and SQL."""
     draw = np.random.default_rng(7)
 
     def one(values: tuple[str, ...]) -> str:

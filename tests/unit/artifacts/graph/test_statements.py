@@ -1,4 +1,4 @@
-"""What is stated is stored in both directions."""
+"""Stated links are stored in both directions."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def test_lag_is_what_is_published_but_not_applied() -> None:
 
 
 def test_lag_is_unknown_while_a_part_is_down() -> None:
-    """Not zero: zero would mean that everything is well."""
+    """Zero would mean that everything is well."""
     assert lag(BrokerStatus("n", problem="down"), QueryStatus("q")) is None
     assert lag(BrokerStatus("n", streams=[LOG]), QueryStatus("q", problem="down")) is None
     assert summary(BrokerStatus("n", problem="down"), QueryStatus("q"))["dead_letters"] is None

@@ -69,7 +69,7 @@ def test_usage_adds_up() -> None:
 
 
 def test_tombstones_come_back_from_their_log(tmp_path: Path) -> None:
-    """What is appended publish by publish is read back, revocations included."""
+    """All appended entries are read back after each publication, revocations included."""
     state, log = everything(), TombstoneLog(tmp_path)
     log.append(state.take_changes())
     state.record_withdrawn(6, withdrawn=False)

@@ -74,7 +74,7 @@ def test_kinds_without_texts_get_no_memories() -> None:
 
 
 def test_low_ranks_are_drawn_most() -> None:
-    """Zipf: names made of parts of real ones come after them, and together are drawn often too."""
+    """Zipf: composed names come after the real ones, and together are drawn often too."""
     names = [(0, name) for name in find_names("Mira Lindqvist met Mira Lindqvist. Then came Tomas Becker.")]
     entities = entities_of(names, 100)
     drawn = [entities.drawn(0, "name", chance / 1_000) for chance in range(1_000)]
@@ -119,7 +119,7 @@ def test_links_follow_the_names_that_were_exchanged() -> None:
 
 
 def test_moved_vectors_lie_around_their_base() -> None:
-    """Unit length, nearer to their own base than to others, nearer to their session than to strangers."""
+    """Unit length, nearer to their own base than to others, nearer to their session than to others."""
     drawn = np.random.default_rng(1)
     base = drawn.standard_normal((60, 32)).astype(np.float32)
     base /= np.linalg.norm(base, axis=1, keepdims=True)

@@ -28,7 +28,7 @@ COSINE = ("cosine",)
 
 
 def drawn(count: int, *, name: str = "s", seed: int = 1) -> list[Observation]:
-    """Questions with one memory each: relevant with P = 1/(1 + e^(3 - 6 x cosine)), else a stranger's."""
+    """Questions with one memory each: relevant with P = 1/(1 + e^(3 - 6 x cosine)), else a foreign one."""
     random = np.random.default_rng(seed)
     found = []
     for number, cosine in enumerate(random.uniform(0.0, 1.0, count).tolist()):
@@ -41,7 +41,7 @@ def drawn(count: int, *, name: str = "s", seed: int = 1) -> list[Observation]:
 def observed(
     name: str, kind: Kind, cosine: float, *, relevant: bool = False, donor: str = "other"
 ) -> Observation:
-    """One question with one memory, of which the cosine is all that is known."""
+    """One question with one memory that has a cosine and no other feature."""
     memories = {"cosine": np.array([cosine]), "reciprocal_rank": np.ones(1)}
     return Observation(name, kind, donor, "?", memories, (relevant,), {"cosine": cosine})
 
@@ -102,7 +102,7 @@ def test_too_few_of_a_kind_are_refused(observations: list[Observation], said_of:
 
 
 def test_probabilities_are_true_on_sets_that_were_left_out() -> None:
-    """Drawn alike, three sets: what is said of each by the other two is true within five points."""
+    """Three sets drawn alike: models fitted to two predict the third within five points."""
     sets = [one for seed in range(3) for one in drawn(600, name=f"s{seed}", seed=seed)]
     held = held_out(sets, of_memories=COSINE, of_answers=COSINE, false_abstention=0.01)
     found = figures(held)
@@ -131,8 +131,8 @@ def test_the_threshold_holds_back_no_more_than_was_allowed() -> None:
     assert threshold_of([*good, *few, *few], BY_COSINE, false_abstention=0.01) < threshold
 
 
-def test_the_threshold_counts_only_questions_whose_answer_is_ranked_first() -> None:
-    """A question whose answer comes fourth or later costs nothing when nothing is packed for it."""
+def test_the_threshold_counts_only_questions_whose_answer_is_among_the_first() -> None:
+    """A question whose answer comes fourth or later does not count as lost by abstention."""
     good = [observed("s", "answerable", 0.9, relevant=True)] * 100
     late = [observed("s", "answerable", 0.1) for _ in range(50)]
     assert threshold_of([*good, *late], BY_COSINE, false_abstention=0.01) > BY_COSINE.answers(late).max()
@@ -168,7 +168,7 @@ def test_small_stores_are_left_out_together_with_the_set_they_were_cut_from() ->
 
 
 def test_rates_by_hand() -> None:
-    """Threshold .5: one of two answerable held back; own and far strangers held back, the near one not."""
+    """Threshold .5: one of two answerable held back; own and far foreign ones held back, the near not."""
     observations = [
         observed("s", "answerable", 0.9, relevant=True),
         observed("s", "answerable", 0.4),

@@ -1,4 +1,4 @@
-"""Knowing that nothing is known: confidence and packed contexts of unanswerable questions."""
+"""Abstention: confidence and packed contexts of unanswerable questions."""
 
 from dataclasses import replace
 

@@ -83,7 +83,7 @@ def test_every_figure_of_the_json_is_in_the_markdown(tmp_path: Path) -> None:
 
 
 def test_figures_of_an_unknown_name_are_shown_too(tmp_path: Path) -> None:
-    """A report may hold more than this form knows."""
+    """A report may hold fields that this form does not have."""
     report = {"sets": {"s": {"p": figures(40.0, indexing={"seconds": 17.25})}}, "meta": {}}
     markdown, _, _ = rendered(report, tmp_path)
     assert "indexing.seconds" in markdown

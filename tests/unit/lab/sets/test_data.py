@@ -40,7 +40,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_a_set_is_read_in_the_order_of_its_lines(small: Path) -> None:
-    """What is not known is empty; the name is the folder's."""
+    """Unknown fields are empty; the name is the folder's."""
     data = load_set(small)
     assert data.name == "small"
     assert data.documents == [
@@ -66,7 +66,7 @@ def test_a_question_without_a_gain_above_zero_is_unanswerable(small: Path) -> No
 
 
 def test_ids_that_are_numbers_are_read_as_text(small: Path) -> None:
-    """The judgements know text only."""
+    """Ids are strings in the judgements."""
     (small / "corpus.jsonl.gz").write_bytes(packed([{"id": 7, "text": "seven"}]))
     (small / "qrels.tsv").write_text("h\nq1\t7\t1\n")
     assert load_set(small).relevant == {"q1": {"7": 1.0}}
@@ -195,7 +195,7 @@ BIG = "".join(f'{{"id": "D{n}", "text": "{n * 7919}"}}\n' for n in range(5_000))
     ids=["plain text", "no bytes", "cut off", "latin-1"],
 )
 def test_a_file_that_is_no_gzip_of_text_is_refused(small: Path, content: bytes, said: str) -> None:
-    """Also one whose download broke off."""
+    """Also a file whose download was interrupted."""
     (small / "corpus.jsonl.gz").write_bytes(content)
     with pytest.raises(InvalidInputError, match=rf"corpus\.jsonl\.gz{said}"):
         load_set(small)

@@ -13,7 +13,7 @@ def answer(question_id: str) -> Answer:
 
 
 def test_a_run_continues_where_it_stopped(small_set: EvaluationSet, tmp_path: Path) -> None:
-    """What is in the file is not asked again, and comes back as it was."""
+    """Answers in the file are not asked for again, and are read back unchanged."""
     first = RunFile(tmp_path, small_set, "helix", inputs=["code"])
     first.fill([answer(question.id) for question in small_set.questions[:4]])
     second = RunFile(tmp_path, small_set, "helix", inputs=["code"])
@@ -34,7 +34,7 @@ def test_half_a_line_of_a_killed_run_is_asked_again(small_set: EvaluationSet, tm
 
 
 def test_other_inputs_are_another_run(small_set: EvaluationSet, tmp_path: Path) -> None:
-    """Code, model, constants and path are part of what a run is known by."""
+    """Code, model, constants and path identify a run."""
     RunFile(tmp_path, small_set, "helix", inputs=["code"]).fill(
         [answer(question.id) for question in small_set.questions]
     )

@@ -43,7 +43,7 @@ def test_the_report_says_what_was_held_out_and_what_changed() -> None:
 
 @pytest.mark.usefixtures("own_home")
 def test_the_command_tunes_a_built_corpus(tmp_path: Path) -> None:
-    """20 notes, 20 questions, real stages: a profile the service reads, and what its search was worth."""
+    """20 notes, 20 questions, real stages: a profile that the service reads, and the gain of its search."""
     written(tmp_path / "sets" / "notes")
     app = typer.Typer()
     app.command()(tune_command)

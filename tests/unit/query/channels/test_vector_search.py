@@ -48,7 +48,7 @@ def signals(tmp_path_factory: pytest.TempPathFactory) -> Signals:
 def test_thousands_of_memories_have_few_stored_vectors_compared(
     signals: Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each lies on a page of its own; they are read in order, and the nearest are found all the same."""
+    """Each is on a page of its own; they are read in order, and the nearest are found."""
     compared: list[NDArray[np.int64]] = []
     cosines = Signals.cosines
 

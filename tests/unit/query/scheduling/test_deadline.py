@@ -27,7 +27,7 @@ def test_a_value_that_another_thread_makes_is_waited_for_until_the_deadline() ->
 
 
 def test_no_stage_starts_after_the_deadline() -> None:
-    """A recall whose caller has gone does no more work."""
+    """A recall without a waiting caller does no more work."""
     stage = Stopwatch(time.monotonic() + 60)
     with stage("embed"):
         pass

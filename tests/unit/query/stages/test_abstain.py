@@ -140,7 +140,7 @@ def test_below_the_threshold_it_abstains_and_says_why() -> None:
 
 
 def test_at_the_threshold_it_answers() -> None:
-    """Only what is below is held back."""
+    """Only memories below it are held back."""
     features = found()
     assert features is not None
     exact = estimate(features, memory=None, answer=ANSWER, threshold=0.0).answer

@@ -64,7 +64,7 @@ def test_rows_that_come_first_count_against_novelty_by_hand() -> None:
 
 
 def test_rows_that_come_first_may_fill_the_answer() -> None:
-    """Two wanted, three given."""
+    """Three candidates for two places."""
     signatures = np.stack([signature(0), signature(1), signature(2)])
     order = mmr(np.array([1.0, 0.9, 0.5]), likenesses(signatures), weight=0.6, count=2, first=[0, 1, 2])
     assert order.tolist() == [0, 1]

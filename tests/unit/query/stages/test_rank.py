@@ -154,7 +154,7 @@ def test_graph_leads_for_multi_hop_questions_only() -> None:
 
 
 def test_without_a_graph_similarity_ranks_multi_hop_questions_too() -> None:
-    """Dense mode walks no graph: no mass anywhere must not mean no order."""
+    """Dense mode walks no graph: without mass, similarity gives the order."""
     common: dict[str, Any] = {"constants": PROFILES["helix"].rank}
     candidates = candidates_of([0.1, 0.9, 0.5], [0.1, 0.9, 0.5], [0.0, 0.0, 0.0])
     ranked = ranked_of(candidates, signals_of(3), Route(intents=(Intent.MULTI_HOP,)), **common)

@@ -76,7 +76,7 @@ def test_a_failing_channel_is_named(lanes: dict[str, ThreadPoolExecutor], error:
 
 
 def test_no_channel_at_all_is_an_error(lanes: dict[str, ThreadPoolExecutor]) -> None:
-    """An empty answer would say that nothing is known."""
+    """An empty answer would mean that no memory matches."""
 
     def fails() -> Hits:
         raise ValueError

@@ -104,7 +104,7 @@ def test_threads_that_share_an_encoder_get_the_same_vectors(folder: Path) -> Non
 
 
 def test_equal_texts_at_the_same_time_are_embedded_once(folder: Path) -> None:
-    """Eight threads ask for one long text at the same moment; who comes while it is made waits for it."""
+    """Eight threads embed one long text at the same moment; later ones wait for the run of the first."""
     made = REGISTRY.get_sample_value("helix_embeddings_total", {"source": "model"}) or 0.0
     start = threading.Barrier(8)
     with Encoder.load(folder) as shared, ThreadPoolExecutor(8) as pool:

@@ -52,7 +52,7 @@ def test_the_checksum_changes_with_a_file_and_not_with_the_wording() -> None:
 
 
 def test_a_card_survives_the_disk(tmp_path: Path) -> None:
-    """What is written is what is read, files checked."""
+    """The card is read as it was written, files checked."""
     assert _card() == load_card(_put(tmp_path, "small"))
 
 
@@ -67,7 +67,7 @@ def test_a_card_names_no_file_outside_its_folder(path: str) -> None:
     "changes", [{"files": {}}, {"pooling": "max"}, {"dimensions": 0}, {"extra": 1}, {"name": "../a"}]
 )
 def test_a_card_that_could_not_be_run_is_refused(changes: dict[str, object]) -> None:
-    """Graph and tokenizer are named, pooling is known, nothing unknown is said."""
+    """The card names graph, tokenizer and pooling, and has no unknown fields."""
     with pytest.raises(ValidationError):
         _card(**changes)
 
