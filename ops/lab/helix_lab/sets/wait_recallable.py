@@ -1,7 +1,7 @@
 """Waiting until everything published is recallable, enrichment included.
 
 A memory is recallable as soon as its event is applied; questions and links come after it. The
-whole path is at rest when every consumer has nothing pending and nothing unacknowledged, because
+whole path is idle when every consumer has nothing pending and nothing unacknowledged, because
 the writer acknowledges only what a published generation holds.
 """
 
@@ -35,7 +35,7 @@ async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: fl
         last = (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
         while busy := await _under_way(jetstream, query_address, last):
             if time.monotonic() - started > wait_seconds:
-                raise TemporaryError(f"not at rest after {wait_seconds:g} s: {busy}")
+                raise TemporaryError(f"not idle after {wait_seconds:g} s: {busy}")
             await asyncio.sleep(LOOK_SECONDS)
     finally:
         await client.close()
