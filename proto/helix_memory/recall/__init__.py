@@ -1,1 +1,1 @@
-"""Recall over gRPC, one package per protocol version."""
+"""Recall over gRPC, one package per protocol version; start with `v1/recall.proto`."""

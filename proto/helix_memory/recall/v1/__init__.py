@@ -1,1 +1,4 @@
-"""Generated stubs of `recall.proto`; `make stubs` writes them, a test proves them current."""
+"""The contract: start with `recall.proto`.
+
+The stubs are generated from it by `make stubs`; a test proves them current.
+"""

@@ -1,7 +1,7 @@
 """Diagnostics: why an answer is what it is.
 
 Start with `explain` (the explanation of one recall) or `why_not` (why a memory is missing, and what brings it
-in). `proposals` lists changes for each loss, `replays` tries them, `channel_rank` finds the rank of a memory
-in a deeper search. `dense_check` and `index_recall` measure recall against exact search. May import `recall`
-and `profile`.
+in). `explanation` has the values, `proposals` lists changes for each loss, `replays` tries them (`replay` is
+the value of one trial), `channel_rank` finds the rank of a memory in a deeper search. `dense_check` and
+`index_recall` measure recall against exact search. May import `recall` and `profile`.
 """

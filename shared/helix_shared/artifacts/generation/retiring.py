@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers, staging_of
 
@@ -11,21 +11,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-KEPT_GENERATIONS: Final = 3
-LEAST_AGE_SECONDS: Final = 600.0
 
-
-def retire(
-    root: Path,
-    *,
-    now: datetime,
-    keep: int = KEPT_GENERATIONS,
-    min_age_seconds: float = LEAST_AGE_SECONDS,
-) -> list[int]:
+def retire(root: Path, *, now: datetime, keep: int, min_age_seconds: float) -> list[int]:
     """Remove generations that are neither among the last `keep` nor younger than `min_age_seconds`.
 
-    The current generation always stays, and so does any above it, which may be in publication. Returns the
-    numbers of the removed generations.
+    Both numbers are settings of consolidation. The current generation always stays, and so does any above it,
+    which may be in publication. Returns the numbers of the removed generations.
     """
     newest = current_number(root)
     if newest is None:

@@ -176,7 +176,11 @@ def test_old_generations_are_retired(
 
 def test_a_folder_without_generations_has_no_current_one(root: Path) -> None:
     """Without generations there is no number; CURRENT without a number is an error."""
-    assert (current_number(root), published_numbers(root), retire(root, now=datetime.now(UTC))) == (
+    assert (
+        current_number(root),
+        published_numbers(root),
+        retire(root, now=datetime.now(UTC), keep=3, min_age_seconds=0),
+    ) == (
         None,
         [],
         [],

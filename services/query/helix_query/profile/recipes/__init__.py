@@ -6,5 +6,6 @@
 | `engram` | github.com/raya-ac/engram | all four channels, method `blend`, factors of importance and age |
 | `helix-reference` | specification | reciprocal rank fusion, method `additive`, MMR |
 
-`recall.recipes` reads the constants. Decision 0012 lists what is approximated.
+Start with `scoring` (constants of stage 6) and `rephrase` (of stage 3). `recall.recipes` reads them. Decision
+0012 lists what is approximated.
 """

@@ -1,6 +1,6 @@
 """What only the published recipes need (profiles `cems`, `engram`, `helix-reference`).
 
-Stage 3: `rephrasing` makes variants of a query, `extra_searches` searches for them. Stage 6: `factors`
-blends signals and multiplies scores. The constants are in `profile.recipes`; at their defaults nothing here
-has an effect.
+Start with `factors` (stage 6: blended signals and factors on the score; `noise` adds noise). In stage 3,
+`rephrasing` makes variants of a query and `extra_searches` searches for them. The constants are in
+`profile.recipes`; at their defaults nothing here has an effect.
 """
