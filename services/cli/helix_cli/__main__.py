@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from helix_cli.commands.group import HelixGroup
-from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.logs import set_log_level
 
 DISTRIBUTION: Final = "helix-memory-cli"

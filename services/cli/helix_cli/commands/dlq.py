@@ -19,7 +19,7 @@ from rich.table import Table
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
-from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, size, stdout
 from helix_cli.stack.addresses import nats_server
 from helix_memory import subjects

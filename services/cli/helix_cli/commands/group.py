@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from helix_cli.output.failure import FAILED_EXIT, exit_code
+from helix_cli.output.exit_codes import FAILED_EXIT, exit_code
 from helix_cli.output.terminal import complain
 from helix_shared.errors import HelixError
 

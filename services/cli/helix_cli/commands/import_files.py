@@ -18,7 +18,7 @@ from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import outcome, publish_items, summary, wait_for
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES, FAILED_EXIT
+from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.sources.discover import ENDINGS, Format, Source, discover
 from helix_cli.sources.items import Scope, Skipped

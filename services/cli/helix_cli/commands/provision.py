@@ -13,7 +13,7 @@ import typer
 from helix_cli.clients.broker import provision
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.stack.addresses import nats_server
 
 HELP: Final = f"""

@@ -19,7 +19,7 @@ import typer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.publishing import publish_items, report, wait_for
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES, FAILED_EXIT
+from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import local_now
 from helix_cli.sources.jsonl import event_id_of_options, read_events

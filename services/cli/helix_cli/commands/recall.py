@@ -14,8 +14,8 @@ from rich.table import Table
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
+from helix_cli.output.exit_codes import EXIT_CODES, exit_code
 from helix_cli.output.explanation import print_explanation, print_waterfall
-from helix_cli.output.failure import EXIT_CODES, exit_code
 from helix_cli.output.terminal import complain, one_line, plain, printable, stdout
 from helix_cli.output.time_zone import zone_of
 from helix_cli.stack.addresses import nats_server, query_server

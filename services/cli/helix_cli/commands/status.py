@@ -17,7 +17,7 @@ from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES, UNREACHABLE_EXIT
+from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, size, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_memory import subjects

@@ -17,7 +17,7 @@ import typer
 
 from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import complain, printable
 from helix_cli.stack.stack import READY_SECONDS, Stack
 from helix_shared.errors import InvalidInputError, TemporaryError

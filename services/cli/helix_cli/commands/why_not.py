@@ -10,7 +10,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
-from helix_cli.output.failure import EXIT_CODES
+from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2

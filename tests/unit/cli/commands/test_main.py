@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.output.failure import exit_code
+from helix_cli.output.exit_codes import exit_code
 from helix_shared.errors import (
     CorruptArtifactError,
     HelixError,
