@@ -13,7 +13,7 @@ from .held import Channels, Held, search, wait_until
 def test_a_hung_call_is_written_off_and_replaced(held: Held) -> None:
     """Its place is free then; `on_end` is called when its thread ends."""
     held.restart(places=1)
-    hung = held.submit("a", held.hang, seconds=0.05, name="hung")
+    hung = held.submit("a", held.hang, seconds=0.3, name="hung")
     wait_until(lambda: held.executor.stuck == 1)
     with pytest.raises(OverdueError):
         hung.result(0)
@@ -41,7 +41,7 @@ def test_a_queued_job_of_a_written_off_call_never_starts(held: Held) -> None:
         channels["dense"].submit(lambda: started.append("second") or held.hang(channels))
         held.hang(channels)
 
-    held.submit("a", work, seconds=0.05)
+    held.submit("a", work, seconds=0.3)
     wait_until(lambda: held.executor.stuck == 2)
     assert held.submit("b", search).result(2) == "dense"
     held.gate.set()
@@ -59,7 +59,7 @@ def test_a_written_off_call_cannot_start_channel_jobs(held: Held) -> None:
         jobs.append(channels["dense"].submit(lambda: "dense"))
         wait(jobs, timeout=5)
 
-    held.submit("a", work, seconds=0.05)
+    held.submit("a", work, seconds=0.3)
     wait_until(lambda: held.executor.stuck == 1)
     held.gate.set()
     wait_until(lambda: held.executor.stuck == 0)
@@ -73,11 +73,11 @@ def test_too_many_stuck_threads_are_reported_once(held: Held) -> None:
     executor = held.restart(workers=MAX_STUCK + 2, places=MAX_STUCK + 2)
     executor.on_too_many_stuck(lambda: reported.append(executor.stuck))
     for _ in range(MAX_STUCK):
-        held.submit("a", held.hang, seconds=0.01)
+        held.submit("a", held.hang, seconds=0.3)
     wait_until(lambda: executor.stuck == MAX_STUCK)
     assert not reported
     for _ in range(2):
-        held.submit("a", held.hang, seconds=0.01)
+        held.submit("a", held.hang, seconds=0.3)
     wait_until(lambda: executor.stuck == MAX_STUCK + 2)
     assert len(reported) == 1
     executor.close()
