@@ -200,6 +200,10 @@ class Stack:
         ):
             info = await self.client.jetstream().consumer_info(stream, durable)
             left += (info.num_ack_pending or 0) + (info.num_pending or 0)
+            if stream == subjects.DERIVED_STREAM and info.delivered is not None:
+                # the consumer's count of pending messages may come later than the stream's acknowledgement
+                last = (await self.client.jetstream().stream_info(stream)).state.last_seq
+                left += max(0, last - info.delivered.stream_seq)
         return left
 
     async def until_acknowledged(self) -> None:
