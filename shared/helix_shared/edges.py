@@ -29,7 +29,7 @@ import pyarrow as pa
 from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
-EDGE_VERSION: Final = "4"
+EDGE_VERSION: Final = "5"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
@@ -118,6 +118,15 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("source_class", pa.string()),
             # id of the memory that this one is a new version of
             _required("corrects", pa.string()),
+            # one of `helix_memory.speech_acts.SPEECH_ACTS`
+            _required("speech_act", pa.string()),
+            # ids of the question that this memory answers, and of the memory that answers this question
+            _required("answers", pa.string()),
+            _required("answered_by", pa.string()),
+            # id of the verbatim memory of the same event that this statement was resolved from
+            _required("derived_from", pa.string()),
+            # some of `helix_memory.speech_acts.FLAGS`
+            _required("flags", _NAMES),
             _required("vector", pa.list_(pa.float32(), dimensions)),
             # the model that made the vector, `name@checksum`
             _required("model", pa.string()),
@@ -137,7 +146,7 @@ def links_schema() -> pa.Schema:
     return pa.schema(
         [
             _required("memory_id", pa.string()),
-            # MENTIONS, UPDATES, EXTENDS, DERIVES, RELATES, PART_OF, IN_CATEGORY
+            # one of `artifacts.graph.snapshot.EDGE_KINDS`
             _required("edge", pa.string()),
             # name, path, symbol, version, error, date, title, document
             _required("kind", pa.string()),

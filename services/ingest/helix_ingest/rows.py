@@ -73,6 +73,11 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "priority": 1.0 if priority is None else priority,
         "source_class": source_class(event),
         "corrects": event.memory_id if isinstance(event, CorrectEvent) else "",
+        "speech_act": "statement",
+        "answers": "",
+        "answered_by": "",
+        "derived_from": "",
+        "flags": [],
         "vector": vector,
         "model": model,
     }

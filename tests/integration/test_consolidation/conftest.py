@@ -71,6 +71,11 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
         "pinned": False,
         "priority": 1.0,
         "source_class": "user",
+        "speech_act": "statement",
+        "answers": "",
+        "answered_by": "",
+        "derived_from": "",
+        "flags": [],
         "vector": list(vector / np.linalg.norm(vector)),
         "model": "model-a",
     }

@@ -99,6 +99,11 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "pinned": False,
         "priority": 1.0,
         "source_class": "user",
+        "speech_act": "statement",
+        "answers": "",
+        "answered_by": "",
+        "derived_from": "",
+        "flags": [],
         "vector": [0.5, 0.5, 0.5, 0.5],
     }
 

@@ -100,6 +100,7 @@ SPACE: Final = (
     Knob("expand.edges.RELATES", "float", 0.0, 4.0, usual=False),
     Knob("expand.edges.PART_OF", "float", 0.0, 4.0, usual=False),
     Knob("expand.edges.IN_CATEGORY", "float", 0.0, 4.0, usual=False),
+    Knob("expand.edges.CONTRADICTS", "float", 0.0, 4.0, usual=False),
     Knob("retrieve.limits.dense", "int", 20, 400, usual=False),
     Knob("retrieve.limits.lexical", "int", 20, 400, usual=False),
     Knob("retrieve.fields.context", "float", 0.0, 2.0, usual=False),

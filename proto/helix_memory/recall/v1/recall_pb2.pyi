@@ -422,6 +422,11 @@ class Memory(_message.Message):
     SUPERSEDED_BY_FIELD_NUMBER: _builtins.int
     SOURCE_CLASS_FIELD_NUMBER: _builtins.int
     EVENT_GUESSED_FIELD_NUMBER: _builtins.int
+    SPEECH_ACT_FIELD_NUMBER: _builtins.int
+    ANSWERS_FIELD_NUMBER: _builtins.int
+    ANSWERED_BY_FIELD_NUMBER: _builtins.int
+    DERIVED_FROM_FIELD_NUMBER: _builtins.int
+    FLAGS_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     tenant_id: _builtins.str
@@ -458,6 +463,16 @@ class Memory(_message.Message):
     """Whether the event times are guessed: "Dentist on 2 April" names no year and has no verb, so the next
     2 April is assumed.
     """
+    speech_act: _builtins.str
+    """What its author does with it: statement, question, request, acknowledgement, plan, correction, decision,
+    quotation or hypothetical.
+    """
+    answers: _builtins.str
+    """Memory of the question that it answers; else empty."""
+    answered_by: _builtins.str
+    """Memory that answers this question; else empty."""
+    derived_from: _builtins.str
+    """Verbatim memory that this statement was resolved from; empty: it is verbatim itself."""
     @_builtins.property
     def source(self) -> Global___Source:
         """Where it came from."""
@@ -500,6 +515,10 @@ class Memory(_message.Message):
     def expansions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Questions that it answers, predicted at ingest."""
 
+    @_builtins.property
+    def flags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was found suspicious in the text: instruction, secret, invisible."""
+
     def __init__(
         self,
         *,
@@ -530,10 +549,15 @@ class Memory(_message.Message):
         superseded_by: _builtins.str = ...,
         source_class: _builtins.str = ...,
         event_guessed: _builtins.bool = ...,
+        speech_act: _builtins.str = ...,
+        answers: _builtins.str = ...,
+        answered_by: _builtins.str = ...,
+        derived_from: _builtins.str = ...,
+        flags: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "event_end", b"event_end", "event_start", b"event_start", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "flags", b"flags", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

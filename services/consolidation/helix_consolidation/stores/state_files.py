@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STATE_FILE: Final = "consolidation/state.json"
 TOMBSTONES: Final = "consolidation/tombstones"
-STATE_VERSION: Final = 3
+STATE_VERSION: Final = 4
 
 
 def save_state(state: ConsolidationState, live: Path) -> dict[str, Path | bytes]:

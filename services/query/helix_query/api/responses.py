@@ -30,7 +30,8 @@ _SOURCE = (
 _PLAIN = (
     "memory_id", "tenant_id", "user_id", "project_id", "session_id", "type", "text", "title", "context",
     "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
-    "superseded_by", "source_class", "event_guessed",
+    "superseded_by", "source_class", "event_guessed", "speech_act", "answers", "answered_by", "derived_from",
+    "flags",
 )  # fmt: skip
 _TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-EDGE_KINDS: Final = ("MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY")
+EDGE_KINDS: Final = (
+    "MENTIONS",
+    "UPDATES",
+    "EXTENDS",
+    "DERIVES",
+    "RELATES",
+    "PART_OF",
+    "IN_CATEGORY",
+    "CONTRADICTS",
+)
 """Edge types; the index is stored. Add at the end only."""
 
 BASE: Final = "base"

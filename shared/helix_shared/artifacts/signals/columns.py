@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
 from helix_shared.artifacts.signals.record_file import encoded_records
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.sketches import sketches_of
@@ -20,7 +21,7 @@ from helix_shared.edges import MINHASH_PERMUTATIONS
 from helix_shared.identity import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import DTypeLike, NDArray
@@ -65,6 +66,13 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     # 0: everyone; otherwise of the whole access list, which is in the record
     AUDIENCE: np.int64,
     "stream_sequence": np.int64,
+    "speech_act": np.uint8,
+    # whether a memory answers this question
+    "is_answered": np.bool_,
+    # whether this statement was resolved from the verbatim memory of the same event
+    "is_derived": np.bool_,
+    # bits of `helix_memory.speech_acts.FLAGS`
+    "flags": np.uint8,
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
@@ -96,6 +104,26 @@ def type_code(name: str) -> int:
     return MEMORY_TYPES.index(name) if name in MEMORY_TYPES else 0
 
 
+def speech_act_code(name: str) -> int:
+    """Code of a speech act; an unknown act counts as a statement."""
+    return SPEECH_ACTS.index(name) if name in SPEECH_ACTS else 0
+
+
+def flag_bits(names: Sequence[str]) -> int:
+    """Bits of flags; an unknown flag has none."""
+    return sum(1 << FLAGS.index(name) for name in set(names) if name in FLAGS)
+
+
+_COMPUTED: Final[Mapping[str, tuple[str, Callable[[Any], int]]]] = {
+    "type_code": ("type", type_code),
+    "speech_act": ("speech_act", speech_act_code),
+    "is_answered": ("answered_by", bool),
+    "is_derived": ("derived_from", bool),
+    "flags": ("flags", flag_bits),
+}
+"""Column -> the record's column that it follows from, and how."""
+
+
 def blank(name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """Values of a column for ordinals without a row: hidden, no times, zero everywhere else."""
     value = NO_TIME if name in TIMES else name == "hidden"
@@ -125,8 +153,9 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
     if name == AUDIENCE:
         lists = records["audience"]
         return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
-    if name == "type_code":
-        return np.array([type_code(value) for value in records["type"].to_pylist()], dtype=np.uint8)
+    if name in _COMPUTED:
+        source, value_of = _COMPUTED[name]
+        return np.array([value_of(value) for value in records[source].to_pylist()], dtype=COLUMNS[name])
     values: NDArray[np.generic] = records[name].to_numpy()
     return values
 

@@ -13,7 +13,9 @@ GraphMethod = Literal["pagerank", "walk"]
 PAGERANK: Final = "pagerank"
 WALK: Final = "walk"
 
-Edge = Literal["MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY"]
+Edge = Literal[
+    "MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY", "CONTRADICTS"
+]
 
 
 class Expand(Section):
