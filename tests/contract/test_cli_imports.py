@@ -39,6 +39,12 @@ def test_recall_imports_no_nats_client() -> None:
     assert imported(f"import helix_cli.__main__, {', '.join(RECALL)}") & {"nats", "structlog"} == set()
 
 
+@pytest.mark.parametrize("command", ["publish", "status"])
+def test_commands_that_talk_to_nats_import_no_metrics(command: str) -> None:
+    """structlog and the Prometheus client take a tenth of a second to import."""
+    assert imported(f"import helix_cli.commands.{command}") & {"structlog", "prometheus_client"} == set()
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_the_overview_imports_no_command(arguments: list[str]) -> None:
     """Its lines come from the table of commands."""

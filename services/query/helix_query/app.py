@@ -18,8 +18,9 @@ from helix_query.generations.verified_files import verified_files_path
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
+from helix_shared.metrics import serve_metrics
 from helix_shared.processes import allow_open_files
-from helix_shared.telemetry import configure_logging, logger, serve_metrics
+from helix_shared.telemetry import configure_logging, logger
 
 _log = logger(__name__)
 

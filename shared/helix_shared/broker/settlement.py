@@ -25,7 +25,8 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
-from helix_shared.telemetry import MESSAGES, logger
+from helix_shared.metrics import MESSAGES
+from helix_shared.telemetry import logger
 
 ATTEMPTS: Final = 8
 OVERDUE_ATTEMPTS: Final = 3

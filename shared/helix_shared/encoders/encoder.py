@@ -16,7 +16,7 @@ from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import Cache, VectorCache
 from helix_shared.errors import InvalidInputError
-from helix_shared.telemetry import EMBEDDINGS
+from helix_shared.metrics import EMBEDDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.folding.decode import edge_of
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import BLOCKED, logger
+from helix_shared.metrics import BLOCKED
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,8 +26,9 @@ from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.errors import TemporaryError
+from helix_shared.metrics import GENERATION, MESSAGES, WORK_SECONDS
 from helix_shared.moments import microseconds
-from helix_shared.telemetry import GENERATION, MESSAGES, WORK_SECONDS, logger
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

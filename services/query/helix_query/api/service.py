@@ -36,7 +36,7 @@ from helix_query.recall.recall import recall
 from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_shared.errors import OverdueError, TemporaryError
-from helix_shared.telemetry import RECALL_SECONDS
+from helix_shared.metrics import RECALL_SECONDS
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource

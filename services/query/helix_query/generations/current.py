@@ -32,7 +32,8 @@ from helix_shared.errors import (
     PermanentError,
     TemporaryError,
 )
-from helix_shared.telemetry import GENERATION, GENERATIONS_REJECTED, logger
+from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

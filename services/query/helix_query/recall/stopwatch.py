@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from helix_query.scheduling.deadline import check
-from helix_shared.telemetry import RECALL_SECONDS
+from helix_shared.metrics import RECALL_SECONDS
 
 if TYPE_CHECKING:
     from prometheus_client import Histogram

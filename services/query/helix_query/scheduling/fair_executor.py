@@ -21,7 +21,8 @@ from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
 from helix_shared.errors import OverdueError
-from helix_shared.telemetry import RECALL_SECONDS, RECALL_STUCK, logger
+from helix_shared.metrics import RECALL_SECONDS, RECALL_STUCK
+from helix_shared.telemetry import logger
 
 QUEUE: Final = "queue"
 """Label of the time a call was queued, in the histogram of stages."""

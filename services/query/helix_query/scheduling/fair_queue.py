@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_shared.errors import OverloadedError
-from helix_shared.telemetry import RECALL_CALLS, RECALL_REFUSED
+from helix_shared.metrics import RECALL_CALLS, RECALL_REFUSED
 
 if TYPE_CHECKING:
     import threading

@@ -34,8 +34,9 @@ from helix_shared.broker.worker.rederive import derivation_responder
 from helix_shared.broker.worker.startup import RequiredConsumer, wait_for_consumers
 from helix_shared.broker.worker.watchdog import FAILURE_EXIT, watched
 from helix_shared.errors import HelixError, InvalidInputError
+from helix_shared.metrics import STUCK_LANES, WORK_SECONDS, serve_metrics
 from helix_shared.settings import CONFIG_ERROR_EXIT, BrokerSettings
-from helix_shared.telemetry import STUCK_LANES, WORK_SECONDS, logger, serve_metrics
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -13,7 +13,7 @@ from helix_query.recall.graph.bridge import bridges
 from helix_query.recall.routing.route import names_in
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
-from helix_shared.telemetry import RECALL_DEGRADED
+from helix_shared.metrics import RECALL_DEGRADED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,7 +25,8 @@ from helix_query.recall.stages.embed import embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import RECALL_DEGRADED, logger
+from helix_shared.metrics import RECALL_DEGRADED
+from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
