@@ -41,7 +41,7 @@ def test_recall_imports_no_nats_client() -> None:
 
 @pytest.mark.parametrize("command", ["publish", "status"])
 def test_commands_that_talk_to_nats_import_no_metrics(command: str) -> None:
-    """structlog and the Prometheus client take a tenth of a second to import."""
+    """The Prometheus client and structlog take a tenth of a second to import."""
     assert imported(f"import helix_cli.commands.{command}") & {"structlog", "prometheus_client"} == set()
 
 
