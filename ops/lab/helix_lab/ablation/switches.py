@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel
 
+from helix_memory.explanation import QUALITY
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.fusion import Fuse
@@ -23,7 +24,6 @@ from helix_query.profile.sections.section import Channel
 Kind = Literal["stage", "channel", "signal"]
 
 ADDITIVE: Final = "additive"
-QUALITY: Final = ("recency", "salience", "confidence")
 ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.method": "multiplicative",
     "rank.fused_share": 1.0,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, weighted
+from helix_memory.explanation import QUALITY, WEIGHED
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.signals.reader import Signals
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
-
-WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
-"""Signals that have a weight by memory type."""
-QUALITY: Final = ("recency", "salience", "confidence")
 
 
 def rank(context: RecallContext, candidates: Candidates, route: Route) -> Ranked:
