@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from helix_memory.recall.v1 import recall_pb2
 
-ADDITIVE: Final = ("sim", "recency", "salience", "confidence", "graph")
+WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
+"""Signals that have a weight by memory type; the method `additive` sums them."""
 QUALITY: Final = ("recency", "salience", "confidence")
+"""Those that the method `multiplicative` combines into the quality of a memory."""
 
 
 def recompute(candidate: recall_pb2.Candidate) -> float:
@@ -43,7 +45,7 @@ def relevance(candidate: recall_pb2.Candidate) -> float:
     values = signals(candidate)
     weights = {signal.name: signal.weight for signal in candidate.signals}
     if candidate.method == "additive":
-        return float(weighted((weights[name], values[name]) for name in ADDITIVE))
+        return float(weighted((weights[name], values[name]) for name in WEIGHED))
     if candidate.method == "blend":
         return values["sim"]
     whole = float(weighted((1.0, weights[name]) for name in QUALITY))

@@ -16,6 +16,7 @@ from helix_cli.model_build.default_model import ensure_default_model
 from helix_lab.ablation.command import ablate_command
 from helix_lab.bench.command import bench
 from helix_lab.calibration.command import calibrate_command
+from helix_lab.channel_share.command import share_command
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
@@ -139,6 +140,7 @@ def peers(
 
 app.command(name="ablate")(ablate_command)
 app.command(name="tune")(tune_command)
+app.command(name="share")(share_command)
 app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
 app.command(name="vectors")(vectors_command)

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel
 
+from helix_memory.explanation import QUALITY
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.fusion import Fuse
@@ -23,7 +24,6 @@ from helix_query.profile.sections.section import Channel
 Kind = Literal["stage", "channel", "signal"]
 
 ADDITIVE: Final = "additive"
-QUALITY: Final = ("recency", "salience", "confidence")
 ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.method": "multiplicative",
     "rank.fused_share": 1.0,
@@ -33,6 +33,7 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.boosts.*": 0.0,
     "rank.recipe": {},
     "rank.future_penalty": 1.0,
+    "rank.acts": {},
     # the latest statement and phrase matches lead only where they were looked up
     "retrieve.term_coverage_limit": 0,
     "retrieve.phrase_match_limit": 0,
@@ -93,6 +94,7 @@ def _channels(profile: RankingProfile) -> Iterator[Switch]:
     yield Switch("term coverage", "channel", {"retrieve.term_coverage_limit": 0})
     yield Switch("phrase match", "channel", {"retrieve.phrase_match_limit": 0})
     yield Switch("graph second hop", "channel", {"expand.bridge_share": 0.0})
+    yield Switch("answers of questions", "channel", {"rank.acts.answered_questions": 0})
     none_added = {"expand.graph_candidates": 0, "expand.graph_candidates_single_hop": 0}
     yield Switch("graph candidates", "channel", none_added)
 
@@ -111,4 +113,5 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
         yield Switch(f"graph {edge}", "signal", {f"expand.edges.{edge}": 0.0})
     for boost in Boosts.model_fields:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
+    yield Switch("statements first", "signal", {"rank.acts.statements_first": False})
     yield Switch("recipe factors", "signal", {"rank.recipe": {}})

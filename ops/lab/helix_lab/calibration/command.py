@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import numpy as np
-import tomli_w
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
@@ -22,11 +21,11 @@ from rich.console import Console
 from helix_lab.calibration.assessment import figures, held_out, rates, rates_by_size, threshold_of
 from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
 from helix_lab.calibration.observations import Observation, observe
-from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.calibration.small_stores import small_stores
 from helix_lab.calibration.summary import RATES, heading_of, print_summary
 from helix_lab.calibration.unanswerable_questions import asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.profile_text import write_table
 from helix_lab.sets.cached_corpora import in_process, the_profile
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_query.profile.files import load_profiles
@@ -94,7 +93,8 @@ def calibrate_command(
         "curve": _curve(observations, models, answers),
         "meta": meta(evaluation),
     }
-    _write(out, start, _part(models, threshold), heading_of(found, [one.name for one in loaded]))
+    heading = heading_of(found, [one.name for one in loaded])
+    write_table(out, start, "abstain", _part(models, threshold), heading=heading)
     if report is not None:
         report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print_summary(found, console)
@@ -173,12 +173,3 @@ def _curve(
 def _mean(by_set: Sequence[Mapping[str, Any]], key: str) -> float | None:
     known = [row[key] for row in by_set if row[key] is not None]
     return sum(known) / len(known) if known else None
-
-
-def _write(out: Path, start: RankingProfile, part: Abstain, heading: Sequence[str]) -> None:
-    if out.exists():
-        text = out.read_text(encoding="utf-8")
-    else:
-        values = start.model_dump(mode="json", exclude_none=True, exclude={"abstain"})
-        text = tomli_w.dumps(values | {"name": out.stem})
-    out.write_text(with_abstain(text, part, heading=heading), encoding="utf-8")

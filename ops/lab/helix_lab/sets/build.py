@@ -68,13 +68,21 @@ def corpus_key(data: EvaluationSet, model: str) -> str:
     return digest.hexdigest()
 
 
+def digest_of(inputs: Iterable[str]) -> str:
+    """One digest over texts, in their order."""
+    digest = hashlib.blake2b(digest_size=12)
+    for text in inputs:
+        digest.update(f"{text}\x1e".encode())
+    return digest.hexdigest()
+
+
 @functools.cache
-def code_digest(packages: tuple[ModuleType, ...]) -> str:
+def code_digest(packages: tuple[ModuleType, ...], patterns: tuple[str, ...] = ("*.py", "*.toml")) -> str:
     """One digest over the Python and TOML files of `packages`, computed once per process."""
     digest = hashlib.blake2b(digest_size=12)
     for package in packages:
         folder = Path(str(package.__file__)).parent
-        for path in sorted(itertools.chain(folder.rglob("*.py"), folder.rglob("*.toml"))):
+        for path in sorted(itertools.chain.from_iterable(map(folder.rglob, patterns))):
             digest.update(str(path.relative_to(folder)).encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()

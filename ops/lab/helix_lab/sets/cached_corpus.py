@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.ask import request_of
@@ -21,6 +23,7 @@ from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
 from helix_query.api.requests import query_of
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.context import RecallContext
+from helix_query.recall.stages.adaptive_weights import share_features
 from helix_query.recall.stages.diversify import diversify
 from helix_query.recall.stages.embed import embed
 from helix_query.recall.stages.expand import expand
@@ -30,11 +33,22 @@ from helix_query.recall.stages.retrieve import retrieve
 from helix_query.recall.stages.route import route_query
 
 if TYPE_CHECKING:
-    from helix_query.recall.candidates import Route
+    from helix_query.recall.candidates import Retrieved, Route
 
 TOP_K: Final = 50
 
 Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One question after the stages that are cached."""
+
+    context: RecallContext
+    vector: NDArray[np.float32]
+    route: Route
+    retrieved: Retrieved | None = None
+    """None: the router skipped the query."""
 
 
 class CachedCorpus:
@@ -54,7 +68,29 @@ class CachedCorpus:
         answers = tuple(self._answer(profile, question, top_k) for question in asked)
         return Run(self._corpus.data.name, profile.name, answers)
 
+    def share_features(self, profile: RankingProfile, question: Question) -> dict[str, float] | None:
+        """Features of the share of the dense channel; None: the query is skipped, or a channel is missing."""
+        asked = self._asked(profile, question, TOP_K)
+        if asked.retrieved is None:
+            return None
+        ordinals = np.unique(np.concatenate([one.hits.ordinals for one in asked.retrieved.rankings]))
+        cosines = asked.context.generation.signals.cosines(asked.vector, ordinals)
+        return share_features(asked.context, asked.retrieved, asked.route, ordinals, cosines)
+
     def _answer(self, profile: RankingProfile, question: Question, top_k: int) -> Answer:
+        asked = self._asked(profile, question, top_k)
+        if asked.retrieved is None:
+            return Answer(question.id, (), 0.0, skipped=True)
+        context, route = asked.context, asked.route
+        started = time.perf_counter()
+        fused = fuse(context, asked.retrieved, asked.vector, route)
+        candidates = expand(context, fused, asked.vector, route)
+        ranked = diversify(context, rank(context, candidates, route), candidates, route)
+        milliseconds = (time.perf_counter() - started) * 1_000
+        found = self._documents[candidates.ordinals[ranked.positions]].tolist()
+        return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)
+
+    def _asked(self, profile: RankingProfile, question: Question, top_k: int) -> _Asked:
         request = request_of(self._corpus.data, question, profile="", top_k=top_k)
         checked = query_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
         context = RecallContext.of(checked, self._corpus.served, profile)
@@ -63,17 +99,12 @@ class CachedCorpus:
             ("route", question.id, profile.route.model_dump_json()), lambda: route_query(context, vector)
         )
         if route.skip:
-            return Answer(question.id, (), 0.0, skipped=True)
+            return _Asked(context, vector, route)
         retrieved = self._once(
             ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), route),
             lambda: retrieve(context, vector, route, self._corpus.lanes, CHANNEL_SECONDS),
         )
-        started = time.perf_counter()
-        candidates = expand(context, fuse(context, retrieved, vector, route), vector, route)
-        ranked = diversify(context, rank(context, candidates, route), candidates, route)
-        milliseconds = (time.perf_counter() - started) * 1_000
-        found = self._documents[candidates.ordinals[ranked.positions]].tolist()
-        return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)
+        return _Asked(context, vector, route, retrieved)
 
     def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         if key not in self._made:

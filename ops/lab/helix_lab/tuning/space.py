@@ -33,8 +33,8 @@ class Knob:
     choices: tuple[str, ...] = ()
     complement: str = ""
     """This key gets 1 - value: of two weights only the ratio matters."""
-    needs: tuple[str, str] | None = None
-    """A constant and the value without which this one is not read."""
+    needs: tuple[tuple[str, str | None], ...] = ()
+    """Constants with the values without which this one is not read; None: any value that is not empty."""
     usual: bool = True
     """Constants searched if no space is named; none changes retrieval, which would have to be repeated."""
 
@@ -59,9 +59,12 @@ class Knob:
         return {self.key: value} | ({self.complement: round(1.0 - value, 6)} if self.complement else {})
 
 
+_MULTIPLICATIVE: Final = ("rank.method", "multiplicative")
+_TYPE_WEIGHTS: Final = ("rank.weights", None)
+
 SPACE: Final = (
     Knob("fuse.method", "choice", choices=("rrf", "minmax")),
-    Knob("fuse.k", "log_int", 1, 120, needs=("fuse.method", "rrf")),
+    Knob("fuse.k", "log_int", 1, 120, needs=(("fuse.method", "rrf"),)),
     Knob("fuse.weights.dense", "float", 0.0, 1.0, complement="fuse.weights.lexical"),
     Knob(
         f"fuse.by_intent.{Intent.EXACT_LOOKUP}.dense",
@@ -71,8 +74,8 @@ SPACE: Final = (
         complement=f"fuse.by_intent.{Intent.EXACT_LOOKUP}.lexical",
     ),
     Knob("expand.method", "choice", choices=("pagerank", "walk"), usual=False),
-    Knob("expand.hops", "int", 1, 2, needs=("expand.method", "walk"), usual=False),
-    Knob("expand.restart", "float", 0.05, 0.9, needs=("expand.method", "pagerank")),
+    Knob("expand.hops", "int", 1, 2, needs=(("expand.method", "walk"),), usual=False),
+    Knob("expand.restart", "float", 0.05, 0.9, needs=(("expand.method", "pagerank"),)),
     Knob("expand.seed_exponent", "log", 0.5, 16.0),
     Knob("expand.entity_restart_share", "float", 0.0, 1.0),
     Knob("expand.graph_candidates", "int", 0, 100),
@@ -80,9 +83,9 @@ SPACE: Final = (
     Knob("expand.hub_cap", "log_int", 10, 1_000),
     Knob("expand.mass_cap", "float", 0.05, 1.0),
     Knob("rank.fused_share", "float", 0.0, 1.0),
-    Knob("rank.quality_weight", "float", 0.0, 0.5, needs=("rank.method", "multiplicative"), usual=False),
-    Knob("rank.graph_weight", "float", 0.0, 0.5, needs=("rank.method", "multiplicative")),
-    Knob("rank.graph_weight_multi_hop", "float", 0.0, 1.0, needs=("rank.method", "multiplicative")),
+    Knob("rank.quality_weight", "float", 0.0, 0.5, needs=(_MULTIPLICATIVE, _TYPE_WEIGHTS), usual=False),
+    Knob("rank.graph_weight", "float", 0.0, 0.5, needs=(_MULTIPLICATIVE,)),
+    Knob("rank.graph_weight_multi_hop", "float", 0.0, 1.0, needs=(_MULTIPLICATIVE,)),
     Knob("rank.boosts.window", "float", 0.0, 2.0),
     Knob("rank.current_min_score", "float", 0.0, 1.0),
     Knob("diversify.near_duplicate", "float", 0.5, 1.01),
@@ -90,11 +93,11 @@ SPACE: Final = (
     Knob("diversify.session_floor", "float", 0.0, 1.01),
     Knob("route.centroid_margin", "float", 0.0, 0.5, usual=False),
     Knob("rank.method", "choice", choices=("additive", "multiplicative"), usual=False),
-    Knob("rank.weights.*.sim", "float", 0.0, 1.0, usual=False),
-    Knob("rank.weights.*.recency", "float", 0.0, 1.0, usual=False),
-    Knob("rank.weights.*.salience", "float", 0.0, 1.0, usual=False),
-    Knob("rank.weights.*.confidence", "float", 0.0, 1.0, usual=False),
-    Knob("rank.weights.*.graph", "float", 0.0, 1.0, usual=False),
+    Knob("rank.weights.*.sim", "float", 0.0, 1.0, needs=(_TYPE_WEIGHTS,), usual=False),
+    Knob("rank.weights.*.recency", "float", 0.0, 1.0, needs=(_TYPE_WEIGHTS,), usual=False),
+    Knob("rank.weights.*.salience", "float", 0.0, 1.0, needs=(_TYPE_WEIGHTS,), usual=False),
+    Knob("rank.weights.*.confidence", "float", 0.0, 1.0, needs=(_TYPE_WEIGHTS,), usual=False),
+    Knob("rank.weights.*.graph", "float", 0.0, 1.0, needs=(_TYPE_WEIGHTS,), usual=False),
     Knob("rank.recency_per_hour", "float", 0.9, 1.0, usual=False),
     Knob("expand.edges.MENTIONS", "float", 0.0, 4.0, usual=False),
     Knob("expand.edges.RELATES", "float", 0.0, 4.0, usual=False),
@@ -107,10 +110,6 @@ SPACE: Final = (
     Knob("retrieve.fields.expansions", "float", 0.0, 2.0, usual=False),
     Knob("retrieve.fields.exact", "float", 0.0, 3.0, usual=False),
 )
-_OF_TYPE_WEIGHTS: Final = frozenset(
-    knob.key for knob in SPACE if knob.key.startswith(("rank.weights.", "rank.quality_weight"))
-)
-"""Read only by profiles that have weights by memory type."""
 
 
 def chosen_space(keys: str) -> tuple[Knob, ...]:
@@ -130,7 +129,7 @@ def chosen_space(keys: str) -> tuple[Knob, ...]:
 def proposed(trial: BaseTrial, space: Sequence[Knob], start: RankingProfile) -> dict[str, Any]:
     """Constants by key for this trial; a constant that nothing would read keeps its value in `start`."""
     changes: dict[str, Any] = {}
-    for knob in sorted(space, key=lambda knob: knob.needs is not None):
+    for knob in sorted(space, key=lambda knob: bool(knob.needs)):
         if _read(knob, changes, start):
             changes |= knob.changes(knob.suggest(trial))
     return changes
@@ -152,9 +151,5 @@ def _own(space: Sequence[Knob], start: RankingProfile) -> Iterator[tuple[str, An
 
 
 def _read(knob: Knob, changes: Mapping[str, Any], start: RankingProfile) -> bool:
-    if knob.key in _OF_TYPE_WEIGHTS and not start.rank.weights:
-        return False
-    if knob.needs is None:
-        return True
-    key, value = knob.needs
-    return bool((changes[key] if key in changes else constant(start, key)) == value)
+    values = {key: changes[key] if key in changes else constant(start, key) for key, _ in knob.needs}
+    return all(bool(values[key]) if wanted is None else values[key] == wanted for key, wanted in knob.needs)

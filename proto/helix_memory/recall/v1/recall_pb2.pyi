@@ -111,6 +111,8 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     """Among the memories, but the packed context had no room for it."""
     LOSS_ABSTAINED: _Loss.ValueType  # 10
     """Among the memories, but nothing was packed, because the recall abstained."""
+    LOSS_SAME_TURN: _Loss.ValueType  # 11
+    """A statement that was derived from this turn takes its place."""
 
 class Loss(_Loss, metaclass=_LossEnumTypeWrapper):
     """The step of a recall that dropped a memory."""
@@ -137,6 +139,8 @@ LOSS_TOKEN_BUDGET: Loss.ValueType  # 9
 """Among the memories, but the packed context had no room for it."""
 LOSS_ABSTAINED: Loss.ValueType  # 10
 """Among the memories, but nothing was packed, because the recall abstained."""
+LOSS_SAME_TURN: Loss.ValueType  # 11
+"""A statement that was derived from this turn takes its place."""
 Global___Loss: _TypeAlias = Loss  # noqa: Y015
 
 @_typing.final
@@ -1146,7 +1150,9 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), future_penalty, latest_statement, scale, phrase_match.
+    episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers),
+    latest_statement, speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement
+    takes the score of the turn that it was derived from).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1239,9 +1245,9 @@ class Candidate(_message.Message):
     dropped_by: _builtins.str
     """Stage that dropped it: rank, diversify, abstain, pack; empty if none did."""
     duplicate_of: _builtins.str
-    """LOSS_NEAR_DUPLICATE: id of the better memory."""
+    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN: id of the memory that is there instead."""
     similarity: _builtins.float
-    """LOSS_NEAR_DUPLICATE: Jaccard similarity of the two texts by MinHash, 0 to 1."""
+    """LOSS_NEAR_DUPLICATE, LOSS_SAME_TURN: Jaccard similarity of the two texts by MinHash, 0 to 1."""
     rank: _builtins.int
     """Rank in the answer, 1 is best; 0: not in the answer."""
     packed: _builtins.bool

@@ -45,7 +45,8 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         Loss(explanation.losses[position]),
     )
     memory_id, excerpt = explanation.shown[position]
-    duplicate = explanation.duplicates.get(position) if loss is Loss.NEAR_DUPLICATE else None
+    repeats = loss in (Loss.NEAR_DUPLICATE, Loss.SAME_TURN)
+    duplicate = explanation.duplicates.get(position) if repeats else None
     rank = explanation.ranks.get(memory_id, 0)
     return recall_pb2.Candidate(
         memory_id=memory_id,

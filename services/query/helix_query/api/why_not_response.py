@@ -153,6 +153,11 @@ def _near_duplicate(reply: Reply, first: Replay) -> str:
     )
 
 
+def _same_turn(reply: Reply, _first: Replay) -> str:
+    statement = reply.candidate.duplicate_of or "withheld"
+    return f"The statement {statement}, derived from this turn, takes its place."
+
+
 def _already_served(_reply: Reply, _first: Replay) -> str:
     return "The request names it in already_served."
 
@@ -182,6 +187,7 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.THRESHOLD: _threshold,
     Loss.NOT_AMONG_BEST: _not_among_best,
     Loss.NEAR_DUPLICATE: _near_duplicate,
+    Loss.SAME_TURN: _same_turn,
     Loss.TOP_K: _top_k,
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,

@@ -14,7 +14,12 @@ import numpy as np
 
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.recall.packing.rows import stored_rows
-from helix_query.recall.stages.diversify import compared_for_duplicates, distinct, jaccard
+from helix_query.recall.stages.diversify import (
+    compared_for_duplicates,
+    distinct,
+    jaccard,
+    replaced_among,
+)
 from helix_query.recall.stages.rank import score
 from helix_query.recall.stopwatch import Stopwatch
 
@@ -75,6 +80,8 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
     losses[trace.ranked.positions] = Loss.NOT_AMONG_BEST
     losses[compared.positions] = Loss.TOP_K
     losses[list(duplicates)] = Loss.NEAR_DUPLICATE
+    replaced, _ = replaced_among(context, trace.ranked, trace.candidates)
+    losses[trace.ranked.positions[replaced]] = Loss.SAME_TURN
     served = np.isin(trace.candidates.ordinals[trace.diverse.positions], context.already_served.value)
     losses[trace.diverse.positions] = np.where(served, Loss.ALREADY_SERVED, Loss.TOP_K)
     losses[trace.chosen.positions] = Loss.ABSTAINED if trace.abstained else Loss.TOKEN_BUDGET
@@ -82,12 +89,12 @@ def _losses(trace: Trace, context: RecallContext, duplicates: Mapping[int, Dupli
 
 
 def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
-    """Near-duplicates of better candidates, also behind the last chosen one."""
+    """Near-duplicates of better candidates, also behind the last chosen one, and replaced turns."""
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     threshold = context.profile.diversify.near_duplicate
     minhashes = context.generation.signals.minhash(trace.candidates.ordinals[compared.positions])
     kept = distinct(minhashes, threshold=threshold, enough=len(compared))
-    found = {}
+    found = _replaced(trace, context)
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():
         better = kept[kept < row]
         similarity = jaccard(minhashes[better], minhashes[row])
@@ -95,6 +102,17 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
         position = int(compared.positions[better[most]])
         found[int(compared.positions[row])] = Duplicate(position, float(similarity[most]))
     return found
+
+
+def _replaced(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
+    """Turns that a derived statement replaces."""
+    rows, by = replaced_among(context, trace.ranked, trace.candidates)
+    turns, statements = trace.ranked.positions[rows], trace.ranked.positions[by]
+    signatures = context.generation.signals.minhash(trace.candidates.ordinals)
+    return {
+        turn: Duplicate(statement, float((signatures[turn] == signatures[statement]).mean()))
+        for turn, statement in zip(turns.tolist(), statements.tolist(), strict=True)
+    }
 
 
 def _shown(candidates: Candidates, context: RecallContext) -> dict[int, tuple[str, str]]:

@@ -32,6 +32,7 @@ class Loss(IntEnum):
     ALREADY_SERVED = 8
     TOKEN_BUDGET = 9
     ABSTAINED = 10
+    SAME_TURN = 11
 
 
 STAGES: Final[Mapping[Loss, str]] = {
@@ -46,12 +47,16 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.ALREADY_SERVED: "diversify",
     Loss.TOKEN_BUDGET: "pack",
     Loss.ABSTAINED: "abstain",
+    Loss.SAME_TURN: "diversify",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Whose near-duplicate a candidate is, by position in the candidates, and their Jaccard coefficient."""
+    """The better candidate, by position, that a candidate repeats, and their Jaccard coefficient.
+
+    It is a near-duplicate of it, or the turn that it was derived from.
+    """
 
     position: int
     similarity: float

@@ -215,6 +215,11 @@ def _near_duplicate(replay: Replay) -> Iterator[Proposal]:
     yield (constant_change(replay, "diversify.near_duplicate", NO_DUPLICATES),)
 
 
+def _same_turn(replay: Replay) -> Iterator[Proposal]:
+    """Turns beside the statements that were derived from them."""
+    yield (constant_change(replay, "diversify.one_per_turn", value=False),)
+
+
 def _already_served(replay: Replay) -> Iterator[Proposal]:
     """Only the removal from `already_served`; then a greater top_k as well."""
     yield ()
@@ -268,6 +273,7 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Replay], Iterator[Proposal]]]] = {
     Loss.THRESHOLD: _threshold,
     Loss.NOT_AMONG_BEST: _top_k,
     Loss.NEAR_DUPLICATE: _near_duplicate,
+    Loss.SAME_TURN: _same_turn,
     Loss.TOP_K: _top_k,
     Loss.ALREADY_SERVED: _already_served,
     Loss.ABSTAINED: _abstained,

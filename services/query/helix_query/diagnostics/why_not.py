@@ -41,6 +41,7 @@ PROGRESS: Final[Mapping[Loss, int]] = {
             Loss.FILTER,
             Loss.NOT_RETRIEVED,
             Loss.THRESHOLD,
+            Loss.SAME_TURN,
             Loss.NOT_AMONG_BEST,
             Loss.NEAR_DUPLICATE,
             Loss.TOP_K,

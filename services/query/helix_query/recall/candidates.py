@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
+    from helix_query.recall.lifecycle.related import Related
     from helix_shared.artifacts.hits import Hits
 
 GRAPH: Final = "graph"
@@ -123,7 +124,7 @@ class Candidates:
     mass: NDArray[np.float64]
     """Share of the graph's mass; zero before stage 5."""
     found_by: NDArray[np.uint8]
-    """Bits over `FOUND_BY`."""
+    """Bits over `FOUND_BY`; the graph's also where only a relation of a candidate found it."""
     coverage: NDArray[np.float64] | None = None
     """Share of the query's words, by rarity, that the text holds; None: not searched for."""
     phrase_match: NDArray[np.bool_] | None = None
@@ -134,6 +135,8 @@ class Candidates:
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
     """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
+    related: Related | None = None
+    """Which candidates answer which; None: no question among them has an answer."""
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -164,6 +167,12 @@ class CandidateSignals:
     project_code: NDArray[np.int64]
     session_code: NDArray[np.int64]
     access_count: NDArray[np.int64]
+    token_count: NDArray[np.int64]
+    speech_act: NDArray[np.uint8]
+    """Index in `helix_memory.speech_acts.SPEECH_ACTS`."""
+    source_code: NDArray[np.int64]
+    """The same for a turn and the statements that were derived from it."""
+    is_derived: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,10 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "is_derived": np.bool_,
     # bits of `helix_memory.speech_acts.FLAGS`
     "flags": np.uint8,
+    # of the verbatim memory: its own id, or the one that a statement was derived from
+    "source_code": np.int64,
+    # of the question that this memory answers; 0: of none
+    "answers_code": np.int64,
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
@@ -120,6 +124,7 @@ _COMPUTED: Final[Mapping[str, tuple[str, Callable[[Any], int]]]] = {
     "is_answered": ("answered_by", bool),
     "is_derived": ("derived_from", bool),
     "flags": ("flags", flag_bits),
+    "answers_code": ("answers", hashed),
 }
 """Column -> the record's column that it follows from, and how."""
 
@@ -156,6 +161,9 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
     if name in _COMPUTED:
         source, value_of = _COMPUTED[name]
         return np.array([value_of(value) for value in records[source].to_pylist()], dtype=COLUMNS[name])
+    if name == "source_code":
+        sources = zip(records["derived_from"].to_pylist(), records["memory_id"].to_pylist(), strict=True)
+        return np.array([hashed(derived_from or own) for derived_from, own in sources], np.int64)
     values: NDArray[np.generic] = records[name].to_numpy()
     return values
 

@@ -64,6 +64,8 @@ class Signals:
     is_answered: NDArray[np.bool_]
     is_derived: NDArray[np.bool_]
     flags: NDArray[np.uint8]
+    source_code: NDArray[np.int64]
+    answers_code: NDArray[np.int64]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]

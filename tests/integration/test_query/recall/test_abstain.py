@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from helix_lab.calibration.profile_text import with_abstain
+from helix_lab.profile_text import with_table
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
 
@@ -25,7 +25,7 @@ UNANSWERABLE = "Which orchestra recorded the symphony about glaciers?"
 def strict(start: Any, answering: Any, tmp_path: Any) -> Any:
     """A service on the corpus of `answering` whose profile `strict` is `helix` with models of its own."""
     helix = (resources.files("helix_query") / "profile" / "helix.toml").read_text(encoding="utf-8")
-    text = with_abstain(helix.replace('name = "helix"', 'name = "strict"'), STRICT, heading=["test"])
+    text = with_table(helix.replace('name = "helix"', 'name = "strict"'), "abstain", STRICT, heading=["test"])
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "strict.toml").write_text(text, encoding="utf-8")
     root = answering[0].log.parent / "data"

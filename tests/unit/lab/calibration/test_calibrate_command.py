@@ -1,7 +1,5 @@
 import json
-import tomllib
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -9,46 +7,9 @@ import typer
 from typer.testing import CliRunner
 
 from helix_lab.calibration.command import calibrate_command
-from helix_lab.calibration.profile_text import with_abstain
 from helix_lab.sets.data import EvaluationSet
 from helix_query.profile.files import load_profiles
-from helix_query.profile.sections.abstention import Abstain, AnswerModel
 from helix_shared.errors import InvalidInputError
-
-OLD = """# mine
-name = "mine"
-
-# how it was found before
-# in two lines
-[abstain]
-threshold = 0.5
-[abstain.answer]
-intercept = 9.0
-
-# duplicates
-[diversify]
-near_duplicate = 0.9
-"""
-
-
-def test_only_the_part_is_replaced() -> None:
-    """Its old comment goes with it, the comment of the next table stays."""
-    part = Abstain(threshold=0.25, answer=AnswerModel(intercept=1.5, coefficients={"cosine": 2.0}))
-    text = with_abstain(OLD, part, heading=["found anew"])
-    kept = '# mine\nname = "mine"\n\n# duplicates\n[diversify]\nnear_duplicate = 0.9\n'
-    assert text.startswith(f"{kept}\n# found anew\n[abstain]\n")
-    assert "before" not in text
-    values = tomllib.loads(text)
-    assert Abstain.model_validate(values["abstain"]) == part
-    assert with_abstain(text, part, heading=["found anew"]) == text
-
-
-def test_the_default_profile_can_be_rewritten() -> None:
-    """Every other constant of `helix` stays what it is."""
-    text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
-    before, after = tomllib.loads(text), tomllib.loads(with_abstain(text, Abstain(), heading=["none"]))
-    assert before | {"abstain": {"threshold": 0.0}} == after
-    assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()
 
 
 @pytest.mark.usefixtures("own_home")

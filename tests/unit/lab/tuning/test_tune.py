@@ -15,7 +15,7 @@ from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
 
-from .tuning_cases import HELIX, MRR, made, plan, steep
+from .tuning_cases import HELIX, MRR, PROFILES, made, plan, steep
 
 
 def ids(parts: Sequence[EvaluationSet]) -> set[str]:
@@ -206,3 +206,11 @@ def test_an_unused_constant_is_not_proposed() -> None:
     assert proposed(optuna.trial.FixedTrial(rrf), space, HELIX) == rrf | {"expand.restart": 0.123}
     minmax = {"fuse.method": "minmax", "expand.restart": 0.5}
     assert proposed(optuna.trial.FixedTrial(minmax), space, HELIX) == minmax
+
+
+def test_weights_by_memory_type_are_proposed_where_a_profile_has_them() -> None:
+    """`helix` itself has none, so nothing would read the weight of quality."""
+    space = chosen_space("rank.quality_weight,rank.weights.*.recency")
+    values = {"rank.quality_weight": 0.2, "rank.weights.*.recency": 0.5}
+    assert proposed(optuna.trial.FixedTrial(values), space, HELIX) == values
+    assert proposed(optuna.trial.FixedTrial({}), space, PROFILES["helix"]) == {}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from helix_memory.explanation import contribution, fused, recompute, relevance, signals
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.speech_acts import SPEECH_ACTS
 from helix_query.api.explanation_response import candidate_message, explanation_message
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
 from helix_query.profile.files import load_profiles
@@ -25,6 +26,7 @@ from helix_query.recall.candidates import (
     Window,
     bit_of,
 )
+from helix_query.recall.lifecycle.related import Related
 from helix_query.recall.result import Trace
 from helix_query.recall.stages.fuse import fuse_rankings
 from helix_query.recall.stages.rank import best_first, scoring
@@ -73,6 +75,7 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         None
         if candidates.phrase_match is None
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
+        related=Related(random.integers(0, total, 2), random.integers(0, total, 2)) if total else None,
     )
 
 
@@ -95,6 +98,10 @@ def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
         project_code=random.choice([0, OWN, OTHER], count),
         session_code=np.zeros(count, np.int64),
         access_count=random.integers(0, 30, count),
+        token_count=random.integers(1, 60, count),
+        speech_act=random.integers(0, len(SPEECH_ACTS), count).astype(np.uint8),
+        source_code=random.integers(1, 1 + count, count),
+        is_derived=random.random(count) < 0.3,
     )
 
 

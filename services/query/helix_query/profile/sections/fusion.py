@@ -19,7 +19,7 @@ from helix_query.profile.sections.section import (
 )
 
 Feature = Literal[
-    "words", "exact_tokens", "exact_lookup", "lexical_best", "lexical_drop", "cosine_best", "cosine_drop",
+    "words", "exact_tokens", "exact_lookup", "coverage", "rarest_held", "lexical_drop", "cosine_drop",
     "agreement", "code", "length",
 ]  # fmt: skip
 

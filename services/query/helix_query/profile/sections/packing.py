@@ -18,6 +18,9 @@ class Diversify(Section):
     candidates: int = Field(
         default=100, ge=1, le=1000, description="best candidates read, at least 2 x top_k"
     )
+    one_per_turn: bool = Field(
+        default=True, description="a derived statement takes the place of the turn it was derived from"
+    )
     near_duplicate: float = Field(
         default=0.8, gt=0, le=1.01, description="MinHash Jaccard of near-duplicates; above 1: off"
     )

@@ -30,6 +30,24 @@ class Boosts(Section):
     project: Factor = Field(default=0.0, description="the memory is of the caller's project")
 
 
+class SpeechActs(Section):
+    """What the speech act of a memory does to its place.
+
+    An answer takes the score of its question if that is better, in every profile.
+    """
+
+    statements_first: bool = Field(
+        default=False,
+        description="bare questions and requests below all statements, bare acknowledgements below those",
+    )
+    bare_tokens: int = Field(
+        default=32, ge=0, le=512, description="tokens of a bare question at most; a longer one says something"
+    )
+    answered_questions: int = Field(
+        default=0, ge=0, le=50, description="best answered questions whose answers become candidates; 0: none"
+    )
+
+
 class Rank(Section):
     """Stage 6. All signals are normalised over the candidates.
 
@@ -54,6 +72,7 @@ class Rank(Section):
         default=0.8, description="multiplicative: the same for multi_hop questions"
     )
     boosts: Boosts = Boosts()
+    acts: SpeechActs = SpeechActs()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
         default=0.8,

@@ -1,7 +1,8 @@
 """Which neighbours of the packed memories may be packed: chosen by signals, then read in one access.
 
 Neighbours must pass the caller's selection except its types: what is said around a decision is no decision.
-No recalled memory and none that the caller has is a neighbour, and no memory is a neighbour twice.
+No recalled memory, none that the caller has and none of the same turn as a recalled one is a neighbour, and
+no memory is a neighbour twice. A statement that was derived from a turn is no neighbour: the turn is.
 """
 
 from __future__ import annotations
@@ -97,7 +98,12 @@ def _stretches(
     order, signals = snapshot.session_order, snapshot.generation.signals
     stretches = [order.around(row["ordinal"], signals, reach=reach) for row in rows]
     everyone = np.unique(np.concatenate([one.ordinals for one in stretches] or [NO_ORDINALS]))
-    seen = everyone[visibility.of_all_types().is_visible(everyone)]
+    own = np.array([row["ordinal"] for row in rows], np.int64)
+    may_stand = visibility.of_all_types().is_visible(everyone)
+    may_stand &= ~signals.is_derived[everyone]
+    same_turn = np.isin(signals.source_code[everyone], signals.source_code[own])
+    may_stand &= np.isin(everyone, own) | ~same_turn
+    seen = everyone[may_stand]
     found = []
     for one in stretches:
         living = np.isin(one.ordinals, seen)

@@ -1,7 +1,7 @@
 """Stage 4, channel weights for one query: a logistic model over features of the dense and the lexical list.
 
-No fixed share is best: words decide on chat and settings, meaning decides on queries for code. The features
-cost microseconds; the coefficients are constants of the ranking profile.
+No fixed share is best: words decide where the texts repeat the query's words, meaning decides where they do
+not. The features cost microseconds; `helix-lab share` fits the coefficients of the ranking profile.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
+from helix_query.recall.evidence.query_words import QueryWords
 from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT: Final = 10
 """Hits of each list that show how it falls off."""
-HALF_BM25: Final = 10.0
-"""BM25 score that normalises to one half: s / (s + this)."""
+LEAST_COVERAGE: Final = 0.05
+"""Coverage counts as at least this, and as at most 1 - this, before its log odds are taken."""
 LOG_TOKENS: Final = 6.0
 """Brings the logarithm of a length in tokens to about 1."""
 
@@ -43,24 +44,46 @@ def adaptive_weights(
 
     `ordinals` are all candidates, ascending; `cosines` their exact ones.
     """
-    constants, signals = context.profile.fuse, context.generation.signals
+    constants = context.profile.fuse
     weights: dict[str, float] = dict(constants.weights_for(route.intents).items())
-    lexical = retrieved.of(LEXICAL)
-    if constants.adaptive is None or lexical is None or retrieved.of(DENSE) is None:
+    if constants.adaptive is None:
         return weights
-    found = features(
+    found = share_features(context, retrieved, route, ordinals, cosines)
+    if found is None:
+        return weights
+    share = dense_share(found, **constants.adaptive.model_dump())
+    whole = weights[DENSE] + weights[LEXICAL]
+    return weights | {DENSE: share * whole, LEXICAL: (1.0 - share) * whole}
+
+
+def share_features(
+    context: RecallContext,
+    retrieved: Retrieved,
+    route: Route,
+    ordinals: NDArray[np.int64],
+    cosines: NDArray[np.float32],
+) -> dict[str, float] | None:
+    """`features` of one query; None where dense or lexical was not asked or did not answer.
+
+    `ordinals` and `cosines` as in `adaptive_weights`.
+    """
+    lexical, signals = retrieved.of(LEXICAL), context.generation.signals
+    if lexical is None or retrieved.of(DENSE) is None:
+        return None
+    asked = QueryWords.of(context)
+    held = asked.held(lexical.ordinals[:1])
+    return features(
         lexical,
         ordinals,
         cosines,
+        coverage=float(asked.coverage(held).sum()),
+        rarest_held=float(asked.rarest(held).sum()),
         is_code=signals.type_code[ordinals] == MEMORY_TYPES.index("code"),
         tokens=signals.token_count[ordinals],
         words=len(words_of(context.query.text)),
         has_exact_tokens=bool(exact_words_of(context.query.text)),
         is_exact_lookup=Intent.EXACT_LOOKUP in route.intents,
     )
-    share = dense_share(found, **constants.adaptive.model_dump())
-    whole = weights[DENSE] + weights[LEXICAL]
-    return weights | {DENSE: share * whole, LEXICAL: (1.0 - share) * whole}
 
 
 def dense_share(values: Mapping[str, float], *, intercept: float, coefficients: Mapping[str, float]) -> float:
@@ -74,6 +97,8 @@ def features(
     ordinals: NDArray[np.int64],
     cosines: NDArray[np.float32],
     *,
+    coverage: float,
+    rarest_held: float,
     is_code: NDArray[np.bool_],
     tokens: NDArray[np.int32],
     words: int,
@@ -83,7 +108,10 @@ def features(
     """The features of the model, by name; none of them says which memory is relevant.
 
     `ordinals` are the candidates, ascending; `cosines` their exact ones, `tokens` their lengths. `words`
-    counts the analysed words of the query.
+    counts the analysed words of the query. `coverage`, 0 to 1, is the share of them that the best lexical
+    hit holds, by rarity; `rarest_held` the rarity of the rarest one it holds over that of the query. The
+    feature `coverage` is its log odds: with the coefficient -1 alone the share of dense is 1 - coverage.
+    The height of a BM25 score is no feature: it depends on how many memories a tenant has.
     """
     nearest = np.argsort(-cosines, kind="stable")[:LOOKED_AT]
     wording = lexical.ordinals[:LOOKED_AT]
@@ -97,11 +125,16 @@ def features(
         "words": math.log1p(words),
         "exact_tokens": float(has_exact_tokens),
         "exact_lookup": float(is_exact_lookup),
-        "lexical_best": best / (best + HALF_BM25),
+        "coverage": log_odds(min(max(coverage, LEAST_COVERAGE), 1.0 - LEAST_COVERAGE)),
+        "rarest_held": rarest_held,
         "lexical_drop": (best - last) / best if best else 0.0,
-        "cosine_best": float(falling[0]) if len(falling) else 0.0,
         "cosine_drop": float(falling[0] - falling[-1]) if len(falling) else 0.0,
         "agreement": int(of_both.sum()) / LOOKED_AT,
         "code": float(is_code[leading].mean()) if len(leading) else 0.0,
         "length": math.log1p(float(tokens[nearest].mean())) / LOG_TOKENS if len(nearest) else 0.0,
     }
+
+
+def log_odds(share: float) -> float:
+    """ln(p / (1 - p)) of a share between 0 and 1, both excluded."""
+    return math.log(share / (1.0 - share))

@@ -1,6 +1,4 @@
-"""Stage 7: one memory of a turn, near-duplicates out, then the order by marginal relevance or by session.
-
-Of a derived statement and the verbatim memory it came from, the better ranked stays.
+"""Stage 7: replaced turns and near-duplicates out, then the order by marginal relevance or by session.
 
 Near-duplicates are found by their MinHash signatures, novelty by the cosine of the stored vectors or, where
 the best of each session goes first, by MinHash too. Memories the caller has are dropped last: their
@@ -11,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.lifecycle.turns import replaced_turns
 from helix_query.recall.stages.normalise import normalise
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Candidates, Route
     from helix_query.recall.context import RecallContext
 
+NO_ROWS: Final = np.empty(0, np.int64)
 Similarity = Callable[[int], "NDArray[np.float64]"]
 """Similarity of every row to the row of this number."""
 
@@ -51,31 +51,26 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
 def compared_for_duplicates(
     context: RecallContext, ranked: Ranked, candidates: Candidates
 ) -> tuple[Ranked, int]:
-    """The best, which alone are compared for duplicates, and how many of them are chosen."""
-    count = context.top_k + int(np.isin(candidates.ordinals, context.already_served.value).sum())
-    ordinals, signals = candidates.ordinals[ranked.positions], context.generation.signals
-    stays = one_of_a_turn(signals.stream_sequence[ordinals], signals.is_derived[ordinals])
-    ranked = Ranked(ranked.positions[stays], ranked.scores[stays])
-    return ranked.first(max(context.profile.diversify.candidates, 2 * count)), count
+    """The best, which alone are compared for duplicates, and how many of them are chosen.
 
-
-def one_of_a_turn(sequences: NDArray[np.int64], derived: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rows that stay of those with the event sequences `sequences`, best first.
-
-    A derived row hides the rows of its event behind it; a verbatim row hides the derived ones behind it, but
-    not the other pieces of its event.
+    Turns that a derived statement replaces are not among them.
     """
-    if not derived.any():
-        return np.arange(len(derived))
-    stays = np.ones(len(derived), bool)
-    best: dict[int, bool] = {}
-    for row in np.flatnonzero(np.isin(sequences, sequences[derived])).tolist():
-        sequence = int(sequences[row])
-        if sequence not in best:
-            best[sequence] = bool(derived[row])
-        elif best[sequence] or derived[row]:
-            stays[row] = False
-    return np.flatnonzero(stays)
+    count = context.top_k + int(np.isin(candidates.ordinals, context.already_served.value).sum())
+    turns, _ = replaced_among(context, ranked, candidates)
+    kept = np.delete(np.arange(len(ranked)), turns)
+    single = Ranked(ranked.positions[kept], ranked.scores[kept])
+    return single.first(max(context.profile.diversify.candidates, 2 * count)), count
+
+
+def replaced_among(
+    context: RecallContext, ranked: Ranked, candidates: Candidates
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of `ranked` that a derived statement replaces, and the rows of those statements."""
+    signals, ordinals = context.generation.signals, candidates.ordinals[ranked.positions]
+    is_derived = signals.is_derived[ordinals]
+    if not context.profile.diversify.one_per_turn or not is_derived.any():
+        return NO_ROWS, NO_ROWS
+    return replaced_turns(signals.source_code[ordinals], is_derived, ranked.scores)
 
 
 def without_already_served(

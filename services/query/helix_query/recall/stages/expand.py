@@ -10,6 +10,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.recall.graph import expand as graph
 from helix_query.recall.graph.bridge import bridges
+from helix_query.recall.lifecycle.related import with_related
 from helix_query.recall.routing.route import names_in
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 def expand(
     context: RecallContext, candidates: Candidates, vector: NDArray[np.float32], route: Route
 ) -> Candidates:
-    """Stage 5: the candidates with graph mass, and those that only the graph found."""
+    """Stage 5: the candidates with graph mass, those that only the graph found, and what relates them."""
+    walked = _walked(context, candidates, vector, route)
+    return with_related(context, walked, partial(context.generation.signals.cosines, vector))
+
+
+def _walked(
+    context: RecallContext, candidates: Candidates, vector: NDArray[np.float32], route: Route
+) -> Candidates:
     query, generation = context.query, context.generation
     constants, multi_hop = context.profile.expand, Intent.MULTI_HOP in route.intents
     walks_always = constants.graph_candidates_single_hop or context.profile.rank.weighs_graph_single_hop

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, weighted
+from helix_memory.explanation import QUALITY, WEIGHED
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
+from helix_query.recall.lifecycle.speech_acts import asks_about_questions
+from helix_query.recall.lifecycle.turns import derived_gains
 from helix_query.recall.recipes.factors import blended_signals, passing, recipe_factors, scale
 from helix_query.recall.recipes.noise import noise
-from helix_query.recall.stages.latest_statement import STEP, latest_statement
+from helix_query.recall.stages.latest_statement import STEP
+from helix_query.recall.stages.lifecycle import lifecycle_steps
 from helix_query.recall.stages.normalise import Signal, signal
 from helix_query.recall.stages.scoring import Relevance, Scoring, boosted
 from helix_shared.artifacts.signals.columns import NO_TIME, code, hashed
@@ -35,10 +39,6 @@ if TYPE_CHECKING:
 
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
-WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
-"""Signals that have a weight by memory type."""
-QUALITY: Final = ("recency", "salience", "confidence")
-
 
 def rank(context: RecallContext, candidates: Candidates, route: Route) -> Ranked:
     """Stage 6: best first, without candidates below the profile's threshold."""
@@ -56,6 +56,7 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
         constants=context.profile.rank,
         project_code=code(query.project_id) if query.project_id else None,
         seed=hashed(query.text),
+        wants_questions=asks_about_questions(query.text),
     )
 
 
@@ -87,6 +88,10 @@ def candidate_signals(
         project_code=signals.project_code[ordinals],
         session_code=signals.session_code[ordinals],
         access_count=counts.astype(np.int64),
+        token_count=signals.token_count[ordinals].astype(np.int64),
+        speech_act=signals.speech_act[ordinals],
+        source_code=signals.source_code[ordinals],
+        is_derived=signals.is_derived[ordinals],
     )
 
 
@@ -99,10 +104,12 @@ def scoring(
     constants: Rank,
     project_code: int | None = None,
     seed: int = 0,
+    wants_questions: bool = False,
 ) -> Scoring:
     """The scores of the candidates and what they are made of.
 
-    `project_code` is the caller's project, `seed` that of the recipe's noise.
+    `project_code` is the caller's project, `seed` that of the recipe's noise. With `wants_questions` bare
+    questions keep their places.
     """
     signals = _signals(candidates, raw, now=now, constants=constants)
     relevance = _relevance(signals, raw.type_code, route, constants=constants)
@@ -112,19 +119,9 @@ def scoring(
         raw, constants=constants.recipe, now=now, project_code=project_code
     ).items():
         builder.times(name, factor)
-    if constants.future_penalty != 1.0:
-        later = raw.occurred_at > microseconds(now)
-        builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
-        gains = latest_statement(
-            builder.scores,
-            candidates.coverage,
-            raw.occurred_at,
-            min_coverage=constants.current_min_coverage,
-            min_text_coverage=constants.current_min_text_coverage,
-            min_score=constants.current_min_score,
-        )
-        builder.plus("latest_statement", gains)
+    lifecycle_steps(
+        builder, candidates, raw, route, now=now, constants=constants, wants_questions=wants_questions
+    )
     scaled = scale(builder.scores, constants=constants.recipe)
     if scaled != 1.0:
         builder.times("scale", np.full(len(candidates), scaled))
@@ -137,6 +134,8 @@ def scoring(
         # A phrase match is lifted over all others, whose scores stay as they are.
         builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
         reached = reached | candidates.phrase_match
+    if raw.is_derived.any():
+        builder.plus("derived", derived_gains(builder.scores, raw))
     return Scoring(
         signals, constants.fused_share, relevance, boosting, tuple(builder.steps), builder.scores, reached
     )

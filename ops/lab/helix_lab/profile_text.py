@@ -1,0 +1,74 @@
+"""Replaces one table of a ranking profile's TOML and leaves every other line, comments too, as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import tomli_w
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from helix_query.profile.profile import RankingProfile
+
+_HEADING: Final = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
+
+
+def with_table(text: str, table: str, values: BaseModel, *, heading: Sequence[str]) -> str:
+    """`text` with `table` (dotted) and what is below it replaced, or appended; `heading`: its comment."""
+    before, after = _around(text.splitlines(), table)
+    nested: Mapping[str, Any] = values.model_dump(mode="json", exclude_none=True)
+    for name in reversed(table.split(".")):
+        nested = {name: nested}
+    comment = "\n".join(f"# {line}".rstrip() for line in heading)
+    parts = ["\n".join(before).strip(), f"{comment}\n{_dumped(nested, table)}", "\n".join(after).strip()]
+    return "\n\n".join(part.rstrip() for part in parts if part.strip()) + "\n"
+
+
+def write_table(
+    out: Path, start: RankingProfile, table: str, values: BaseModel, *, heading: Sequence[str]
+) -> None:
+    """Replace `table` in the profile file `out`; without that file, make it from `start`."""
+    if out.exists():
+        text = out.read_text(encoding="utf-8")
+    else:
+        text = tomli_w.dumps(start.model_dump(mode="json", exclude_none=True) | {"name": out.stem})
+    out.write_text(with_table(text, table, values, heading=heading), encoding="utf-8")
+
+
+def _dumped(nested: Mapping[str, Any], table: str) -> str:
+    """The TOML of the table, without the empty headings of the tables above it."""
+    text = tomli_w.dumps(nested)
+    return text[text.index(f"[{table}]") if f"[{table}]" in text else 0 :]
+
+
+def _around(lines: Sequence[str], table: str) -> tuple[list[str], list[str]]:
+    """The lines before and after the table, both without the comments right above the table."""
+    before: list[str] = []
+    after: list[str] = []
+    comments: list[str] = []
+    inside = passed = False
+    for line in lines:
+        if line.startswith("#"):
+            # a comment belongs to the table of the line after it
+            comments.append(line)
+            continue
+        heading = _HEADING.match(line)
+        belonged, inside = inside, _is_of(table, heading[1]) if heading else inside
+        passed = passed or inside
+        kept = after if passed else before
+        if not (inside if heading else belonged):
+            kept += comments
+        comments = []
+        if not inside:
+            kept.append(line)
+    if not inside:
+        (after if passed else before).extend(comments)
+    return before, after
+
+
+def _is_of(table: str, heading: str) -> bool:
+    return f"{heading.strip()}.".startswith(f"{table}.")

@@ -1,0 +1,67 @@
+"""Speech acts in stage 6: statements go before bare questions, an answer takes the score of its question.
+
+A question is bare if it is short. A long one says something too ("I moved to Graz in May, which doctor ...").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_memory.speech_acts import SPEECH_ACTS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.ranking import SpeechActs
+    from helix_query.recall.candidates import CandidateSignals
+    from helix_query.recall.lifecycle.related import Related
+
+ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
+ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")
+BELOW: Final = 0.5
+"""The best memory of a lower group gets this share of the least score above it."""
+LEAST: Final = 1e-9
+"""Least score that counts as one; a memory below it matches nothing."""
+
+_ABOUT_QUESTIONS: Final = re.compile(r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?|requests?)\b")
+QUERY_CHARACTERS: Final = 600
+"""Characters of a query that are read."""
+
+
+def asks_about_questions(query: str) -> bool:
+    """Whether a query is about what was asked; then questions are wanted too."""
+    return _ABOUT_QUESTIONS.search(query[:QUERY_CHARACTERS].lower()) is not None
+
+
+def answer_gains(scores: NDArray[np.float64], related: Related) -> NDArray[np.float64]:
+    """What each answer lacks to the score of its question; 0 for all others."""
+    best = scores.copy()
+    np.maximum.at(best, related.answers, scores[related.questions])
+    gains: NDArray[np.float64] = best - scores
+    return gains
+
+
+def act_factors(
+    scores: NDArray[np.float64], raw: CandidateSignals, constants: SpeechActs, *, wants_questions: bool
+) -> NDArray[np.float64]:
+    """Factors that put bare questions below every statement, and bare acknowledgements below those.
+
+    All memories of a group get the same factor, so their order stays. Scores of 0 stay where they are.
+    """
+    bare = raw.token_count <= constants.bare_tokens
+    asks = bare & np.isin(raw.speech_act, ASKING)
+    if wants_questions:
+        asks &= False
+    acknowledges = bare & (raw.speech_act == ACKNOWLEDGEMENT)
+    factors = np.ones(len(scores))
+    above = scores[~asks & ~acknowledges]
+    for group in (asks, acknowledges):
+        above = above[above > LEAST]
+        most = float(scores[group].max(initial=0.0))
+        if len(above) and most > LEAST:
+            factors[group] = min(1.0, BELOW * float(above.min()) / most)
+        above = np.concatenate([above, scores[group] * factors[group]])
+    return factors

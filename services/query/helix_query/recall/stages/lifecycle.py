@@ -1,0 +1,54 @@
+"""Stage 6: what the life of a memory does to its score, as named steps after relevance and boosts.
+
+The steps are computed in the room `recall.lifecycle`; their order is here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helix_query.profile.intent import Intent
+from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
+from helix_query.recall.stages.latest_statement import latest_statement
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from helix_query.profile.sections.ranking import Rank
+    from helix_query.recall.candidates import Candidates, CandidateSignals, Route
+    from helix_query.recall.stages.scoring import ScoreBuilder
+
+
+def lifecycle_steps(
+    builder: ScoreBuilder,
+    candidates: Candidates,
+    raw: CandidateSignals,
+    route: Route,
+    *,
+    now: datetime,
+    constants: Rank,
+    wants_questions: bool,
+) -> None:
+    """Later memories, answers, the latest statement of a value, then statements before questions."""
+    if constants.future_penalty != 1.0:
+        later = raw.occurred_at > microseconds(now)
+        builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
+    if candidates.related is not None:
+        builder.plus("answer", answer_gains(builder.scores, candidates.related))
+    if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
+        gains = latest_statement(
+            builder.scores,
+            candidates.coverage,
+            raw.occurred_at,
+            min_coverage=constants.current_min_coverage,
+            min_text_coverage=constants.current_min_text_coverage,
+            min_score=constants.current_min_score,
+        )
+        builder.plus("latest_statement", gains)
+    if constants.acts.statements_first:
+        factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
+        if (factors != 1.0).any():
+            builder.times("speech_act", factors)

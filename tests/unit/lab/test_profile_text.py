@@ -1,0 +1,54 @@
+import tomllib
+from importlib import resources
+
+from helix_lab.profile_text import with_table
+from helix_query.profile.files import load_profiles
+from helix_query.profile.sections.abstention import Abstain, AnswerModel
+from helix_query.profile.sections.fusion import Adaptive
+
+OLD = """# mine
+name = "mine"
+
+# how it was found before
+# in two lines
+[abstain]
+threshold = 0.5
+[abstain.answer]
+intercept = 9.0
+
+# duplicates
+[diversify]
+near_duplicate = 0.9
+"""
+PART = Abstain(threshold=0.25, answer=AnswerModel(intercept=1.5, coefficients={"cosine": 2.0}))
+
+
+def test_only_the_table_is_replaced() -> None:
+    """Its old comment goes with it; it keeps its place, and the comment of the next table stays."""
+    text = with_table(OLD, "abstain", PART, heading=["found anew"])
+    assert text.startswith('# mine\nname = "mine"\n\n# found anew\n[abstain]\n')
+    assert text.endswith("\n\n# duplicates\n[diversify]\nnear_duplicate = 0.9\n")
+    assert "before" not in text
+    assert Abstain.model_validate(tomllib.loads(text)["abstain"]) == PART
+    assert with_table(text, "abstain", PART, heading=["found anew"]) == text
+
+
+def test_a_missing_table_is_appended() -> None:
+    """A table of another name that begins alike is not the table."""
+    text = with_table(
+        "[fuse]\nk = 9\n", "fuse.adaptive", Adaptive(intercept=1.0, coefficients={"words": 2.0}), heading=[]
+    )
+    assert tomllib.loads(text)["fuse"] == {
+        "k": 9,
+        "adaptive": {"intercept": 1.0, "coefficients": {"words": 2.0}},
+    }
+    assert "abstained" in with_table("[abstained]\nx = 1\n", "abstain", PART, heading=["new"])
+
+
+def test_the_default_profile_can_be_rewritten() -> None:
+    """Every other constant of `helix` stays what it is."""
+    text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
+    before = tomllib.loads(text)
+    after = tomllib.loads(with_table(text, "abstain", Abstain(), heading=["none"]))
+    assert before | {"abstain": {"threshold": 0.0}} == after
+    assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()
