@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
 from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
 from helix_shared.identity import content_hash, memory_id
+
+if TYPE_CHECKING:
+    from helix_memory.events import Event
+    from helix_memory.speech_acts import SpeechAct
 
 
 def rows_of(
@@ -28,9 +33,12 @@ def rows_of(
 
 def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> dict[str, Any]:
     event, logged = draft.logged.event, draft.logged
-    memory_type = classify(event, draft.text)
+    spoken = draft.spoken or draft.text
+    act = speech_act(event, spoken, answers=bool(draft.answers))
     given_salience = getattr(event, "salience", None)
-    times = event_times(event, draft.text, logged.occurred_at)
+    times = event_times(event, spoken, logged.occurred_at)
+    if times.start is None and draft.derived_from:
+        times = event_times(event, draft.text, logged.occurred_at)
     pinned, priority = getattr(event, "pinned", None), getattr(event, "priority", None)
     return {
         "memory_id": memory_id(event.tenant_id, event.event_id, draft.piece),
@@ -40,7 +48,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "session_id": event.session_id,
         "acl": event.acl,
         "shared": event.shared,
-        "type": memory_type,
+        "type": classify(event, draft.text, act),
         "text": draft.text,
         "title": draft.title,
         "context": draft.context,
@@ -67,20 +75,24 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "event_start": times.start,
         "event_end": times.end,
         "event_guessed": times.guessed,
-        "salience": salience(draft.text, memory_type) if given_salience is None else given_salience,
-        "confidence": confidence(event, draft.text),
+        "salience": _salience(event, spoken, act) if given_salience is None else given_salience,
+        "confidence": confidence(event, spoken),
         "pinned": bool(pinned),
         "priority": 1.0 if priority is None else priority,
         "source_class": source_class(event),
         "corrects": event.memory_id if isinstance(event, CorrectEvent) else "",
-        "speech_act": "statement",
-        "answers": "",
-        "answered_by": "",
-        "derived_from": "",
+        "speech_act": act,
+        "answers": draft.answers,
+        "answered_by": draft.answered_by,
+        "derived_from": draft.derived_from,
         "flags": [],
         "vector": vector,
         "model": model,
     }
+
+
+def _salience(event: Event, spoken: str, act: SpeechAct) -> float:
+    return salience(spoken, classify(event, spoken, act), act)
 
 
 def _role(event: object) -> str:

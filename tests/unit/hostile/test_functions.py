@@ -9,8 +9,10 @@ import pytest
 
 from helix_cli.sources import claude_code, fitting, markdown
 from helix_doc2query.consumer import expansion_rows
+from helix_ingest.extraction.acts.answers import answered_question
+from helix_ingest.extraction.acts.sentences import sentences
+from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.contextualise import self_contained
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience
@@ -81,13 +83,21 @@ def routed(query: str) -> object:
     )
 
 
+def logged(text: str, sequence: int) -> LoggedEvent:
+    """A turn of the log; each has a speaker of its own."""
+    return LoggedEvent(said(text).model_copy(update={"speaker": str(sequence)}), sequence, NOW)
+
+
 OF_A_TEXT: Final = {
     "type": lambda text: classify(said(text), text),
     "salience": lambda text: salience(text, "episodic"),
     "confidence": lambda text: confidence(said(text), text),
     "event times": lambda text: event_times(said(text), text, NOW),
     "signature": minhash,
-    "short answer": lambda text: self_contained(said("next April"), [LoggedEvent(said(text), 1, NOW)]),
+    "speech act": lambda text: speech_act(said(text), text),
+    "sentences": sentences,
+    "question": lambda text: answered_question(logged("next April", 2), [logged(text, 1)]),
+    "answer": lambda text: answered_question(logged(text, 2), [logged("When are you going?", 1)]),
     "pieces": chunked,
     "content hash": content_hash,
     "exact tokens": exact_tokens,

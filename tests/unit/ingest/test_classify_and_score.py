@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from datasketch import MinHash
 
+from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
@@ -63,9 +64,35 @@ def test_salience_adds_type_length_specifics_and_stress() -> None:
     assert salience(text, "episodic") == pytest.approx(0.1 + 0.25 * 8 / 40 + 0.25 / 6 + 0.15)
 
 
-def test_greeting_keeps_a_quarter_of_its_salience() -> None:
-    """(.1 + .25 x 2/40) x .25."""
-    assert salience("hello there", "episodic") == pytest.approx((0.1 + 0.25 * 2 / 40) * 0.25)
+def test_an_acknowledgement_has_no_salience_and_a_question_two_thirds() -> None:
+    """(.1 + .25 x 2/40) x 2/3."""
+    assert salience("hello there", "episodic", "acknowledgement") == 0.0
+    assert salience("anything else", "episodic", "question") == pytest.approx((0.1 + 0.25 * 2 / 40) * 2 / 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The figures are not confirmed.",
+        "nobody verified the backup",
+        "the leak isnt fixed",
+        "It must be tested first.",
+        "to be confirmed by Ines",
+        "It hasn't really been tested.",
+    ],
+)
+def test_a_negated_or_required_word_confirms_nothing(text: str) -> None:
+    """Only an asserted word raises the confidence."""
+    assert confidence(said(text), text) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["We have not decided to use NATS.", "we never agreed on that", "Have we decided?", "if we decided so"],
+)
+def test_what_is_not_decided_is_no_decision(text: str) -> None:
+    """Negation, a question and a condition decide nothing."""
+    assert classify(said(text), text, speech_act(said(text), text)) != "decision"
 
 
 def test_confidence_follows_source_confirmation_and_hedging() -> None:

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.drafts import drafts_of, tool_text
 from helix_memory.events import (
@@ -64,31 +62,6 @@ def test_end_of_session_completes_the_last_turn() -> None:
     end = logged(SessionEvent(event_id="x", tenant_id="t", session_id="s", phase="ended"), 9)
     drafts = drafts_of(end, [turn(1, "one"), turn(2, "two")], most_tokens=50, count_tokens=words)
     assert [(d.logged.sequence, d.revision_sequence, d.context) for d in drafts] == [(2, 9, "Mira: one")]
-
-
-def test_short_answer_takes_the_question_it_answers_into_its_text() -> None:
-    """A short answer contains its question."""
-    before = [turn(1, "That sounds great. When are you going?", speaker="Mel")]
-    own = drafts_of(turn(2, "Next April, I hope"), before, most_tokens=50, count_tokens=words)[0]
-    assert own.text == "When are you going? Next April, I hope"
-
-
-@pytest.mark.parametrize(
-    ("answer", "speaker"),
-    [
-        ("Thanks!", "Mira"),
-        ("Next April", "Mel"),
-        ("And you?", "Mira"),
-        ("Next April when the snow is all gone there", "Mira"),
-    ],
-)
-def test_small_talk_own_questions_counter_questions_and_long_turns_stay_as_they_are(
-    answer: str, speaker: str
-) -> None:
-    """Only a short answer to a question of another speaker contains it."""
-    before = [turn(1, "When are you going?", speaker="Mel")]
-    own = drafts_of(turn(2, answer, speaker=speaker), before, most_tokens=50, count_tokens=words)[0]
-    assert own.text == answer
 
 
 def test_long_turn_becomes_several_memories_whose_offsets_lead_back_to_it() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from helix_ingest.extraction.contextualise import self_contained
+from helix_ingest.extraction.acts.answers import answered_question
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import salience
@@ -22,6 +22,11 @@ def turn(number: int, speaker: str, text: str) -> MessageEvent:
     return MessageEvent(
         event_id=f"e{number}", tenant_id="t", session_id="s", role="user", speaker=speaker, text=text
     )
+
+
+def logged(event: MessageEvent) -> LoggedEvent:
+    """An event in the log."""
+    return LoggedEvent(event, int(event.event_id[1:]), NOW)
 
 
 def similarity(one: str, other: str) -> float:
@@ -48,16 +53,18 @@ def test_a_long_sentence_of_chinese_is_worth_as_much_as_words_of_english() -> No
     """A bare question counts less, with any question mark."""
     told = "我们决定把支付服务的数据库迁移到新的集群上线时间定在六月底由王磊负责"
     assert salience(told, "episodic") > salience("数据库", "episodic") + 0.05
-    assert salience(told + "\uff1f", "episodic") < salience(told, "episodic")
+    assert salience(told + "\uff1f", "episodic", "question") < salience(told, "episodic")
 
 
 def test_a_short_answer_takes_a_question_with_a_full_width_mark() -> None:
-    """Only the last sentence, and not before a long turn, a question or thanks."""
-    asked = LoggedEvent(turn(1, "ann", "我看过日程了。你的航班是几点\uff1f"), 1, NOW)
+    """Only the question, and not before a question in return or thanks."""
+    asked = logged(turn(1, "ann", "我看过日程了。你的航班是几点\uff1f"))
     question = "你的航班是几点\uff1f"
-    assert self_contained(turn(2, "bob", "下午三点"), [asked]) == f"{question} 下午三点"
-    for text in ("下午三点从杭州出发到了以后我再坐出租车去酒店", "你问哪天\uff1f", "谢谢"):
-        assert self_contained(turn(2, "bob", text), [asked]) == text
+    found = answered_question(logged(turn(2, "bob", "下午三点")), [asked])
+    assert found is not None
+    assert found.text == question
+    for text in ("你问哪天\uff1f", "谢谢"):
+        assert answered_question(logged(turn(2, "bob", text)), [asked]) is None
 
 
 def test_sentences_end_where_no_space_follows() -> None:

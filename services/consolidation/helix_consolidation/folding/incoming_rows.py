@@ -54,6 +54,7 @@ _READ: Final = (
     "minhash",
     "expires_at",
     "corrects",
+    "derived_from",
 )
 
 _TIMES: Final = (
@@ -74,6 +75,8 @@ class IncomingRow:
     group: int
     content: int
     signature: NDArray[np.uint32]
+    derived_from: str = ""
+    """Id of the verbatim memory beside which this statement stands."""
 
 
 def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
@@ -150,9 +153,15 @@ def read_rows(rows: pa.RecordBatch) -> list[IncomingRow]:
     return [_row(value, signature) for value, signature in zip(values, signatures, strict=True)]
 
 
-def group_code(tenant_id: str, owner: str, memory_type: str, audience: Sequence[str]) -> int:
-    """63-bit code of a group; only rows of one group are compared as near-duplicates."""
-    text = joined(tenant_id, owner, memory_type, *sorted(set(audience)))
+def group_code(
+    tenant_id: str, owner: str, memory_type: str, audience: Sequence[str], *, derived_from: str = ""
+) -> int:
+    """63-bit code of a group; only rows of one group are compared as near-duplicates.
+
+    Derived statements are compared with each other alone: each repeats the memory it came from.
+    """
+    kind = f"derived {memory_type}" if derived_from else memory_type
+    text = joined(tenant_id, owner, kind, *sorted(set(audience)))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
 
 
@@ -192,7 +201,6 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
         visibility=entry.visibility,
         expires_at=entry.expires_at,
     )
-    group = group_code(tenant, owner, values["type"], audience)
-    return IncomingRow(
-        entry, facts, values["event_id"], group, content_code(values["content_hash"]), signature
-    )
+    group = group_code(tenant, owner, values["type"], audience, derived_from=values["derived_from"])
+    content = content_code(values["content_hash"])
+    return IncomingRow(entry, facts, values["event_id"], group, content, signature, values["derived_from"])

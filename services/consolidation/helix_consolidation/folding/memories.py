@@ -194,6 +194,7 @@ def _store(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequ
         state.ledger.revise(ordinal, entry)
     changes.set_row(ordinal, *source)
     _relate_versions(context, ordinal)
+    _relate_source(context, ordinal, row)
     duplicates.index(context, ordinal, row, is_new=is_new)
     update_status(context, [ordinal])
     return ordinal
@@ -207,3 +208,10 @@ def _relate_versions(context: FoldContext, ordinal: int) -> None:
         context.changes.relate(Relation(ordinal, corrected, "UPDATES", 1.0))
     for newer in ledger.corrections_of(ledger.code(ordinal)):
         context.changes.relate(Relation(newer, ordinal, "UPDATES", 1.0))
+
+
+def _relate_source(context: FoldContext, ordinal: int, row: IncomingRow) -> None:
+    """Set the edge from a derived statement to its verbatim memory, which comes before it in the message."""
+    source = context.find(row.entry.tenant_id, row.derived_from) if row.derived_from else None
+    if source is not None:
+        context.changes.relate(Relation(ordinal, source, "DERIVES", 1.0))

@@ -58,6 +58,7 @@ _SCANNED: Final = (
     "content_hash",
     "minhash",
     "corrects",
+    "derived_from",
     "superseded_by",
     "duplicate_of",
     "is_latest",
@@ -151,10 +152,10 @@ def _selector_codes(table: pa.Table, kind: SelectorKind, column: str) -> NDArray
 
 def _groups(table: pa.Table) -> NDArray[np.int64]:
     def code(row: int) -> int:
-        tenant, owner, kind, audience = (table[name][row].as_py() for name in names)
-        return group_code(tenant, owner, kind, audience)
+        tenant, owner, kind, audience, derived_from = (table[name][row].as_py() for name in names)
+        return group_code(tenant, owner, kind, audience, derived_from=derived_from)
 
-    names = ("tenant_id", "owner", "type", "audience")
+    names = ("tenant_id", "owner", "type", "audience", "derived_from")
     return codes_of_rows([table[name] for name in names], code)
 
 

@@ -8,20 +8,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_ingest.extraction.acts.decision import decides
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.memory_types import MemoryType
+from helix_memory.speech_acts import SpeechAct
 
 _INDENT: Final = r"[^\S\n]*"
 """White space at the start of a line; `\\s*` would also match empty lines and take quadratic time."""
 
-_DECISION: Final = re.compile(
-    r"\b(we|i|team)(?:'ve| have)? (?:\w+ )?(decided|agreed|chose|settled|opted|switched|"
-    r"are (?:going with|moving to))\b"
-    r"|\b(decision|decided)\s*:|\blet'?s (?:go with|use|switch to|move to|stick with|drop)\b"
-    r"|\bwe(?:'ll| will) (?:go with|use|switch|move|keep|stick|drop)\b|\bfrom now on\b"
-    r"|\bstatus:\s*accepted\b",
-    re.IGNORECASE,
-)
 _PROCEDURE: Final = re.compile(
     r"\bhow to\b|\bstep \d\b|\bsteps to\b|\brunbook\b|\bprocedure\b"
     r"|\bto \w+ [^.\n]{3,80}, (?:run|use|call|set|open|first)\b",
@@ -39,19 +33,20 @@ _FACT: Final = re.compile(
     r"|\bmy (?:favou?rite|name|birthday|job|preference)\b|\b(?:is|are) (?:owned|maintained|written) by\b",
     re.IGNORECASE,
 )
+_UNDECIDED: Final = frozenset({"question", "hypothetical", "quotation", "acknowledgement"})
 _LEAST_STEPS: Final = 3
 _SHORT_CHARACTERS: Final = 600
 
 
-def classify(event: Event, text: str) -> MemoryType:
-    """The memory type of `text`, a piece of `event`."""
+def classify(event: Event, text: str, act: SpeechAct = "statement") -> MemoryType:
+    """The memory type of `text`, a piece of `event` with the speech act `act`."""
     chosen: MemoryType | None = getattr(event, "type", None)
     if chosen is not None:
         return chosen
     if isinstance(event, ToolEvent):
         return "code"
     rules: tuple[tuple[bool, MemoryType], ...] = (
-        (bool(_DECISION.search(text)), "decision"),
+        (decides(text) and act not in _UNDECIDED, "decision"),
         (bool(_PROCEDURE.search(text[:_SHORT_CHARACTERS])), "procedural"),
         (len(_NUMBERED.findall(text)) >= _LEAST_STEPS, "procedural"),
         (bool(_CODE.search(text)), "code"),

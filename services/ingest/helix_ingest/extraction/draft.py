@@ -62,3 +62,10 @@ class Draft:
     window: str
     """Text of its context vector; empty: the memory has only its own vector."""
     revision_sequence: int
+    spoken: str = ""
+    """What the event itself says, if `text` says more; it alone is scored."""
+    derived_from: str = ""
+    """Id of the verbatim memory that a derived statement stands beside."""
+    answers: str = ""
+    answered_by: str = ""
+    """Ids of the question that this memory answers, and of the memory that answers it."""

@@ -8,18 +8,20 @@ keeps the later revision (ops/decisions/0005).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
+from helix_ingest.extraction.acts.answers import answered_question
 from helix_ingest.extraction.contextualise import (
     NEIGHBOUR_CHARACTERS,
     TURNS_BEFORE,
     WINDOW_CHARACTERS,
     neighbours,
     quotable,
-    self_contained,
 )
 from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
+from helix_ingest.extraction.statements import statement_of
 from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,
@@ -28,6 +30,8 @@ from helix_memory.events import (
     SessionEvent,
     ToolEvent,
 )
+from helix_shared.audience import may_quote
+from helix_shared.identity import memory_id
 
 Cut = Callable[[str], list[Piece]]
 CONTEXT_TURNS: Final = TURNS_BEFORE + 1
@@ -87,15 +91,19 @@ def _turn(
     """Drafts of a turn, with the turns `before` it and, in a later revision, the turn `after` it.
 
     Only this function adds turns to the memory of another turn, so it removes those that may not be quoted.
+    A turn of one piece that answers a question also gives a derived statement, numbered after its piece.
     """
     event = logged.event
     if not isinstance(event, MessageEvent):
         return []
     before = quotable(before, logged)
     after = next(iter(quotable([after] if after else [], logged)), None)
-    pieces = cut(self_contained(event, before))
+    pieces = cut(event.text)
     above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
     below = neighbours([after] if after else [], most_characters=NEIGHBOUR_CHARACTERS)
+    question = answered_question(logged, before)
+    answers = _piece_id(question.asked, cut, question.start) if question else ""
+    answered = _answered_at(logged, after, pieces)
     drafts = []
     for n, piece in enumerate(pieces):
         around = (
@@ -116,9 +124,54 @@ def _turn(
                 passage=passage,
                 window=_turn_window(before, passage, after) if windowed else "",
                 revision_sequence=revision or logged.sequence,
+                answers=answers if n == 0 else "",
+                answered_by=_id(after, 0) if after and n == answered else "",
             )
         )
+    if len(drafts) == 1 and (text := statement_of(event, question)):
+        drafts += _statement(drafts[0], event, text, cut)
     return drafts
+
+
+def _statement(verbatim: Draft, event: MessageEvent, text: str, cut: Cut) -> list[Draft]:
+    """The derived statement beside a verbatim memory; none if it is longer than a piece.
+
+    Its neighbours are those of the verbatim memory, which is searched with them.
+    """
+    if len(cut(text)) > 1:
+        return []
+    passage = f"{event.speaker or event.role}: {text}"
+    return [
+        replace(
+            verbatim,
+            piece=verbatim.piece + 1,
+            text=text,
+            spoken=verbatim.text,
+            context="",
+            window=verbatim.window.replace(verbatim.passage, passage),
+            passage=passage,
+            derived_from=_id(verbatim.logged, verbatim.piece),
+        )
+    ]
+
+
+def _answered_at(logged: LoggedEvent, after: LoggedEvent | None, pieces: Sequence[Piece]) -> int | None:
+    """Number of the piece whose question the turn `after` answers."""
+    question = answered_question(after, [logged]) if after and may_quote(after.scope, logged.scope) else None
+    return _piece_at(pieces, question.start) if question else None
+
+
+def _piece_id(logged: LoggedEvent, cut: Cut, start: int) -> str:
+    """Id of the memory that holds the character `start` of a turn."""
+    return _id(logged, _piece_at(cut(getattr(logged.event, "text", "")), start))
+
+
+def _piece_at(pieces: Sequence[Piece], start: int) -> int:
+    return max((n for n, piece in enumerate(pieces) if piece.start <= start), default=0)
+
+
+def _id(logged: LoggedEvent, piece: int) -> str:
+    return memory_id(logged.event.tenant_id, logged.event.event_id, piece)
 
 
 def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent | None) -> str:
@@ -132,12 +185,17 @@ def _turn_window(before: Sequence[LoggedEvent], passage: str, after: LoggedEvent
 
 
 def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> list[Draft]:
-    """A new revision of the last memory of the previous turn, with `logged` as the turn after it."""
+    """New revisions of the memories of the previous turn that `logged`, the turn after it, changes.
+
+    These are its last piece, its derived statement, and the piece with the question that `logged` answers.
+    """
     if not before or not logged.event.session_id:
         return []
     after = logged if isinstance(logged.event, MessageEvent) else None
     previous, earlier = before[-1], before[:-1][-TURNS_BEFORE:]
-    return _turn(previous, earlier, cut, after=after, revision=logged.sequence)[-1:]
+    drafts = _turn(previous, earlier, cut, after=after, revision=logged.sequence)
+    last = max((draft.piece for draft in drafts if not draft.derived_from), default=0)
+    return [draft for draft in drafts if draft.piece == last or draft.derived_from or draft.answered_by]
 
 
 def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context: str = "") -> list[Draft]:

@@ -7,18 +7,15 @@ import re
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from helix_ingest.extraction.acts.negation import is_asserted
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.memory_types import MemoryType
-from helix_shared.scripts import QUESTION_MARKS, word_count
+from helix_memory.speech_acts import SpeechAct
+from helix_shared.scripts import word_count
 from helix_shared.timex import find_time_expressions
 
 _TYPE_SALIENCE: Final = {"decision": 0.35, "procedural": 0.25, "semantic": 0.2, "code": 0.15, "episodic": 0.1}
 _SPECIFIC: Final = re.compile(r"\d+|[A-Za-z]_[A-Za-z]|[/\\][\w.]+|`[^`]+`|(?<=[a-z,] )[A-Z][a-z]+")
-_SMALL_TALK: Final = re.compile(
-    r"^\W*(?:hi|hey|hello|thanks?|thank you|bye|ok(?:ay)?|cool|great|nice|wow|sure|yes|no|yeah"
-    r"|good (?:morning|night))\b",
-    re.IGNORECASE,
-)
 _STRESSED: Final = re.compile(
     r"\b(?:important|must|never|always|remember|critical|urgent|careful|note that)\b", re.IGNORECASE
 )
@@ -36,12 +33,14 @@ _SCORED_TEXTS: Final = 512
 """Texts whose event time is cached: a turn is scored again with the next turn."""
 
 
-def salience(text: str, memory_type: MemoryType) -> float:
+def salience(text: str, memory_type: MemoryType, act: SpeechAct = "statement") -> float:
     """Importance, 0 to 1, from type, length and specific details.
 
     type (at most .35) + .25 x words / 40 (at most 1) + .25 x specifics / 6 (at most 1; numbers, names, paths,
-    symbols) + .15 if stressed; a quarter of it for a greeting, two thirds for a question.
+    symbols) + .15 if stressed; nothing for an acknowledgement, two thirds of it for a question.
     """
+    if act == "acknowledgement":
+        return 0.0
     words = word_count(text)
     specifics = len(_SPECIFIC.findall(text[:2_000]))
     value = (
@@ -50,20 +49,19 @@ def salience(text: str, memory_type: MemoryType) -> float:
         + 0.25 * min(1.0, specifics / _SPECIFICS)
         + 0.15 * bool(_STRESSED.search(text))
     )
-    if _SMALL_TALK.match(text) and words < _RICH_WORDS // 2:
-        value *= 0.25
-    elif text.rstrip().endswith(tuple(QUESTION_MARKS)):
-        value *= 2 / 3
-    return min(1.0, value)
+    return min(1.0, value * (2 / 3 if act == "question" else 1.0))
 
 
 def confidence(event: Event, text: str) -> float:
-    """Confidence in the statement, 0 to 1: by source class, plus or minus for confirming or hedging words."""
+    """Confidence in the statement, 0 to 1: by source class, plus or minus for confirming or hedging words.
+
+    A word that is negated or required confirms nothing ("not confirmed", "must be tested").
+    """
     stated: float | None = getattr(event, "confidence", None)
     if stated is not None:
         return stated
     value = {"user": 0.8, "document": 0.8, "tool": 0.75, "agent": 0.6}[source_class(event)]
-    if _CONFIRMED.search(text):
+    if any(is_asserted(text, match.start()) for match in _CONFIRMED.finditer(text)):
         value += 0.15
     if _HEDGED.search(text):
         value -= 0.25

@@ -1,0 +1,122 @@
+"""Whether a turn is nothing but an acknowledgement: greeting, thanks, assent, praise, comfort, or laughter.
+
+Only a turn without any other content is one: "No, Alice is the owner" begins like an acknowledgement and is
+none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from helix_ingest.extraction.acts.sentences import words
+
+READ_CHARACTERS: Final = 400
+"""A longer text is no acknowledgement."""
+
+_GREETING: Final = (
+    r"thanks?(?: you)?|thx|ty|cheers|ta|hi|hey|hello|bye(?: bye)?|good ?bye|good (?:morning|night|evening"
+    r"|afternoon|day|luck)|morning|welcome(?: back)?|happy (?:birthday|new year)|congrat(?:ulation)?s"
+    r"|well done"
+    r"|see (?:you|u|ya)(?: soon| later| around| then| tomorrow)?|take care|have (?:fun|a (?:good|nice"
+    r"|great)\w* "
+    r"\w+)|enjoy|my pleasure|you(?:'re|\u2019re|re| are) welcome|don['\u2019]?t mention it"
+    r"|no (?:worries|problem|prob)|np|anytime|sorry(?: to hear that)?|i['\u2019]?m sorry|oh no|oh dear"
+    r"|poor you"
+)
+_ASSENT: Final = (
+    r"yes|yeah|yep|yup|ya|aye|sure(?: thing)?|of course|certainly|absolutely|definitely|ok(?:ay)?|k|kk"
+    r"|okey|alright"
+    r"|all right|right|fine(?: by me| with me)?|agreed|deal|correct|exactly|indeed|true|sounds (?:good"
+    r"|great|fine"
+    r"|right|perfect|like a plan)|go ahead|go for it|please do|do (?:it|that|so)|works for me|why not"
+    r"|perfect|great|good|cool|nice|lovely|awesome|excellent|wonderful|brilliant|fantastic|super|sweet"
+    r"|i do|we do|it is|it does|they are|yes please|(?:please|pls)"
+)
+_DISSENT: Final = r"no|nope|nah|no way|not (?:really|yet|now|at all)|rather not|never"
+_RESPONSE: Final = (
+    r"got it|got you|gotcha|noted|understood|i see|makes sense|will do|on it|copy that|roger|all good"
+    r"|never ?mind|nvm|forget it|whatever|done|saved|recorded|no comment|me too|same(?: here)?|wow|ooh?"
+    r"|ah+|oh+|u+gh"
+    r"|h+m+|haha\w*|hehe\w*|ha|lol|lmao|rofl|omg|xd|yay|hurray|phew|oops|ouch|aww*|anyway|interesting|noice"
+    r"|how (?:nice|lovely|cool|sweet|sad|funny)|let me (?:check|see|think|look)|one (?:sec(?:ond)?"
+    r"|moment|minute)"
+    r"|happy to (?:help|be one)|glad to h(?:ear|elp)(?: that| it)?|i know(?: right)?|no idea"
+    r"|good (?:question|point|one"
+    r"|idea|call|job|work|stuff|to know)|nice one|not bad|fair enough|can['\u2019]?t wait|here you go"
+)
+_FILLER: Final = (
+    r"so|very|much|really|a lot|lots|again|then|for|that(?:['\u2019]?s| is)?|it|is|was|the|to|too|and"
+    r"|all|you|u"
+    r"|your|guys|everyone|everybody|folks|there|mate|man|dude|buddy|friend|dear|love|oh|well|just|now"
+    r"|help|info"
+    r"|back|this|both|please|pls|i|my"
+)
+_ACKNOWLEDGEMENT: Final = re.compile(rf"\b(?:{_RESPONSE}|{_GREETING}|{_ASSENT}|{_DISSENT})\b", re.IGNORECASE)
+_ADDRESSED: Final = re.compile(rf"^\W*(?:{_GREETING})\b", re.IGNORECASE)
+_ONLY_FILLER: Final = re.compile(rf"\b(?:{_FILLER})\b", re.IGNORECASE)
+_LETTER_OR_DIGIT: Final = re.compile(r"[^\W_]")
+_UNSPACED_ACKNOWLEDGEMENT: Final = re.compile(
+    # thanks, good, all right, haha, greetings, understood, of Chinese, Japanese and Korean
+    r"(?:\u8c22\u8c22|\u8b1d\u8b1d|\u591a\u8c22|\u611f\u8c22|\u597d\u7684|\u597d|\u55ef|\u54c8+|\u4f60\u597d"
+    r"|\u518d\u89c1|\u518d\u898b|\u660e\u767d\u4e86?|\u77e5\u9053\u4e86|\u6536\u5230|\u6ca1\u5173\u7cfb"
+    r"|\u662f\u7684?"
+    r"|\u5bf9|\u4e0d\u7528\u8c22|\u592a\u597d\u4e86|\u8f9b\u82e6\u4e86|\u5927\u5bb6|\u4f60|\u60a8|\u4e86"
+    r"|\u5427|\u554a"
+    r"|\u3042\u308a\u304c\u3068\u3046(?:\u3054\u3056\u3044\u307e(?:\u3059|\u3057\u305f))?"
+    r"|\u3053\u3093\u306b\u3061\u306f"
+    r"|\u304a\u306f\u3088\u3046|\u306f\u3044|\u3046\u3093|\u4e86\u89e3(?:\u3067\u3059)?"
+    r"|\u308f\u304b\u308a\u307e\u3057\u305f"
+    r"|\u306a\u308b\u307b\u3069|\u3088\u308d\u3057\u304f|\u304a\u75b2\u308c\u69d8"
+    r"|\uac10\uc0ac(?:\ud569\ub2c8\ub2e4|\ud574\uc694)?|\uace0\ub9c8\uc6cc\uc694?"
+    r"|\uc548\ub155(?:\ud558\uc138\uc694)?"
+    r"|\ub124|\uc751|\uc54c\uaca0(?:\uc5b4\uc694?|\uc2b5\ub2c8\ub2e4)|\uc88b\uc544\uc694?)"
+)
+_REMARK: Final = re.compile(
+    # praise, comfort: "That sounds really lovely", "I'm so glad you asked first"
+    r"^\W*(?:(?:wow|oh|ah|haha|yes|yeah|aw+|ha)\b\W*)?(?:(?:that|this|it)(?:['\u2019]?s| is| was| sounds"
+    r"| looks"
+    r"| must (?:be|have been))|sounds|what|how|such|so|i(?:['\u2019]?m| am)|you(?:['\u2019]?re| are))?"
+    r"(?: (?:a|an|so|such|really|very|just|truly|pretty|quite|like|always|too|to|be))*\s*"
+    r"(?:good|great|lovely|nice|awesome|amazing|wonderful|fantastic|brilliant|beautiful|exciting|fun"
+    r"|funny|cute"
+    r"|sweet|glad|happy|sorry|proud|impressive|inspiring|interesting|incredible|terrible|awful|sad|tough|hard"
+    r"|rough|scary|cool|perfect|excited|delicious|hilarious|congratulations|congrats|love that"
+    r"|love it)\b[^.!?,;:]{0,60}[.!,]*$",
+    re.IGNORECASE,
+)
+NUMBER_WORD: Final = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
+    r"|hundred)\b",
+    re.IGNORECASE,
+)
+_SIGN: Final = re.compile(r"\d|[/\\_`@#]|(?<=[a-z] )[A-Z][a-z]+")
+_BEGINS_ASSENT: Final = re.compile(rf"^\W*(?:{_ASSENT})\b", re.IGNORECASE)
+_BEGINS_DISSENT: Final = re.compile(
+    rf"^\W*(?:{_DISSENT})\b(?! (?:worries|problem|prob|comment|idea|mind))", re.IGNORECASE
+)
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Whether a text is nothing but a greeting, thanks, assent, praise or comfort."""
+    if len(text) > READ_CHARACTERS:
+        return False
+    rest = _UNSPACED_ACKNOWLEDGEMENT.sub(" ", _ACKNOWLEDGEMENT.sub(" ", text))
+    is_acknowledged = len(words(rest)) < len(words(text)) or not words(text)
+    left = words(_ONLY_FILLER.sub(" ", rest))
+    if is_acknowledged and not left:
+        return True
+    # "thanks Mira"
+    if len(left) == 1 and not NUMBER_WORD.search(rest) and _ADDRESSED.match(text):
+        return True
+    return bool(_REMARK.match(text)) and not _SIGN.search(text)
+
+
+def assents(text: str) -> bool:
+    """Whether a text begins with yes or an equal word."""
+    return bool(_BEGINS_ASSENT.match(text))
+
+
+def dissents(text: str) -> bool:
+    """Whether a text begins with no or an equal word."""
+    return bool(_BEGINS_DISSENT.match(text))

@@ -1,0 +1,160 @@
+"""The speech act of a turn, as people write."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_ingest.extraction.acts.speech_act import speech_act
+from helix_memory.events import CorrectEvent, MemoryEvent, MessageEvent, ToolEvent
+from helix_memory.speech_acts import SpeechAct
+
+ACTS: dict[SpeechAct, list[str]] = {
+    "question": [
+        "When does the night shift start?",
+        "what's the visiting time",
+        "which ward",
+        "who has the key to the shed",
+        "how many planks do we need",
+        "ok so where is the meeting",
+        "is the boiler on",
+        "did anyone feed the hens",
+        "do you still have the ladder",
+        "has the parcel come",
+        "any news from the lab",
+        "when is it due",
+        "hey, what about Saturday",
+        "Got it. What is your budget?",
+        "Congratulations! Which part is next?",
+        "That sounds lovely! How long did you stay?",
+        "I wonder whether they deliver on Sundays",
+        "remind me what the door code was",
+        "new kitchen. ideas?",
+        "手术几点开始",
+        "\u3044\u3064\u59cb\u307e\u308a\u307e\u3059\u304b",
+    ],
+    "acknowledgement": [
+        "ok",
+        "Thanks!",
+        "thx a lot",
+        "great, thank you so much!",
+        "Never mind.",
+        "lol",
+        "haha nice one",
+        "Hello there",
+        "thanks Ines",
+        "sounds good, will do",
+        "yes",
+        "No problem at all",
+        "That's wonderful news!",
+        "I'm so sorry to hear that.",
+        "👍",
+        "好的谢谢",
+        "\u3042\u308a\u304c\u3068\u3046\u3054\u3056\u3044\u307e\u3059",
+    ],
+    "statement": [
+        "The pump is in the cellar.",
+        "It's 8787 now. Anything else?",
+        "we close at six on fridays",
+        "Great Ormond Street moved the appointment to Tuesday",
+        "ok the oak boards arrived, 24 of them",
+        "yes the blue one, size 42",
+        "thanks, the dose is 5 mg now",
+        "what i need is a second ladder",
+        "when I get home I feed the cat first",
+        "when we lived in Turin he was four",
+        "Good Friday we are closed",
+        "did the dishes already",
+        "had my knee scanned on monday",
+        "Never on Sundays, I sing then",
+        "remember: the spare key is at Olga's",
+        "nobody knows act five",
+        "两点在三号楼开会",
+    ],
+    "request": [
+        "please water the tomatoes on Sunday",
+        "can you add a column for the price",
+        "remind me to call the vet",
+        "pls fix the flaky test",
+        "don't touch the staging database",
+        "bump it",
+        "let me know when it's done",
+    ],
+    "plan": [
+        "I'll repaint the door in May",
+        "we are going to sell the caravan",
+        "planning to retire next spring",
+        "Let's meet at the harbour",
+        "we want to spend August in the hut",
+    ],
+    "correction": [
+        "No, Alice is the owner, not Bob",
+        "actually it was the left knee",
+        "sorry, I meant Thursday",
+        "Correction: the dose is 10 mg",
+        "The meeting is on the 4th, not the 5th.",
+        "no. the red wire goes to the top",
+        "she is no longer on the board",
+    ],
+    "decision": [
+        "We decided to use walnut for the top",
+        "decision from the meeting: the old server goes",
+        "ok let's go with the second offer",
+        "Walnut it is.",
+        "from now on nobody deploys on Fridays",
+    ],
+    "quotation": [
+        'the doctor wrote: "two tablets, morning and evening"',
+        "> we will be closed in August",
+        '"The best soup in town, said nobody ever"',
+    ],
+    "hypothetical": [
+        "If I had a boat I would sail to Crete",
+        "if we ever win the lottery we buy the whole street",
+        "I wish we had kept the old house",
+        "Imagine we opened a bakery",
+        "we could have taken the train if you had woken up",
+    ],
+}
+
+
+def said(text: str, role: str = "user") -> MessageEvent:
+    """A turn."""
+    return MessageEvent.model_validate({"event_id": "e", "tenant_id": "t", "role": role, "text": text})
+
+
+@pytest.mark.parametrize(("expected", "text"), [(act, text) for act, texts in ACTS.items() for text in texts])
+def test_the_act_of_a_turn_is_its_strongest_content(expected: SpeechAct, text: str) -> None:
+    """Lower case, missing marks and words in front do not matter."""
+    assert speech_act(said(text), text) == expected
+
+
+def test_yes_that_answers_a_question_is_a_statement() -> None:
+    """Alone it acknowledges."""
+    assert speech_act(said("yes"), "yes", answers=True) == "statement"
+    assert speech_act(said("yes"), "yes") == "acknowledgement"
+
+
+def test_no_with_a_reason_answers_and_corrects_only_in_contrast() -> None:
+    """An answer that begins with no does not correct anything."""
+    assert speech_act(said("no, we take the bus"), "no, we take the bus", answers=True) == "statement"
+    text = "no, not the bus, the train"
+    assert speech_act(said(text), text, answers=True) == "correction"
+
+
+def test_an_assistant_asks_and_reports_but_commands_nothing() -> None:
+    """A participle ("Set") is no command of it, and "can you" is a question."""
+    assert speech_act(said("Set, with a test.", "assistant"), "Set, with a test.") == "statement"
+    text = "Can you manage twenty hours?"
+    assert speech_act(said(text, "assistant"), text) == "question"
+
+
+def test_what_is_stored_on_purpose_is_never_small_talk() -> None:
+    """An explicit memory, a tool's output and a correction have no listener."""
+    memory = MemoryEvent(event_id="e", tenant_id="t", text="thanks")
+    tool = ToolEvent(event_id="e", tenant_id="t", tool="sh", output="ok?")
+    correction = CorrectEvent(event_id="e", tenant_id="t", memory_id="0" * 32, text="It is 5.")
+    assert speech_act(memory, "thanks") == "statement"
+    assert speech_act(memory, "We decided to move") == "decision"
+    assert speech_act(tool, "ok?") == "statement"
+    assert speech_act(said("is it?", "tool"), "is it?") == "statement"
+    assert speech_act(correction, "It is 5.") == "correction"
