@@ -234,7 +234,8 @@ class Bench:
     def reopened(self) -> Bench:
         """Restart from CURRENT in the same folder."""
         self.shard.close()
-        return Bench(self.folder, Shard.open(self.folder, maintain_every=64))
+        decide = self.shard.decide
+        return Bench(self.folder, Shard.open(self.folder, maintain_every=64, decide=decide))
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ import numpy as np
 from nats.aio.msg import Msg
 
 from helix_cli.output.graph_export import to_networkx
+from helix_consolidation.folding.context import Decide
 from helix_consolidation.folding.decode import decode
+from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared.artifacts.filter.selection import Selection
@@ -228,10 +230,12 @@ def state(bench: Bench) -> dict[str, Any]:
     return found
 
 
-def applied(messages: list[Msg], random: Random, *, restarts: float = 0.0) -> dict[str, Any]:
+def applied(
+    messages: list[Msg], random: Random, *, restarts: float = 0.0, decide: Decide = decide
+) -> dict[str, Any]:
     """The state after delivering `messages` to an empty shard."""
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), Shard.open(Path(folder), maintain_every=64))
+        bench = Bench(Path(folder), Shard.open(Path(folder), maintain_every=64, decide=decide))
         bench = deliver(bench, messages, random, restarts=restarts)
         found = state(bench)
         bench.shard.close()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from helix_consolidation.relations.decide import decide
+from helix_consolidation.relations.statement import Candidate, Decision, Statement
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from helix_consolidation.folding.changes import Changes
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
+
+Decide = Callable[[Statement, Sequence[Candidate]], Sequence[Decision]]
+"""How a new statement relates to earlier ones: a pure function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,7 @@ class FoldContext:
     now: int
     stored: Callable[[int, Sequence[str]], Mapping[str, Any]]
     """Values of a stored row by ordinal and columns."""
+    decide: Decide = decide
 
     def find(self, tenant_id: str, memory_id: str) -> int | None:
         """Ordinal of a memory of this tenant; None for another tenant's id."""

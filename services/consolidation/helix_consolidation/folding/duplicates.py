@@ -1,6 +1,7 @@
 """Folding near-duplicates: a memory points to the earliest of the log that says nearly the same; both stay.
 
-Each memory has at most one `RELATES` edge, to the memory it duplicates. `ledger.near_duplicates` is the
+Each memory has at most one such `RELATES` edge, to the memory it duplicates; it counts before the edge of a
+decided relation to the same memory. `ledger.near_duplicates` is the
 index.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.changes import Relation
+from helix_consolidation.folding.links import decided_weight
 from helix_consolidation.ledger.sequences import log_position
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def _record(context: FoldContext, ordinal: int, earlier: int | None, jaccard: fl
     context.state.ledger.record_duplicate(ordinal, earlier)
     context.changes.rewritten.add(ordinal)
     if before is not None:
-        context.changes.relate(Relation(ordinal, before, EDGE, 0.0))
+        decided = decided_weight(context.state, ordinal, before)
+        context.changes.relate(Relation(ordinal, before, EDGE, decided))
     if earlier is not None:
         context.changes.relate(Relation(ordinal, earlier, EDGE, jaccard))

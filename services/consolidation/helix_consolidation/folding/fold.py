@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding.decode import Derived, Lifecycle
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
+from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.version_family import update_status
 
@@ -54,7 +55,13 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
         fold_links(context, origin, item.rows.to_pylist(), item.sequence)
 
 
-def sweep(context: FoldContext) -> None:
-    """Hide what expired, and carry out the actions that a skipped gap made due."""
+def finish(context: FoldContext) -> None:
+    """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
     apply_due_actions(context)
+    decide_due(context)
+
+
+def sweep(context: FoldContext) -> None:
+    """Hide what expired, and carry out what a skipped gap made due."""
+    finish(context)
     update_status(context, context.state.ledger.expired(context.now))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.version_family import update_status
 from helix_consolidation.ledger.event_reach import actor_of, own_actor_of, value_code
@@ -19,7 +20,7 @@ from helix_consolidation.ledger.tombstones import ForgetRecord, Usage
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.decode import Lifecycle
@@ -81,12 +82,22 @@ def apply_due_actions(context: FoldContext) -> None:
         for ordinal in ordinals:
             state.tombstones.record_withdrawn(state.ledger.code(ordinal), withdrawn=True)
         update_status(context, sorted(ordinals))
-    for action in state.pending.due(state.applied.floor):
+    for action in _due_actions(context):
         if state.tombstones.is_repeat(action.event, action.sequence):
             _update_reached(context, [action])
             continue
         state.tombstones.record_executed(action.event, action.sequence)
         _execute(context, action)
+
+
+def _due_actions(context: FoldContext) -> Iterator[LifecycleAction]:
+    """The actions with all earlier events processed and all earlier statements decided, one by one."""
+    state = context.state
+    while (sequence := state.pending.first) is not None and sequence <= state.applied.floor:
+        decide_due(context, before=sequence)
+        if state.undecided.has_before(sequence):
+            return
+        yield from state.pending.due(sequence)
 
 
 def _execute(context: FoldContext, action: LifecycleAction) -> None:

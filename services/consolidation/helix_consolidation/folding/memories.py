@@ -16,6 +16,7 @@ from helix_consolidation.folding.corrections import completed
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming_rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, replacement_of
+from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.version_family import update_status
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
@@ -38,7 +39,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
     Raises:
         IncompatibleError: its vectors come from another model than the generation's.
         PermanentError: it corrects a memory that does not exist, is out of reach, or has another visibility.
-        TemporaryError: it corrects a memory, and an earlier event is not processed yet.
+        TemporaryError: it corrects a memory, and an earlier event is not processed or not carried out yet.
     """
     actor = publishing_actor(origin, rows)
     rows = completed(context, origin, rows)
@@ -68,7 +69,9 @@ def _check_correction(context: FoldContext, row: IncomingRow, actor: Actor) -> N
     entry, state = row.entry, context.state
     if not entry.corrects or _was_accepted(context, row):
         return
-    if state.applied.floor < entry.stream_sequence - 1:
+    action = state.pending.first
+    is_early = action is not None and action < entry.stream_sequence
+    if state.applied.floor < entry.stream_sequence - 1 or is_early:
         raise TemporaryError(f"memory {entry.corrects} may not have arrived yet")
     old = _visibility_before(context, row)
     if old is None or not actor.reaches(old):
@@ -146,12 +149,33 @@ def _store_own(context: FoldContext, origin: Origin, own: list[Indexed], sequenc
     before = set(memories_of(context, origin.tenant_id, origin.event_id, event))
     for row, source in own:
         _store(context, row, source, sequence)
-    found = (context.find(origin.tenant_id, row.entry.memory_id) for row, _ in own)
+    found = [context.find(origin.tenant_id, row.entry.memory_id) for row, _ in own]
     named = {ordinal for ordinal in found if ordinal is not None}
+    _await_decision(context, own, found, sequence)
     for ordinal in before | named if is_latest else named - before:
         is_withdrawn = not is_latest or ordinal not in named
         state.tombstones.record_withdrawn(state.ledger.code(ordinal), withdrawn=is_withdrawn)
     update_status(context, sorted(before | named))
+
+
+def _await_decision(
+    context: FoldContext, own: list[Indexed], ordinals: list[int | None], sequence: int
+) -> None:
+    """Let the statements of an event's own rows be decided about; relate those derived from another row."""
+    if not own:
+        return
+    batch = context.changes.batches[own[0][1][0]]
+    stored = [
+        (number, ordinal)
+        for (_, (_, number)), ordinal in zip(own, ordinals, strict=True)
+        if ordinal is not None
+    ]
+    await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
+    for number, ordinal in stored:
+        source = batch["derived_from"][number].as_py()
+        verbatim = context.find(own[0][0].entry.tenant_id, source) if source else None
+        if verbatim is not None and verbatim != ordinal:
+            context.changes.relate(Relation(ordinal, verbatim, "DERIVES", 1.0))
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:

@@ -1,12 +1,13 @@
 """The status of a memory: a pure function of its facts, the tombstones, the pending actions and the time.
 
 Nothing is toggled, so rows and events may arrive in any order and end in the same status. `version_family`
-decides which version of a corrected memory is current.
+decides which version of a corrected memory is current, `links` what a decided relation closes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.facts import MemoryStatus
@@ -18,21 +19,44 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.tombstones import Tombstones
 
 
-def status_of(
-    memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions, now: int, *, superseded_by: str = ""
-) -> MemoryStatus:
-    """Superseded, forgotten, expired, or visible.
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What decided relations say of a memory: what closed it and when (microseconds), and its repetitions."""
 
-    `superseded_by` is the id of the active version that replaces this one; `now` is in microseconds.
+    closed_by: str = ""
+    closed_at: int = NEVER
+    restated: int = 0
+
+
+NOTHING_DECIDED: Final = Decided()
+
+
+def status_of(
+    memory: MemoryFacts,
+    tombstones: Tombstones,
+    pending: PendingActions,
+    now: int,
+    *,
+    superseded_by: str = "",
+    decided: Decided = NOTHING_DECIDED,
+) -> MemoryStatus:
+    """Superseded, closed, forgotten, expired, or visible.
+
+    `superseded_by` is the id of the active version that replaces this one; it counts before a decision. `now`
+    is in microseconds.
     """
     deleted_at = forgotten_at(memory, tombstones, pending)
-    is_latest = not (superseded_by or _is_outdated(memory, tombstones, pending))
+    is_replaced = bool(superseded_by) or _is_outdated(memory, tombstones, pending)
+    is_closed = bool(decided.closed_by) and not is_replaced
     expired = memory.expires_at != NEVER and memory.expires_at <= now
+    is_latest = not (is_replaced or is_closed)
     return MemoryStatus(
-        superseded_by=superseded_by,
+        superseded_by=decided.closed_by if is_closed else superseded_by,
         is_latest=is_latest,
         deleted_at=deleted_at,
         is_hidden=not is_latest or deleted_at != NEVER or expired,
+        closed_at=decided.closed_at if is_closed else NEVER,
+        restated=decided.restated,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.duplicates import match_again, match_later
+from helix_consolidation.folding.links import erase_links
 from helix_consolidation.folding.version_family import members_of, update_status
 from helix_consolidation.ledger.tombstones import NO_ORDINAL, ErasedCorrection
 
@@ -33,6 +34,9 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
         promoted |= state.near.remove(ordinal)
         ledger.erase(ordinal)
         context.changes.erase(ordinal)
+    state.undecided.remove(set(removed))
+    state.statements.erase(removed)
+    relatives |= erase_links(context, removed)
     match_again(context, sorted(duplicates.difference(removed)))
     match_later(context, sorted(promoted.difference(removed)))
     update_status(context, sorted(relatives.difference(removed)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helix_consolidation.folding.links import decided_of, update_links
 from helix_consolidation.folding.memory_status import forgotten_at, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.tombstones import NO_ORDINAL
@@ -35,13 +36,28 @@ class _Member:
 
 
 def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
-    """Compute the status of these memories and of the versions they affect; what changed will be written."""
-    state, requested = context.state, set(ordinals)
+    """Compute the status of these memories and of all they affect; what changed will be written.
+
+    They affect other versions of themselves. Where a memory begins or ceases to hold, its decided relations
+    do as well, and with them the status of the memories that it closes or repeats.
+    """
+    changed = _update(context, set(ordinals))
+    affected = update_links(context, changed) if changed else set[int]()
+    if affected:
+        _update(context, affected)
+
+
+def _update(context: FoldContext, requested: set[int]) -> list[int]:
+    """Update the memories and their versions; returns those that began or ceased to hold."""
+    state, changed = context.state, list[int]()
     for start in dict.fromkeys(_start_of(state, ordinal) for ordinal in sorted(requested)):
         for member, status in _statuses(state, start, context.now, requested).items():
-            if status != state.ledger.status(member):
+            before = state.ledger.status(member)
+            if status != before:
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
+                changed += [member] * (status.holds != before.holds)
+    return changed
 
 
 def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
@@ -65,9 +81,13 @@ def _statuses(
             continue
         successor = successors.get(member.code, "")
         if member.ordinal in requested or successor != state.ledger.status(member.ordinal).superseded_by:
-            facts = state.ledger.memory_facts(member.ordinal)
             found[member.ordinal] = status_of(
-                facts, state.tombstones, state.pending, now, superseded_by=successor
+                state.ledger.memory_facts(member.ordinal),
+                state.tombstones,
+                state.pending,
+                now,
+                superseded_by=successor,
+                decided=decided_of(state, member.ordinal),
             )
     return found
 

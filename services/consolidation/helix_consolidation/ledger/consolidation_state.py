@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from helix_consolidation.ledger.ledger import Ledger
 from helix_consolidation.ledger.near_duplicates import NearDuplicates
 from helix_consolidation.ledger.pending_actions import PendingActions
+from helix_consolidation.ledger.relation_table import RelationTable
 from helix_consolidation.ledger.sequences import ProcessedSequences
 from helix_consolidation.ledger.tombstones import Tombstones
+from helix_consolidation.ledger.undecided import Undecided
+from helix_consolidation.statements.statement_index import StatementIndex
 
 if TYPE_CHECKING:
     from helix_consolidation.ledger.tombstone_log import TombstoneLog
@@ -39,12 +42,17 @@ class ConsolidationState:
 
     ledger: Ledger = field(default_factory=Ledger)
     near: NearDuplicates = field(default_factory=NearDuplicates)
+    statements: StatementIndex = field(default_factory=StatementIndex)
+    undecided: Undecided = field(default_factory=Undecided)
+    relations: RelationTable = field(default_factory=RelationTable)
     tombstones: Tombstones = field(default_factory=Tombstones)
     pending: PendingActions = field(default_factory=PendingActions)
     applied: ProcessedSequences = field(default_factory=ProcessedSequences)
     """Sequences of HELIX_EVENTS."""
     derived: ProcessedSequences = field(default_factory=ProcessedSequences)
     """Sequences of HELIX_DERIVED."""
+    postponed: dict[int, int] = field(default_factory=dict)
+    """Messages of HELIX_DERIVED that were delivered and wait for others: sequence -> event."""
     unstored_dead_letters: set[int] = field(default_factory=set)
     """Refused sequences of HELIX_DERIVED whose dead letter is not stored yet; saved as not processed."""
     derived_stream: str = ""
@@ -57,6 +65,16 @@ class ConsolidationState:
     """Number of the last generation published after an erasure; 0: there was none."""
     model: Model | None = None
     log: TombstoneLog | None = None
+
+    def is_settled(self, event: int, derived: int) -> bool:
+        """Whether no message of the event that comes before `derived` in HELIX_DERIVED can be missing.
+
+        All messages before it were applied, or delivered and found to be of other events.
+        """
+        if derived <= self.derived.floor:
+            return True
+        others = {sequence for sequence, other in self.postponed.items() if other != event}
+        return derived <= self.derived.floor_with(others)
 
     def is_latest(self, kind: str, key: int, sequence: int) -> bool:
         """Whether no derived message of a higher sequence was about this; remembers `sequence` if so.
@@ -76,9 +94,12 @@ class ConsolidationState:
         """Drop the sequences of HELIX_DERIVED if the stream was created again."""
         if self.derived_stream not in ("", created):
             self.derived, self.latest_derived = ProcessedSequences(), {}
+            self.postponed = {}
+            self.undecided.forget_derived()
         self.derived_stream = created
 
     def prune(self) -> None:
         """Drop what no message can ask for any more."""
         floor = self.derived.floor
+        self.postponed = {d: event for d, event in self.postponed.items() if d not in self.derived}
         self.latest_derived = {key: last for key, last in self.latest_derived.items() if last > floor}

@@ -50,9 +50,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """Whether a memory is current, deleted, hidden; `deleted_at` is in microseconds."""
+    """Whether a memory is current, deleted, hidden; times are in microseconds."""
 
     superseded_by: str = ""
     is_latest: bool = True
     deleted_at: int = NEVER
     is_hidden: bool = False
+    closed_at: int = NEVER
+    """When it stopped to hold, if `superseded_by` replaced it by a decision and not by a correction."""
+    restated: int = 0
+    """Number of later memories that say the same again."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether its relations to earlier memories count: nobody withdrew, corrected or forgot it."""
+        return self.deleted_at == NEVER and (self.is_latest or self.closed_at != NEVER)

@@ -41,6 +41,8 @@ class Ledger:
         self._ids = IdIndex()
         self._corrections = CorrectionIndex()
         self._superseded_by: dict[int, str] = {}
+        self._closed: dict[int, tuple[int, int]] = {}
+        """Ordinal -> when it was closed, and how often it was restated, where either is set."""
         self.digest = 0
         """XOR of `identity.id_digest` over all memories that exist."""
 
@@ -85,11 +87,14 @@ class Ledger:
     def revise(self, ordinal: int, entry: Entry) -> None:
         """Record another version of the row of the same event; its status and its duplicate are kept."""
         kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
+        closed = self._closed.get(ordinal)
         self._record(ordinal, entry)
         for name in ("deleted_at", "duplicate_of", "is_hidden", "is_latest"):
             self._facts[name][ordinal] = kept[name]
         if superseded_by is not None:
             self._superseded_by[ordinal] = superseded_by
+        if closed is not None:
+            self._closed[ordinal] = closed
 
     def _record(self, ordinal: int, entry: Entry) -> None:
         self._facts[ordinal] = (
@@ -110,6 +115,7 @@ class Ledger:
             True,
         )
         self._superseded_by.pop(ordinal, None)
+        self._closed.pop(ordinal, None)
         self._record_correction(ordinal, entry.tenant_id, entry.corrects)
 
     def _record_correction(self, ordinal: int, tenant_id: str, corrects: str) -> None:
@@ -128,6 +134,7 @@ class Ledger:
         # the sorted ids still hold the ordinal; `is_there` is False
         self._facts[ordinal] = hole
         self._superseded_by.pop(ordinal, None)
+        self._closed.pop(ordinal, None)
 
     def memory_id(self, ordinal: int) -> str:
         """Id of a memory."""
@@ -184,12 +191,24 @@ class Ledger:
     def status(self, ordinal: int) -> MemoryStatus:
         """The status last recorded."""
         fact = self._facts[ordinal]
+        closed_at, restated = self._closed.get(ordinal, (NEVER, 0))
         return MemoryStatus(
             superseded_by=self._superseded_by.get(ordinal, ""),
             is_latest=bool(fact["is_latest"]),
             deleted_at=int(fact["deleted_at"]),
             is_hidden=bool(fact["is_hidden"]),
+            closed_at=closed_at,
+            restated=restated,
         )
+
+    @property
+    def holding(self) -> NDArray[np.bool_]:
+        """`MemoryStatus.holds` of all ordinals."""
+        holding: NDArray[np.bool_] = self.facts["is_latest"].copy()
+        closed = [ordinal for ordinal, (closed_at, _) in self._closed.items() if closed_at != NEVER]
+        holding[closed] = True
+        holding &= self.facts["deleted_at"] == NEVER
+        return holding & self.facts["is_there"]
 
     def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record the status of a memory."""
@@ -200,6 +219,9 @@ class Ledger:
         self._superseded_by.pop(ordinal, None)
         if status.superseded_by:
             self._superseded_by[ordinal] = status.superseded_by
+        self._closed.pop(ordinal, None)
+        if status.closed_at != NEVER or status.restated:
+            self._closed[ordinal] = (status.closed_at, status.restated)
 
     def duplicate_of(self, ordinal: int) -> int | None:
         """Ordinal of the earlier memory that this one is a near-duplicate of."""
@@ -239,6 +261,7 @@ class Ledger:
         *,
         corrects: dict[int, str],
         superseded_by: dict[int, str],
+        closed: dict[int, tuple[int, int]],
         digest: int,
     ) -> None:
         """Replace the content by that of a generation; `facts` are indexed by ordinal."""
@@ -247,7 +270,7 @@ class Ledger:
         self._tenants, self._visibilities = Interned(tenants), Interned(visibilities)
         for ordinal, corrected in corrects.items():
             self._record_correction(ordinal, self.tenant_id(ordinal), corrected)
-        self._superseded_by = superseded_by
+        self._superseded_by, self._closed = superseded_by, closed
         self.digest = digest
         self._index()
 

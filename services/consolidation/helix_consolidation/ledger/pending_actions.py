@@ -85,6 +85,11 @@ class PendingActions:
     _encoded: dict[int, tuple[LifecycleAction, str]] = field(default_factory=dict, compare=False)
     """By sequence, from the last call of `encoded`."""
 
+    @property
+    def first(self) -> int | None:
+        """Sequence of the first action; None if there is none."""
+        return self.actions[0].sequence if self.actions else None
+
     def encoded(self) -> str:
         """All actions as a JSON array; each action is encoded once."""
         before, self._encoded = self._encoded, {}

@@ -1,19 +1,18 @@
 """Tombstones on the disk: append-only segments of fixed-size records, merged so that there are few.
 
-A publish writes the changes since the last one as a new segment and links the others. The last record of a
-key counts. Neighbouring segments are merged until each is `MERGE_RATIO` times the next, so a record is
-rewritten a logarithmic number of times. Every segment is a file of the manifest, and its checksum is verified
-before it is read. Of the executed events the latest `REMEMBERED_EVENTS` are kept.
+A publish writes the changes since the last one as a new segment (`SegmentFiles`) and links the others. The
+last record of a key counts. Every segment is a file of the manifest, and its checksum is verified before it
+is read. Of the executed events the latest `REMEMBERED_EVENTS` are kept.
 """
 
 from __future__ import annotations
 
-import os
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from helix_shared.artifacts.files.segment_files import SegmentFiles
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MERGE_RATIO: Final = 3
+    from helix_shared.artifacts.files.segment_files import Merge
+
 REMEMBERED_EVENTS: Final = 200_000
 """Lifecycle events whose ids are remembered, the latest of the log."""
-_PREFIX: Final = "seg-"
 _RECORD: Final = np.dtype(
     [
         ("table", np.uint8),
@@ -49,6 +48,7 @@ class Table(IntEnum):
     WITHDRAWN = 6
     ERASED_CORRECTIONS = 7
     EXECUTED = 8
+    UNDONE = 9
 
 
 class Record(NamedTuple):
@@ -80,48 +80,38 @@ class TombstoneLog:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = sorted(path for path in folder.iterdir() if path.name.startswith(_PREFIX))
-        self._segments = [(path, len(_load(path, mapped=True))) for path in paths]
+        self._segments = SegmentFiles(folder, ".npy", lambda path: len(_load(path, mapped=True)))
 
     @property
     def files(self) -> list[Path]:
         """The segments, oldest first; the files never change."""
-        return [path for path, _ in self._segments]
+        return self._segments.files
 
     def records(self) -> Iterator[Record]:
         """All records, oldest first."""
-        for path, _ in self._segments:
+        for path in self._segments.files:
             for table, key, scope, sequence, value, flag in _load(path).tolist():
                 yield Record(Table(table), key, scope, sequence, value, flag)
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write records as a new segment, merged with the newest segments as `MERGE_RATIO` requires."""
+        """Write records as a new segment."""
         if not records:
             return
-        rows = np.array([tuple(record) for record in records], _RECORD)
-        start = len(self._segments)
-        count = len(rows)
-        while start and self._segments[start - 1][1] < MERGE_RATIO * count:
-            start -= 1
-            count += self._segments[start][1]
-        rows = np.concatenate([*(_load(path) for path, _ in self._segments[start:]), rows])
-        merged = self._segments[start:]
-        rows = _last(rows, is_whole=start == 0)
-        number = int(self._segments[-1][0].stem.removeprefix(_PREFIX)) + 1 if self._segments else 1
-        path = self._folder / f"{_PREFIX}{number:06d}.npy"
-        staging = path.with_name(f".new-{path.name}")
-        np.save(staging, rows)
-        staging.rename(path)
-        self._segments[start:] = [(path, len(rows))]
-        for old, _ in merged:
-            os.unlink(old)  # noqa: PTH108 - generations hold links of their own
+        added = np.array([tuple(record) for record in records], _RECORD)
+
+        def write(merge: Merge) -> int:
+            rows = np.concatenate([*map(_load, merge.segments), added])
+            rows = _last(rows, is_whole=merge.is_whole)
+            with merge.target.open("wb") as file:
+                np.save(file, rows)
+            return len(rows)
+
+        self._segments.append(len(added), write)
 
 
 def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     """The last row of every key, in order; of the whole log without the rows that only revoke another."""
-    values = np.where(rows["table"] == Table.ACTORS, rows["value"], 0)
+    values = np.where(np.isin(rows["table"], (Table.ACTORS, Table.UNDONE)), rows["value"], 0)
     scopes = np.where(np.isin(rows["table"], _ONE_PER_KEY), 0, rows["scope"])
     keys = (values, scopes, rows["key"], rows["table"])
     order = np.lexsort(keys)

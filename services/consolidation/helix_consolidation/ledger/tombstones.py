@@ -15,7 +15,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from helix_consolidation.ledger.event_reach import TENANT, Actor
+from helix_consolidation.ledger.event_reach import NOTHING, TENANT, Actor
 from helix_consolidation.ledger.sequences import from_log_position, log_position
 from helix_consolidation.ledger.tombstone_log import REMEMBERED_EVENTS, Record, Table
 
@@ -96,6 +96,8 @@ class Tombstones:
     """Erased correction -> what it corrected."""
     erased_corrections_of: dict[int, set[int]] = field(default_factory=dict)
     """Corrected memory -> its erased corrections."""
+    undone: dict[int, dict[tuple[int, int], int]] = field(default_factory=dict)
+    """Memory -> actor code and the other memory (`NOTHING`: any) -> sequence of the last undo."""
     executed: OrderedDict[int, int] = field(default_factory=OrderedDict)
     """Executed events -> sequence; the latest of the log are kept."""
     changes: list[Record] = field(default_factory=list, compare=False)
@@ -121,6 +123,19 @@ class Tombstones:
     def record_replacement(self, document: int, actor: Actor, sequence: int) -> None:
         """Record that pieces of a document older than `sequence` are superseded."""
         self._note(Record(Table.REPLACED, document, self._actor(actor), sequence))
+
+    def record_undo(self, memory: int, other: int, actor: Actor, sequence: int) -> None:
+        """Record that the relations of a memory, or those to one `other`, are taken back."""
+        self._note(Record(Table.UNDONE, memory, self._actor(actor), sequence, other))
+
+    def is_undone(self, newer: MemoryFacts, older: int) -> bool:
+        """Whether an undo after `newer` reaches it and takes back its relation to the memory `older`."""
+        for memory, other in ((newer.memory, older), (older, newer.memory)) if self.undone else ():
+            for (actor, named), sequence in self.undone.get(memory, {}).items():
+                is_after = sequence > newer.stream_sequence
+                if is_after and named in (NOTHING, other) and self.actors[actor].reaches(newer.visibility):
+                    return True
+        return False
 
     def record_erased_memory(
         self, memory: MemoryFacts, erased_at: int, correction: ErasedCorrection | None = None
@@ -185,6 +200,8 @@ class Tombstones:
             before = self.actors.get(record.key, Actor(record.scope))
             added = frozenset((record.value,) if record.value else ())
             self.actors[record.key] = Actor(before.user, before.principals | added, bool(record.flag))
+        elif record.table == Table.UNDONE:
+            self.undone.setdefault(record.key, {})[record.scope, record.value] = record.sequence
         elif record.table == Table.EXECUTED:
             self.executed[record.key] = record.sequence
             self.executed.move_to_end(record.key)

@@ -19,6 +19,7 @@ from helix_consolidation.ledger.consolidation_state import ConsolidationState, M
 from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE
 from helix_consolidation.ledger.sequences import log_position
+from helix_consolidation.stores.relation_state import restore_relations
 from helix_consolidation.stores.state_files import restore_state
 from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import current_number, folder_of
@@ -63,6 +64,8 @@ _SCANNED: Final = (
     "duplicate_of",
     "is_latest",
     "hidden",
+    "closed_at",
+    "restated",
 )
 
 
@@ -96,6 +99,7 @@ def load(root: Path, *, form: VectorForm = DEFAULT_FORM) -> Loaded:
     ordinals = max(restore_state(state, folder), live.signals.count)
     state.model = Model(manifest.model.name, manifest.model.checksum, manifest.model.dimensions)
     _fill(state, live.vectors.scan(_SCANNED).combine_chunks(), ordinals)
+    restore_relations(state, folder)
     return Loaded(state, live, manifest)
 
 
@@ -124,6 +128,7 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
         visibilities,
         corrects=_sparse(table, "corrects"),
         superseded_by=_sparse(table, "superseded_by"),
+        closed=_closed(table),
         digest=int(digest_of(ids), 16),
     )
     state.provisional = _provisional(state, rows, facts["stream"][rows])
@@ -189,6 +194,14 @@ def _ordinals_of(table: pa.Table, column: str, rows: NDArray[np.int64]) -> NDArr
     positions = found_at.fill_null(-1).to_numpy()
     found: NDArray[np.int64] = np.where(positions < 0, NO_DUPLICATE, rows[positions]) if len(rows) else rows
     return found
+
+
+def _closed(table: pa.Table) -> dict[int, tuple[int, int]]:
+    """By ordinal, when a memory was closed and how often it was restated, where either is set."""
+    chosen = table.filter(pc.or_(pc.is_valid(table["closed_at"]), pc.greater(table["restated"], 0)))
+    times = chosen["closed_at"].cast(pa.int64()).fill_null(NEVER).to_pylist()
+    values = zip(times, chosen["restated"].to_pylist(), strict=True)
+    return dict(zip(chosen["ordinal"].to_pylist(), values, strict=True))
 
 
 def _sparse(table: pa.Table, column: str) -> dict[int, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helix_consolidation.stores.relation_state import save_relations
 from helix_consolidation.stores.state_files import save_state
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
 from helix_shared.artifacts.generation.publishing import publish
@@ -61,7 +62,8 @@ def publish_generation(
     live.lexicon.commit()
     manifest = _manifest(state, state.model, parent, info)
     ensure_lease()
-    return publish(root, live, manifest, extras=save_state(state, live.folder))
+    extras = save_state(state, live.folder) | save_relations(state, live.folder)
+    return publish(root, live, manifest, extras=extras)
 
 
 def _manifest(

@@ -96,6 +96,8 @@ def records_of(edge: pa.Table, fields: Sequence[RecordFields]) -> pa.Table:
         "audience": pa.array([audience_of(scope["acl"]) for scope in scopes], _NAMES),
         "event_at": pc.coalesce(edge["event_start"], edge["occurred_at"]),
         "hidden": pa.array([f.status.is_hidden for f in fields], pa.bool_()),
+        "closed_at": _times([_nullable(f.status.closed_at) for f in fields]),
+        "restated": pa.array([f.status.restated for f in fields], pa.int32()),
     }
     return pa.table({**{name: edge[name] for name in edge.column_names}, **columns})
 

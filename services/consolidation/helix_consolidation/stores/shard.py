@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
 from helix_consolidation.folding.decode import Derived, decode, header_order, settled_event
-from helix_consolidation.folding.fold import fold, sweep
-from helix_consolidation.folding.lifecycle import apply_due_actions
+from helix_consolidation.folding.fold import finish, fold, sweep
+from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
 from helix_consolidation.stores.outcome import Outcome
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
+    from helix_consolidation.folding.context import Decide
     from helix_consolidation.folding.decode import Item
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.stores.publish import PublicationInfo
@@ -54,7 +55,9 @@ class Shard:
         *,
         maintain_every: int,
         form: VectorForm,
+        decide: Decide = decide,
     ) -> None:
+        self.decide = decide
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
@@ -65,8 +68,17 @@ class Shard:
         self.manifest = manifest
 
     @classmethod
-    def open(cls, root: Path, *, maintain_every: int, form: VectorForm = DEFAULT_FORM) -> Self:
+    def open(
+        cls,
+        root: Path,
+        *,
+        maintain_every: int,
+        form: VectorForm = DEFAULT_FORM,
+        decide: Decide = decide,
+    ) -> Self:
         """Start from CURRENT; the previous content of the live folder is removed.
+
+        `decide` relates new statements to earlier ones.
 
         Raises:
             CorruptArtifactError: CURRENT cannot be read.
@@ -75,7 +87,8 @@ class Shard:
         loaded = load(root, form=form)
         ledger = loaded.state.ledger
         _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
-        return cls(root, loaded.state, loaded.live, loaded.manifest, maintain_every=maintain_every, form=form)
+        state, live, manifest = loaded.state, loaded.live, loaded.manifest
+        return cls(root, state, live, manifest, maintain_every=maintain_every, form=form, decide=decide)
 
     @property
     def can_publish(self) -> bool:
@@ -104,7 +117,7 @@ class Shard:
         for message, reason in incompatible:
             # another message of this batch may have completed its event
             self._block(message, reason, outcome)
-        apply_due_actions(context)
+        finish(context)
         self._write(context.changes)
         self.state.prune()
         return outcome
@@ -163,7 +176,8 @@ class Shard:
             self._live = None
 
     def _context(self, now: int) -> FoldContext:
-        return FoldContext(self.state, Changes(stored_before=self.state.ledger.size), now, self._stored)
+        changes = Changes(stored_before=self.state.ledger.size)
+        return FoldContext(self.state, changes, now, self._stored, self.decide)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:
@@ -187,6 +201,8 @@ class Shard:
         except TemporaryError as error:
             if self._is_out_of_order(item) or message.metadata.num_delivered < ATTEMPTS:
                 outcome.postponed.append((message, error))
+                if isinstance(item, Derived):
+                    self.state.postponed[item.sequence] = item.origin.event_sequence
             else:
                 self._refuse(message, PermanentError(str(error)), outcome, log_end)
         except PermanentError as error:

@@ -43,6 +43,7 @@ def encode_state(state: ConsolidationState) -> bytes:
         "derived": state.derived.without(state.unstored_dead_letters).to_json(),
         "derived_stream": state.derived_stream,
         "erasure": state.erasure_generation,
+        "decided": state.undecided.decided,
         "recent": [[*key, sequence] for key, sequence in sorted(state.latest_derived.items())],
     }
     others = json.dumps(value, separators=(",", ":")).removesuffix("}")
@@ -76,4 +77,5 @@ def _restore(state: ConsolidationState, value: dict[str, Any]) -> None:
     # older states of this version lack it
     state.erasure_generation = value.get("erasure", 0)
     state.pending = PendingActions.of([LifecycleAction.from_json(action) for action in value["pending"]])
+    state.undecided.load((), value["decided"])
     state.latest_derived = {(kind, key): sequence for kind, key, sequence in value["recent"]}

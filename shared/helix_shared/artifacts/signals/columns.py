@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
@@ -46,6 +47,9 @@ CODES: Final = {
     "owner_code": "owner",
 }
 AUDIENCE: Final = "audience_code"
+RESTATED: Final = 0.85
+"""Factor of the doubt in a memory for each later one that says the same, up to `MOST_RESTATED`."""
+MOST_RESTATED: Final = 4
 RECORD: Final = "record"
 """Key of the encoded JSON records, which are written beside the columns."""
 CACHED_CODES: Final = 4_096
@@ -150,9 +154,10 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
 
 
 def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
+    if name in _BY_DECISIONS:
+        return _BY_DECISIONS[name](records)
     if name in TIMES:
-        times: NDArray[np.generic] = records[name].cast("int64").fill_null(NO_TIME).to_numpy()
-        return times
+        return _times(records[name])
     if name in CODES:
         return _coded(records[CODES[name]])
     if name == AUDIENCE:
@@ -166,6 +171,34 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
         return np.array([hashed(derived_from or own) for derived_from, own in sources], np.int64)
     values: NDArray[np.generic] = records[name].to_numpy()
     return values
+
+
+def raised_confidence(confidence: NDArray[Any], restated: NDArray[Any]) -> NDArray[np.generic]:
+    """Confidence of memories [n] that later ones say again: each takes away a share of the doubt, up to a few.
+    """
+    raised: NDArray[np.generic] = 1 - (1 - confidence) * RESTATED ** np.minimum(restated, MOST_RESTATED)
+    return np.where(restated > 0, raised, confidence)
+
+
+def _valid_to(records: pa.Table) -> NDArray[np.generic]:
+    """What a later memory replaced holds no longer than that, whatever its event said."""
+    return _times(pc.min_element_wise(*(records[name].cast("int64") for name in ("valid_to", "closed_at"))))
+
+
+def _confidence(records: pa.Table) -> NDArray[np.generic]:
+    return raised_confidence(records["confidence"].to_numpy(), records["restated"].to_numpy())
+
+
+_BY_DECISIONS: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
+    "valid_to": _valid_to,
+    "confidence": _confidence,
+}
+"""Columns that also follow from decided relations."""
+
+
+def _times(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    times: NDArray[np.generic] = column.cast("int64").fill_null(NO_TIME).to_numpy()
+    return times
 
 
 def _coded(texts: pa.ChunkedArray) -> NDArray[np.int64]:

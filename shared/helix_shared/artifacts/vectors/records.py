@@ -40,6 +40,9 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("event_at", time, nullable=False),
             # true if deleted or superseded
             pa.field("hidden", pa.bool_(), nullable=False),
+            # when a later memory, `superseded_by`, replaced what this one says; and how many say it again
+            pa.field("closed_at", time),
+            pa.field("restated", pa.int32(), nullable=False),
         ]
     )
 

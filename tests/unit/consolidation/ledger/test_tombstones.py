@@ -9,8 +9,9 @@ import pytest
 from helix_consolidation.ledger import tombstone_log as log_module
 from helix_consolidation.ledger import tombstones as module
 from helix_consolidation.ledger.event_reach import TENANT, Actor, MemoryFacts, Visibility
-from helix_consolidation.ledger.tombstone_log import MERGE_RATIO, Record, Table, TombstoneLog
+from helix_consolidation.ledger.tombstone_log import Record, Table, TombstoneLog
 from helix_consolidation.ledger.tombstones import ErasedCorrection, ForgetRecord, Tombstones, Usage
+from helix_shared.artifacts.files.segment_files import MERGE_RATIO
 from helix_shared.errors import CorruptArtifactError
 
 ROW = MemoryFacts(stream_sequence=9, memory=99, session=3, document=0, user=0)

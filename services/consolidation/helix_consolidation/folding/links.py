@@ -1,0 +1,141 @@
+"""Which decided relations count, and what they make of the older memory.
+
+Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations. It
+counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it was
+undone, or a still newer memory took the old value back (`revives`). Then it is an edge of the graph, and may
+close the older memory or raise its confidence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_consolidation.folding.changes import Relation
+from helix_consolidation.folding.memory_status import NOTHING_DECIDED, Decided
+from helix_shared.artifacts.relations.records import CLOSES, RELATION_KINDS, REVIVES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_shared.artifacts.relations.records import DecidedRelation
+
+DUPLICATE_EDGE: Final = "RELATES"
+_ENDED_BY_REVIVAL: Final = ("UPDATES", "CONTRADICTS")
+
+
+def add_link(context: FoldContext, relation: DecidedRelation) -> set[int]:
+    """Add a decided relation; returns the memories whose status may change."""
+    table = context.state.relations
+    row = table.add(relation)
+    return _update_rows(context, table.to([relation.older]) if relation.revives else [row])
+
+
+def update_links(context: FoldContext, changed: Collection[int]) -> set[int]:
+    """Update the relations of memories that began or ceased to hold; returns whose status may change."""
+    return _update_rows(context, _with_revived(context.state, context.state.relations.touching(changed)))
+
+
+def erase_links(context: FoldContext, erased: Collection[int]) -> set[int]:
+    """Drop the relations of erased memories; returns the memories whose status may change."""
+    table = context.state.relations
+    others = table.erase(erased)
+    return others | _update_rows(context, table.to(others)) if others else others
+
+
+def decided_of(state: ConsolidationState, ordinal: int) -> Decided:
+    """What the relations that count say of a memory: the first in the log that closes it, and repetitions."""
+    table, ledger = state.relations, state.ledger
+    rows = [row for row in table.on_status(ordinal) if table.counts(row)]
+    if not rows:
+        return NOTHING_DECIDED
+    closing = [row for row in rows if table.records["flags"][row] & CLOSES]
+    first = min(closing, key=lambda row: ledger.order(int(table.records["newer"][row])), default=None)
+    restated = len(rows) - len(closing)
+    if first is None:
+        return Decided(restated=restated)
+    closed_by = ledger.memory_id(int(table.records["newer"][first]))
+    return Decided(closed_by, int(table.records["at"][first]), restated)
+
+
+def decided_weight(state: ConsolidationState, newer: int, older: int) -> float:
+    """Weight of the `RELATES` edge by a decided relation that counts; 0: there is none."""
+    table = state.relations
+    for row in table.between(newer, older):
+        kind = RELATION_KINDS[int(table.records["kind"][row])]
+        if table.counts(row) and kind in ("DUPLICATE", DUPLICATE_EDGE):
+            return float(table.records["probability"][row])
+    return 0.0
+
+
+def restore_links(state: ConsolidationState) -> None:
+    """Compute which stored relations count, at the start; the stores hold their edges.
+
+    Column-wise, apart from the relations of memories that an undo names or whose value was taken back.
+    """
+    table, ledger = state.relations, state.ledger
+    table.set_all(ledger.holding)
+    named = (
+        [o for o in np.flatnonzero(ledger.facts["is_there"]).tolist() if ledger.code(o) in undone]
+        if (undone := state.tombstones.undone)
+        else []
+    )
+    for row in {*table.touching(named), *table.to(table.revived)}:
+        table.set_counts(row, counts=_counts(state, row))
+
+
+def _with_revived(state: ConsolidationState, rows: Iterable[int]) -> list[int]:
+    """The rows, and all relations to what one of them revives."""
+    chosen = list(rows)
+    records = state.relations.records
+    revived = {int(records["older"][row]) for row in chosen if records["flags"][row] & REVIVES}
+    return sorted({*chosen, *state.relations.to(revived)})
+
+
+def _update_rows(context: FoldContext, rows: Iterable[int]) -> set[int]:
+    """Compute whether relations count, and change their edges; returns the older memories of the changed."""
+    state, table = context.state, context.state.relations
+    affected = set[int]()
+    for row in rows:
+        counts = _counts(state, row)
+        if counts == table.counts(row):
+            continue
+        table.set_counts(row, counts=counts)
+        record = table.records[row]
+        newer, older = int(record["newer"]), int(record["older"])
+        affected.add(older)
+        kind = RELATION_KINDS[int(record["kind"])]
+        edge = DUPLICATE_EDGE if kind == "DUPLICATE" else kind
+        if edge == DUPLICATE_EDGE and state.ledger.duplicate_of(newer) == older:
+            continue  # `duplicates` keeps that edge
+        context.changes.relate(Relation(newer, older, edge, float(record["probability"]) if counts else 0.0))
+    return affected
+
+
+def _counts(state: ConsolidationState, row: int) -> bool:
+    record = state.relations.records[row]
+    if not _is_in_force(state, row):
+        return False
+    if RELATION_KINDS[int(record["kind"])] not in _ENDED_BY_REVIVAL:
+        return True
+    order = state.ledger.order(int(record["newer"]))
+    others = state.relations.revivals(int(record["older"]))
+    records = state.relations.records
+    return not any(
+        state.ledger.order(int(records["newer"][other])) > order and _is_in_force(state, other)
+        for other in others
+    )
+
+
+def _is_in_force(state: ConsolidationState, row: int) -> bool:
+    """Whether the newer memory holds and nobody undid the relation."""
+    record, ledger = state.relations.records[row], state.ledger
+    newer, older = int(record["newer"]), int(record["older"])
+    if not ledger.status(newer).holds:
+        return False
+    if not state.tombstones.undone:
+        return True
+    return not state.tombstones.is_undone(ledger.memory_facts(newer), ledger.code(older))

@@ -1,0 +1,5 @@
+"""Decided relations between memories: which, how sure, and what spoke for them.
+
+`records` has the stored form, `relation_files` its writer and reader. The graph holds the same relations as
+edges while they count; here is what a history shows of them.
+"""

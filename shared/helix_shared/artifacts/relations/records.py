@@ -1,0 +1,111 @@
+"""A decided relation as a fixed-size record: two memories by ordinal, kind, probability, evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RelationKind = Literal["DUPLICATE", "UPDATES", "EXTENDS", "CONTRADICTS", "RELATES"]
+RELATION_KINDS: Final[tuple[RelationKind, ...]] = get_args(RelationKind)
+"""How a newer memory relates to an older one; the index is stored. Add at the end only."""
+
+CLOSES: Final = 1
+REVIVES: Final = 2
+"""Bits of `flags`: the older memory stops holding; it holds again."""
+MOST_EVIDENCE: Final = 6
+NO_NAME: Final = 255
+"""Number of no evidence; so at most 255 names are stored."""
+
+RELATION: Final = np.dtype(
+    [
+        ("newer", np.int32),
+        ("older", np.int32),
+        ("kind", np.uint8),
+        ("flags", np.uint8),
+        ("probability", np.float32),
+        # when the newer memory occurred, in microseconds since 1970
+        ("at", np.int64),
+        ("names", np.uint8, (MOST_EVIDENCE,)),
+        ("values", np.float16, (MOST_EVIDENCE,)),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedRelation:
+    """One decision about two memories, given by ordinal; `at` is in microseconds since 1970."""
+
+    newer: int
+    older: int
+    kind: RelationKind
+    probability: float
+    at: int
+    closes: bool = False
+    revives: bool = False
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    """The strongest values by name; rounded to half precision when stored."""
+
+    @property
+    def edge(self) -> str:
+        """The graph's edge type; a repetition is an edge to what it repeats."""
+        return "RELATES" if self.kind == "DUPLICATE" else self.kind
+
+
+class EvidenceNames:
+    """Names of evidence, numbered in order of first use; those past `NO_NAME` are left out."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = list(names)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+
+    def number(self, name: str) -> int:
+        """The number of a name; `NO_NAME` when there are too many."""
+        if name not in self._numbers:
+            if len(self.names) >= NO_NAME:
+                return NO_NAME
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
+
+
+def encoded(relation: DecidedRelation, names: EvidenceNames) -> tuple[Any, ...]:
+    """A record of `RELATION`."""
+    strongest = sorted(relation.evidence.items(), key=lambda item: (-abs(item[1]), item[0]))[:MOST_EVIDENCE]
+    numbers = [names.number(name) for name, _ in strongest]
+    values = [value for _, value in strongest]
+    missing = MOST_EVIDENCE - len(strongest)
+    return (
+        relation.newer,
+        relation.older,
+        RELATION_KINDS.index(relation.kind),
+        CLOSES * relation.closes + REVIVES * relation.revives,
+        relation.probability,
+        relation.at,
+        numbers + [NO_NAME] * missing,
+        np.clip([*values, *[0.0] * missing], -60_000, 60_000),
+    )
+
+
+def decoded(record: np.void, names: Sequence[str]) -> DecidedRelation:
+    """The inverse of `encoded`."""
+    evidence = {
+        names[number]: float(value)
+        for number, value in zip(record["names"].tolist(), record["values"].tolist(), strict=True)
+        if number < len(names)
+    }
+    flags = int(record["flags"])
+    return DecidedRelation(
+        newer=int(record["newer"]),
+        older=int(record["older"]),
+        kind=RELATION_KINDS[int(record["kind"])],
+        probability=float(record["probability"]),
+        at=int(record["at"]),
+        closes=bool(flags & CLOSES),
+        revives=bool(flags & REVIVES),
+        evidence=evidence,
+    )

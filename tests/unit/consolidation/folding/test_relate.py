@@ -1,0 +1,206 @@
+"""Decided relations: what they close, and what undoes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nats.aio.msg import Msg
+
+from helix_cli.output.graph_export import to_networkx
+from helix_consolidation.stores.shard import Shard
+from helix_memory.events import EraseEvent, ForgetEvent
+from helix_shared.artifacts.generation.reader import Generation
+from helix_shared.artifacts.relations.relation_files import RelationReader
+from helix_shared.artifacts.signals.columns import raised_confidence
+from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
+from tests.unit.consolidation.histories import applied, in_log_order, shuffled
+from tests.unit.consolidation.slots import TENANT, decide_by_slot, ids, said
+
+ID = ids(9)
+
+
+@pytest.fixture
+def slots(tmp_path: Path) -> Iterator[Bench]:
+    """A shard that decides by slots."""
+    bench = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64, decide=decide_by_slot))
+    yield bench
+    bench.shard.close()
+
+
+def current(bench: Bench) -> set[str]:
+    """Texts of the memories that are not hidden."""
+    return {r["text"] for r in bench.rows().values() if not r["hidden"]}
+
+
+def edges(bench: Bench) -> dict[tuple[str, str, str], float]:
+    """Edges between memories of the next generation."""
+    names = {r["ordinal"]: memory for memory, r in bench.rows().items()}
+    generation = Generation.open(bench.folder, bench.publish().generation)
+    graph = to_networkx(generation.graph)
+    generation.close()
+    return {
+        (names[a], names[b], data["kind"]): round(data["weight"], 2) for a, b, data in graph.edges(data=True)
+    }
+
+
+def event(kind: str, name: str, *memories: str) -> Any:
+    """A forget, restore or erase of memories."""
+    body = {"event_id": name, "tenant_id": TENANT, "memory_ids": list(memories)}
+    return EraseEvent(**body) if kind == "erase" else ForgetEvent(**body, restore=kind == "restore")
+
+
+def test_a_sure_update_closes_the_older_memory(slots: Bench, stream: Stream) -> None:
+    """It is kept as history: superseded, not the latest, valid until the newer one occurred."""
+    slots.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"))
+    old, new = slots.rows()[ID[1]], slots.rows()[ID[2]]
+    assert (old["superseded_by"], old["is_latest"], old["hidden"]) == (ID[2], False, True)
+    assert old["closed_at"] == new["occurred_at"]
+    assert edges(slots) == {(ID[2], ID[1], "UPDATES"): 0.99}
+    generation = Generation.open(slots.folder, slots.shard.manifest.generation)  # type: ignore[union-attr]
+    ends = generation.signals.valid_to[[old["ordinal"]]].tolist()
+    assert datetime.fromtimestamp(ends[0] / 1e6, UTC) == new["occurred_at"]
+    generation.close()
+
+
+@pytest.mark.parametrize("kind", ["forget", "erase"])
+def test_without_the_newer_memory_the_older_one_is_current_again(
+    slots: Bench, stream: Stream, kind: str
+) -> None:
+    """Its link goes as well; also when a restart lies between."""
+    slots.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"))
+    slots.publish()
+    slots.shard.close()
+    slots.shard = Shard.open(slots.folder, maintain_every=64, decide=decide_by_slot)
+    slots.apply(lifecycle(event(kind, "x", ID[2]), 3))
+    assert current(slots) == {"port 80"}
+    assert edges(slots) == {}
+    if kind == "forget":
+        slots.apply(lifecycle(event("restore", "y", ID[2]), 4))
+        assert current(slots) == {"port 443"}
+        assert edges(slots) == {(ID[2], ID[1], "UPDATES"): 0.99}
+
+
+def test_a_corrected_memory_closes_nothing_any_more(slots: Bench, stream: Stream) -> None:
+    """The correction is a statement of its own: about another slot it closes nothing."""
+    correction = stream.memories(TENANT, "e3", 3, [row(TENANT, "e3", 3, "host 443", corrects=ID[2])])
+    slots.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"), correction)
+    assert current(slots) == {"port 80", "host 443"}
+
+
+def test_of_two_that_close_a_memory_the_first_counts(slots: Bench, stream: Stream) -> None:
+    """When it is forgotten the other one does."""
+    slots.apply(*(said(stream, n, f"port {n}") for n in (1, 2, 3)))
+    assert slots.rows()[ID[1]]["superseded_by"] == ID[2]
+    slots.apply(lifecycle(event("forget", "x", ID[2]), 4))
+    assert slots.rows()[ID[1]]["superseded_by"] == ID[3]
+    assert current(slots) == {"port 3"}
+
+
+def test_a_decision_taken_back_makes_the_older_value_current_again(slots: Bench, stream: Stream) -> None:
+    """Redux, Zustand, back to Redux; and Zustand holds when that is forgotten."""
+    slots.apply(
+        *(said(stream, n, t) for n, t in enumerate(("state redux", "state zustand", "state redux"), 1))
+    )
+    assert [r["hidden"] for r in slots.rows().values()] == [False, True, False]
+    found = edges(slots)
+    assert (ID[2], ID[1], "UPDATES") not in found
+    assert found[ID[3], ID[2], "UPDATES"] == 0.99
+    slots.apply(lifecycle(event("forget", "x", ID[3]), 4))
+    assert current(slots) == {"state zustand"}
+
+
+def test_a_repetition_raises_the_confidence_of_the_first(slots: Bench, stream: Stream) -> None:
+    """Within bounds, and no longer than it is there."""
+    slots.apply(*(said(stream, n, "port 80") for n in (1, 2, 3)))
+    assert slots.rows()[ID[1]]["restated"] == 2
+    slots.apply(lifecycle(event("forget", "x", ID[3]), 4))
+    assert slots.rows()[ID[1]]["restated"] == 1
+    raised = raised_confidence(np.full(4, 0.5), np.array([0, 1, 4, 400])).tolist()
+    assert raised[0] == 0.5 < raised[1] < raised[2] == raised[3] < 0.75
+
+
+@pytest.mark.parametrize("other", [{"user_id": "bob"}, {"acl": ["hr"]}, {"source_class": "tool"}])
+def test_owners_audiences_and_source_classes_never_touch_each_other(
+    slots: Bench, stream: Stream, other: dict[str, Any]
+) -> None:
+    """What a tool or another user says closes nothing."""
+    fields = {"user_id": "ann"} | other
+    slots.apply(said(stream, 1, "port 80", user_id="ann"), said(stream, 2, "port 443", **fields))
+    assert current(slots) == {"port 80", "port 443"}
+
+
+def test_a_decision_waits_for_earlier_events(slots: Bench, stream: Stream) -> None:
+    """Of what comes late, too; a later revision of a row changes no decision."""
+    first, second, third = (said(stream, n, f"port {n}") for n in (1, 2, 3))
+    revised = row(TENANT, "e3", 3, "host 3", revision_sequence=4)
+    slots.apply(third, stream.memories(TENANT, "e4", 4, [revised]))
+    slots.publish()
+    assert current(slots) == {"host 3"}
+    slots.apply(second, first)
+    rows = slots.rows()
+    assert [rows[memory]["superseded_by"] for memory in ID[1:4]] == [ID[2], ID[3], ""]
+
+
+def test_statements_and_relations_survive_a_restart_and_an_erasure_removes_them(
+    slots: Bench, stream: Stream
+) -> None:
+    """The text of an erased statement is in no file of the next generation."""
+    slots.apply(said(stream, 1, "port eighty"), said(stream, 2, "host one"))
+    slots.publish()
+    slots.apply(lifecycle(event("erase", "x", ID[1]), 3))
+    number = slots.publish().generation
+    folder = slots.folder / "generations" / f"{number:012d}" / "consolidation"
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert any(b"host one" in body for body in files)
+    assert not any(b"port eighty" in body for body in files)
+    slots.shard.close()
+    slots.shard = Shard.open(slots.folder, maintain_every=64, decide=decide_by_slot)
+    slots.apply(said(stream, 4, "host two"), said(stream, 5, "port new"))
+    assert current(slots) == {"host two", "port new"}
+    [relation] = RelationReader.open(slots.folder / "generations" / f"{slots.publish().generation:012d}").of(
+        _ordinals(slots, ID[2])
+    )
+    assert (relation.kind, relation.closes, relation.evidence) == ("UPDATES", True, {"slot": 1.0})
+
+
+def _ordinals(bench: Bench, *memories: str) -> Any:
+    return np.array([bench.rows()[memory]["ordinal"] for memory in memories])
+
+
+def history(seed: int) -> list[Msg]:
+    """Statements about few slots by several users, with corrections, forgets, restores and erasures."""
+    random, stream, messages = Random(seed), Stream(), []
+    known = ids(24)
+    for number in range(1, random.randrange(8, 24)):
+        kind = random.choice(("say",) * 6 + ("correct", "forget", "restore", "erase"))
+        if kind in ("forget", "restore", "erase"):
+            messages.append(
+                lifecycle(event(kind, f"x{number}", random.choice(known[1 : number + 1])), number)
+            )
+            continue
+        text = f"{random.choice(('port', 'host'))} {random.choice('abc')}"
+        fields = {"occurred_at": NOON} if random.random() < 0.2 else {}
+        corrects = random.choice(known[:number]) if kind == "correct" else ""
+        messages.append(said(stream, number, text, corrects=corrects, **fields))
+        if random.random() < 0.3:
+            revised = row(TENANT, f"e{number}", number, f"host {number}", corrects=corrects)
+            messages.append(stream.memories(TENANT, f"e{number}", number, [revised]))
+    return messages
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_any_order_of_arrival_leads_to_the_same_links(seed: int) -> None:
+    """With repeats, batches of any size and restarts in between."""
+    random, messages = Random(seed), history(seed)
+    expected = applied(in_log_order(messages), Random(0), decide=decide_by_slot)
+    found = applied(shuffled(messages, random), random, restarts=0.2, decide=decide_by_slot)
+    assert found == expected
