@@ -1,9 +1,9 @@
 """Which decided relations count, and what they make of the older memory.
 
-Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations. It
-counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it was
-undone, or a still newer memory took the old value back (`revives`). Then it is an edge of the graph, and may
-close the older memory or raise its confidence.
+Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations.
+It counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it
+was undone, or a still newer memory took the old value back (`revives`). Then it is an edge of the graph, and
+may close the older memory or raise its confidence.
 """
 
 from __future__ import annotations

@@ -208,7 +208,8 @@ class Ledger:
         closed = [ordinal for ordinal, (closed_at, _) in self._closed.items() if closed_at != NEVER]
         holding[closed] = True
         holding &= self.facts["deleted_at"] == NEVER
-        return holding & self.facts["is_there"]
+        holding &= self.facts["is_there"]
+        return holding
 
     def record_status(self, ordinal: int, status: MemoryStatus) -> None:
         """Record the status of a memory."""

@@ -24,13 +24,15 @@ def quantised(vector: NDArray[np.float32]) -> NDArray[np.int8]:
     """The vector [d], scaled so that its largest component is as large as exactness allows."""
     largest = float(np.abs(vector).max(initial=0.0))
     levels = min(_MOST_LEVELS, math.isqrt(_EXACT // max(len(vector), 1)))
-    return np.rint(vector * (levels / largest if largest else 0.0)).astype(np.int8)
+    codes: NDArray[np.int8] = np.rint(vector * (levels / largest if largest else 0.0)).astype(np.int8)
+    return codes
 
 
 def restored(codes: NDArray[np.int8]) -> NDArray[np.float32]:
     """The vector of length one in the direction of `codes` [d]."""
     vector = codes.astype(np.float32)
-    return vector / max(length_of(codes[None, :])[0], 1.0).astype(np.float32)
+    unit: NDArray[np.float32] = vector / np.float32(max(length_of(codes[None, :])[0], 1.0))
+    return unit
 
 
 def length_of(codes: NDArray[np.int8]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -87,9 +88,9 @@ class StatementFiles:
             segment = int(np.searchsorted(starts, number, side="right")) - 1
             of_segment[segment].append(number - int(starts[segment]))
         for segment, places in of_segment.items():
-            self._segments.rewrite(segment, lambda path, target, gone=places: self._empty(path, target, gone))
+            self._segments.rewrite(segment, partial(self._empty, places))
 
-    def _empty(self, path: Path, target: Path, places: Sequence[int]) -> None:
+    def _empty(self, places: Sequence[int], path: Path, target: Path) -> None:
         table = self._table(path)
         is_gone = np.zeros(table.num_rows, bool)
         is_gone[list(places)] = True

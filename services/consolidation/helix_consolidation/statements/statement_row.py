@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PAYLOAD: Final = (
-    "text", "title", "context", "speaker", "role", "speech_act", "source_class", "type", "entities", "session",
-    "occurred_at", "event_start", "event_end", "is_derived",
+    "text", "title", "context", "speaker", "role", "speech_act", "source_class", "type", "entities",
+    "session", "occurred_at", "event_start", "event_end", "is_derived",
 )  # fmt: skip
 """Fields of `Statement` that are kept as JSON."""
 MOST_WORDS: Final = 64

@@ -154,15 +154,12 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
 
 
 def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
-    if name in _BY_DECISIONS:
-        return _BY_DECISIONS[name](records)
+    if name in _READ_BY:
+        return _READ_BY[name](records)
     if name in TIMES:
         return _times(records[name])
     if name in CODES:
         return _coded(records[CODES[name]])
-    if name == AUDIENCE:
-        lists = records["audience"]
-        return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
     if name in _COMPUTED:
         source, value_of = _COMPUTED[name]
         return np.array([value_of(value) for value in records[source].to_pylist()], dtype=COLUMNS[name])
@@ -174,8 +171,7 @@ def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
 
 
 def raised_confidence(confidence: NDArray[Any], restated: NDArray[Any]) -> NDArray[np.generic]:
-    """Confidence of memories [n] that later ones say again: each takes away a share of the doubt, up to a few.
-    """
+    """Confidence of memories [n] that later ones say again: each lessens the doubt, up to a few."""
     raised: NDArray[np.generic] = 1 - (1 - confidence) * RESTATED ** np.minimum(restated, MOST_RESTATED)
     return np.where(restated > 0, raised, confidence)
 
@@ -189,11 +185,17 @@ def _confidence(records: pa.Table) -> NDArray[np.generic]:
     return raised_confidence(records["confidence"].to_numpy(), records["restated"].to_numpy())
 
 
-_BY_DECISIONS: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
+def _audience(records: pa.Table) -> NDArray[np.generic]:
+    lists = records["audience"]
+    return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
+
+
+_READ_BY: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
     "valid_to": _valid_to,
     "confidence": _confidence,
+    AUDIENCE: _audience,
 }
-"""Columns that also follow from decided relations."""
+"""Columns with a function of their own."""
 
 
 def _times(column: pa.ChunkedArray) -> NDArray[np.generic]:
