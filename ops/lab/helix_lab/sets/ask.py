@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from helix_lab.sets.answers import Answer
 from helix_lab.sets.data import EvaluationSet, Question
-from helix_lab.sets.handles import handle, moment, tenant_of
+from helix_lab.sets.handles import end_of, handle, moment, tenant_of
 from helix_memory.recall.v1 import recall_pb2
 
 CONFIDENT_OF: int = 10
@@ -24,7 +24,10 @@ def names_of(data: EvaluationSet) -> dict[str, str]:
 def request_of(
     data: EvaluationSet, question: Question, *, profile: str, top_k: int
 ) -> recall_pb2.RecallRequest:
-    """The request of a question, at the moment it is asked; nothing in it is the set's own id."""
+    """The request of a question, at the moment it is asked; nothing in it is the set's own id.
+
+    A set holds what was said after the question too. Whoever asks then cannot know it, hence `valid_at`.
+    """
     request = recall_pb2.RecallRequest(
         scope=recall_pb2.Scope(tenant_id=tenant_of(data.name, question.tenant)),
         query=question.text,
@@ -34,6 +37,7 @@ def request_of(
     asked_at = moment(question.timestamp)
     if asked_at is not None:
         request.now.FromDatetime(asked_at)
+        request.valid_at.FromDatetime(end_of(question.timestamp, asked_at))
     return request
 
 

@@ -34,6 +34,15 @@ def moment(timestamp: str) -> datetime | None:
     return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
 
 
+def end_of(timestamp: str, start: datetime) -> datetime:
+    """The last moment that a timestamp, which begins at `start`, may mean: of its day, or of its second.
+
+    A question of the day of the last turns is asked after them.
+    """
+    is_date = len(timestamp) <= len("2026-11-22")
+    return start + (timedelta(days=1) if is_date else timedelta(seconds=1)) - timedelta(microseconds=1)
+
+
 def event_of(data: EvaluationSet, position: int) -> Event:
     """The event a document is published as: a turn if it has a speaker, else an explicit memory.
 

@@ -247,6 +247,7 @@ class RecallRequest(_message.Message):
     ALREADY_SERVED_FIELD_NUMBER: _builtins.int
     EXPAND_CONTEXT_FIELD_NUMBER: _builtins.int
     TIME_ZONE_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The query, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -293,13 +294,21 @@ class RecallRequest(_message.Message):
     @_builtins.property
     def as_of(self) -> _timestamp_pb2.Timestamp:
         """Search the memories as of this moment: none created later, none superseded or expired by then. Absent:
-        as of now. It is also the default of `now`.
+        as of now. It is also the default of `now`, after valid_at.
         """
 
     @_builtins.property
     def already_served(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Memories that the caller already has, 0 to 1,000 ids of 32 hexadecimal digits. They are left out of
         memories and context and do not count in top_k.
+        """
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """Search what had happened and held at this moment, by the times of the events: nothing that occurred later, nothing
+        that was no longer or not yet valid; what a later memory superseded counts if that one occurred afterwards. For
+        history that was imported later. Absent: as of now. Together with as_of both apply. It is also the default of
+        `now`.
         """
 
     def __init__(
@@ -321,10 +330,11 @@ class RecallRequest(_message.Message):
         already_served: _abc.Iterable[_builtins.str] | None = ...,
         expand_context: Global___ExpandContext.ValueType = ...,
         time_zone: _builtins.str = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
@@ -1549,6 +1559,7 @@ class GetMemoryRequest(_message.Message):
     SCOPE_FIELD_NUMBER: _builtins.int
     MEMORY_ID_FIELD_NUMBER: _builtins.int
     AS_OF_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     @_builtins.property
@@ -1559,16 +1570,21 @@ class GetMemoryRequest(_message.Message):
     def as_of(self) -> _timestamp_pb2.Timestamp:
         """The memory as of this moment; absent: now."""
 
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """The memory if it had happened and held at this moment; absent: now."""
+
     def __init__(
         self,
         *,
         scope: Global___Scope | None = ...,
         memory_id: _builtins.str = ...,
         as_of: _timestamp_pb2.Timestamp | None = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "memory_id", b"memory_id", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of", b"as_of", "memory_id", b"memory_id", "scope", b"scope", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

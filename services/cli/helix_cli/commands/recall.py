@@ -50,7 +50,7 @@ One call takes up to 16 questions and answers them from one generation.
 for that event until its deadline; without it the answer is marked as stale.
 
 --tz is the time zone of all dates: of "today" and "in January" in a question,
-of --after, --before and --as-of without a time zone, and of the dates shown.
+of --after, --before, --as-of and --valid-at without a time zone, and of the dates shown.
 By default it is that of this machine (TZ, else /etc/localtime). The date of
 the event that a memory describes is the same in every zone.
 A date with "?" is a guess: the text of the memory does not state it fully.

@@ -64,7 +64,7 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
         raise InvalidInputError("mode", "is unknown; known: 0 to 3")
     if request.expand_context not in EXPAND_CONTEXTS:
         raise InvalidInputError("expand_context", "is unknown; known: 0 to 3")
-    now = _moment(request, "now") or _moment(request, "as_of") or clock
+    now = _moment(request, "now") or _moment(request, "valid_at") or _moment(request, "as_of") or clock
     zone = zone_of(request.time_zone)
     if zone is not None and now.year in (MINYEAR, MAXYEAR):
         raise InvalidInputError("now", "must be a time of the years 2 to 9998 beside a time_zone")
@@ -101,8 +101,10 @@ def queries_of(
     return [_query_or_error(batch.scope, one, profiles=profiles, clock=clock) for one in batch.requests]
 
 
-def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selection:
-    """What a caller may see, without a filter.
+def scope_of(
+    scope: recall_pb2.Scope, moments: recall_pb2.RecallRequest | recall_pb2.GetMemoryRequest | None = None
+) -> Selection:
+    """What a caller may see, without a filter, at the past moments that the request `moments` names.
 
     Raises:
         InvalidInputError: the tenant is missing, or a field breaks its limit.
@@ -111,17 +113,9 @@ def scope_of(scope: recall_pb2.Scope, *, as_of: datetime | None = None) -> Selec
         tenant_id=_tenant(scope.tenant_id),
         user_id=_name("scope.user_id", scope.user_id),
         principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
-        as_of=as_of,
+        as_of=None if moments is None else _moment(moments, "as_of"),
+        valid_at=None if moments is None else _moment(moments, "valid_at"),
     )
-
-
-def moment_of(request: recall_pb2.GetMemoryRequest) -> datetime | None:
-    """The `as_of` of a request.
-
-    Raises:
-        InvalidInputError: it is outside the years 1 to 9999.
-    """
-    return _moment(request, "as_of")
 
 
 def memory_id_of(memory_id: str) -> str:
@@ -146,7 +140,7 @@ def _query_or_error(
 
 
 def _selection(request: recall_pb2.RecallRequest) -> Selection:
-    scope = scope_of(request.scope, as_of=_moment(request, "as_of"))
+    scope = scope_of(request.scope, request)
     filters = (kind.requested(_FilterMessage(request.filter)) for kind in FILTERS)
     return replace(scope, filters=tuple(one for one in filters if one is not None))
 

@@ -23,7 +23,7 @@ import grpc
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
-from helix_query.api.requests import memory_id_of, moment_of, queries_of, query_of, scope_of
+from helix_query.api.requests import memory_id_of, queries_of, query_of, scope_of
 from helix_query.api.responses import batch_response, memory_response, recall_response, status_response
 from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
@@ -127,7 +127,7 @@ class RecallHandlers:
         """One memory by id."""
         until = self._until(context)
         memory_id = memory_id_of(request.memory_id)
-        scope = scope_of(request.scope, as_of=moment_of(request))
+        scope = scope_of(request.scope, request)
 
         def work(snapshot: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
             row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), deadline=until)

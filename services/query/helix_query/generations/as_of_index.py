@@ -1,8 +1,8 @@
-"""Which memories existed at a past moment; the lexicon needs it because it stores no creation times.
+"""Which memories existed, or had occurred, at a past moment; the lexicon stores neither of these times.
 
 Ordinals are assigned in order of arrival, so nearly all ascend with their creation time and form a range.
 The few stragglers (redelivered dead letters, events that overtook each other) are listed one by one. Built
-once a generation, by the first recall with `as_of`.
+once a generation and time, by the first recall with `as_of` or `valid_at`.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ MAX_STRAGGLERS: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class AsOfIndex:
-    """Creation times in microseconds since 1970, compressed to a running maximum and its exceptions."""
+    """Times in microseconds since 1970, compressed to a running maximum and its exceptions."""
 
     latest: NDArray[np.int64]
-    """By ordinal: the latest creation time up to it."""
+    """By ordinal: the latest time up to it."""
     stragglers: NDArray[np.int64]
-    """Ordinals created before a lower ordinal."""
-    created_at: NDArray[np.int64]
-    """Creation times of the stragglers."""
+    """Ordinals with an earlier time than a lower ordinal."""
+    times: NDArray[np.int64]
+    """Times of the stragglers."""
 
     @classmethod
-    def of(cls, created_at: NDArray[np.int64]) -> Self:
-        """From creation times by ordinal; `NO_TIME` where there is no memory."""
-        latest = np.maximum.accumulate(created_at) if len(created_at) else created_at
-        late = np.flatnonzero((created_at < latest) & (created_at != NO_TIME))
-        return cls(latest, late, created_at[late])
+    def of(cls, times: NDArray[np.int64]) -> Self:
+        """From times by ordinal; `NO_TIME` where there is no memory."""
+        latest = np.maximum.accumulate(times) if len(times) else times
+        late = np.flatnonzero((times < latest) & (times != NO_TIME))
+        return cls(latest, late, times[late])
 
-    def created_by(self, moment: int) -> OrdinalSet:
-        """The ordinals created at or before `moment`; a superset if there are too many stragglers."""
+    def by(self, moment: int) -> OrdinalSet:
+        """The ordinals whose time is at or before `moment`; a superset if there are too many stragglers."""
         below = int(np.searchsorted(self.latest, moment, side="right"))
-        also = self.stragglers[(self.created_at <= moment) & (self.stragglers >= below)]
+        also = self.stragglers[(self.times <= moment) & (self.stragglers >= below)]
         if len(also) > MAX_STRAGGLERS:
             return OrdinalSet(int(also[-1]) + 1)
         return OrdinalSet(below, tuple(also.tolist()))

@@ -45,6 +45,8 @@ class Snapshot:
     centroids: Centroids
     as_of_index: Lazy[AsOfIndex] = field(init=False)
     """Which memories existed when; for `as_of`."""
+    happened_index: Lazy[AsOfIndex] = field(init=False)
+    """Which memories had occurred when; for `valid_at`."""
     _as_of_reads: Lazy[None] = field(init=False)
     """Loads what a recall with `as_of` needs."""
     previous_order: InitVar[SessionOrder | None] = None
@@ -58,6 +60,7 @@ class Snapshot:
         signals = self.generation.signals
         as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
         object.__setattr__(self, "as_of_index", as_of_index)
+        object.__setattr__(self, "happened_index", Lazy(lambda: AsOfIndex.of(signals.occurred_at)))
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)
@@ -90,7 +93,7 @@ class Snapshot:
 
     def last_sequence_at(self, moment: datetime) -> int:
         """The last event sequence with a memory created by `moment`; 0 if there is none."""
-        created = self.as_of_index.value.created_by(microseconds(moment))
+        created = self.as_of_index.value.by(microseconds(moment))
         sequences = self.generation.signals.stream_sequence
         also = max((int(sequences[ordinal]) for ordinal in created.also), default=0)
         return max(int(sequences[: created.below].max(initial=0)), also)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from helix_shared.artifacts.filter.as_of import AsOf
 from helix_shared.artifacts.filter.filters import Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
@@ -38,19 +37,19 @@ SAMPLED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """One caller at one moment; `past` is set when the moment is a past one."""
+    """One caller at one moment; `past` is set when the request names a past one."""
 
     selection: Selection
     signals: Signals
     moment: datetime
+    """When the caller asks, or `as_of`: for what expires."""
     past: Versions | None = None
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
-        """The visibility at `now`, the server's moment, or at the selection's `as_of`."""
-        if selection.as_of is None:
-            return cls(selection, generation.signals, now)
-        return cls(selection, generation.signals, selection.as_of, generation.vectors.versions)
+        """The visibility at `now`, the server's moment, or at the selection's `as_of` and `valid_at`."""
+        versions = generation.vectors.versions if selection.past else None
+        return cls(selection, generation.signals, selection.as_of or now, versions)
 
     def of_all_types(self) -> Self:
         """The same visibility without the filter by type: for memories packed around another."""
@@ -59,17 +58,22 @@ class Visibility:
     def is_valid_at(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which memories may be recalled at the moment: not hidden, valid, not expired.
 
-        At a past moment only memories created by then count, and what was superseded or expired since was
-        not hidden yet (ops/decisions/0011).
+        At `as_of` only memories created by then count, and what was superseded or expired since was not
+        hidden yet (ops/decisions/0011). At `valid_at` only what had occurred and held then counts (0038).
         """
-        signals, moment = self.signals, microseconds(self.moment)
+        signals, past = self.signals, self.selection.past
         if self.past is None:
-            valid = ~signals.hidden[ordinals]
+            valid, valid_to = ~signals.hidden[ordinals], signals.valid_to[ordinals]
         else:
-            valid = AsOf(self.moment).mask(signals, self.past, ordinals)
+            valid = past.mask(signals, self.past, ordinals)
+            valid_to = past.ends(signals, self.past, ordinals)
+        holding = microseconds(past.happened_by or self.moment)
         # NO_TIME is the least integer, so a missing start counts as past.
-        valid &= signals.valid_from[ordinals] <= moment
-        for ends in (signals.valid_to[ordinals], signals.expires_at[ordinals]):
+        valid &= signals.valid_from[ordinals] <= holding
+        for ends, moment in (
+            (valid_to, holding),
+            (signals.expires_at[ordinals], microseconds(self.moment)),
+        ):
             valid &= (ends == NO_TIME) | (ends > moment)
         return valid
 

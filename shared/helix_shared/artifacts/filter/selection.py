@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from helix_shared.artifacts.filter.access import Access
-from helix_shared.artifacts.filter.as_of import AsOf
 from helix_shared.artifacts.filter.filter import Filter, check_moment, check_names
+from helix_shared.artifacts.filter.past import Past
 from helix_shared.audience import EVERYONE
 from helix_shared.errors import InvalidInputError
 
@@ -30,8 +30,8 @@ class Selection:
     """The caller, the filters of the request, each class at most once, and a past moment.
 
     A caller sees a memory whose owner is empty or `user_id` and whose access list holds `EVERYONE` or one of
-    `principals`. With `as_of`, only memories that were created by that moment are selected; `Versions` tells
-    which of the hidden ones were current then.
+    `principals`. With `as_of`, only memories that were created by that moment are selected; with
+    `valid_at`, those that had occurred by then. `Versions` tells which of the hidden ones were current.
 
     Raises:
         InvalidInputError: no tenant, a value that no store can hold, or a time without a zone.
@@ -42,6 +42,7 @@ class Selection:
     principals: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
     as_of: datetime | None = None
+    valid_at: datetime | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant_id:
@@ -50,6 +51,12 @@ class Selection:
         check_names("user_id", (self.user_id,))
         check_names("principals", self.principals)
         check_moment("as_of", self.as_of)
+        check_moment("valid_at", self.valid_at)
+
+    @property
+    def past(self) -> Past:
+        """The past moment; false where the request names none."""
+        return Past(self.as_of, self.valid_at)
 
     @property
     def access(self) -> Access:
@@ -68,9 +75,9 @@ class Selection:
     def sql(self) -> str:
         """The condition on the rows of the vector table; the tenant comes last, outside the parentheses.
 
-        Hidden rows are left out; with `as_of`, only forgotten ones are.
+        Hidden rows are left out; of a past moment, only forgotten ones are.
         """
-        existing = ("hidden = false",) if self.as_of is None else AsOf(self.as_of).sql()
+        existing = self.past.sql() if self.past else ("hidden = false",)
         filters = (condition for one in self.filters for condition in one.sql())
         return f"({' AND '.join([*existing, *self.access.sql(), *filters])}) AND ({self.access.tenant_sql()})"
 
@@ -79,7 +86,7 @@ class Selection:
     ) -> NDArray[np.bool_]:
         """`visible` [n] without those of `ordinals` [n] that are not selected; changed in place.
 
-        Says nothing about hidden memories and about `as_of`: the caller passes those in `visible`.
+        Says nothing about hidden memories and a past moment: the caller passes those in `visible`.
         """
         for one in self.filters:
             visible &= one.mask(signals, ordinals)
@@ -87,8 +94,7 @@ class Selection:
 
     def admits(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of `record_schema` (Python values) is selected, hidden or not."""
-        existed = self.as_of is None or AsOf(self.as_of).admits(row)
-        return existed and self.access.admits(row) and not self.excluding(row)
+        return self.past.admits(row) and self.access.admits(row) and not self.excluding(row)
 
     def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         """Fields of the request's filters that exclude a row, in the order of the filters."""

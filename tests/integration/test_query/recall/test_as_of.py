@@ -49,6 +49,7 @@ def ids_of(answer: RecallResult) -> list[str]:
     return [found.row["memory_id"] for found in answer.rows]
 
 
+ACME = recall_pb2.Scope(tenant_id="acme")
 days = st.floats(min_value=-3, max_value=DAYS + 3, allow_nan=False)
 queries = st.sampled_from(
     [*(f"what {deed} in {place}" for deed, place in zip(DEEDS, PLACES, strict=True)), "note 31", "violin"]
@@ -98,7 +99,7 @@ def test_without_as_of_nothing_hidden_comes_back(past: Past) -> None:
 def test_the_lexical_channel_searches_only_what_existed(past: Past) -> None:
     """Later memories take no place of earlier ones; the lexicon has only the latest versions."""
     as_of = START + timedelta(days=DAYS / 3)
-    known = past.served.as_of_index.value.created_by(microseconds(as_of))
+    known = past.served.as_of_index.value.by(microseconds(as_of))
     created = past.served.generation.signals.created_at
     inside = {*range(known.below), *known.also}
     assert inside == set(np.flatnonzero(created <= microseconds(as_of)).tolist())
@@ -119,11 +120,11 @@ def test_a_memory_is_shown_as_it_was_then(corpus: Any, encoder: Encoder) -> None
     answer = past.ask("which port", as_of=between)
     assert [(found.row["memory_id"], found.row["superseded_by"]) for found in answer.rows] == [(old, "")]
     assert ids_of(past.ask("which port", as_of=second)) == [new]
-    selection = scope_of(recall_pb2.Scope(tenant_id="acme"), as_of=between)
+    selection = scope_of(ACME, recall_pb2.GetMemoryRequest(as_of=between))
     row, _ = get_memory(old, selection, past.served, now=NOW)
     assert row["text"] == "The port is 5432."
     for identity, moment in ((new, between), (old, second), (old, first - timedelta(seconds=1))):
-        selection = scope_of(recall_pb2.Scope(tenant_id="acme"), as_of=moment)
+        selection = scope_of(ACME, recall_pb2.GetMemoryRequest(as_of=moment))
         with pytest.raises(NotFoundError):
             get_memory(identity, selection, past.served, now=NOW)
     past.served.generation.close()

@@ -164,7 +164,7 @@ def test_as_of_matches_what_was_created_by_then(generation: Generation, served: 
         lexicon=generation.lexicon,
         limit=30,
         happened_by=microseconds(NOW),
-        within=served.as_of_index.value.created_by(0),
+        within=served.as_of_index.value.by(0),
     )
     assert len(hits) == 0
 

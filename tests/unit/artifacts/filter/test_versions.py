@@ -5,22 +5,29 @@ import numpy as np
 import pyarrow as pa
 
 from helix_shared.artifacts.filter.versions import ALWAYS, NEVER, Versions
+from helix_shared.artifacts.signals.columns import NO_TIME
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema(
     [
         ("ordinal", pa.int64()), ("memory_id", pa.string()), ("tenant_id", pa.string()),
         ("corrects", pa.string()), ("document_id", pa.string()), ("is_latest", pa.bool_()),
-        ("stream_sequence", pa.uint64()), ("created_at", TIME), ("deleted_at", TIME),
+        ("stream_sequence", pa.uint64()), ("created_at", TIME), ("deleted_at", TIME), ("occurred_at", TIME),
+        ("superseded_by", pa.string()), ("valid_to", TIME),
     ]
 )  # fmt: skip
 
 
 def row(name: str, sequence: int, **given: Any) -> dict[str, Any]:
     """A row whose ordinal, sequence and time of creation (microseconds since 1970) are equal."""
-    plain = {"tenant_id": "acme", "corrects": "", "document_id": "", "is_latest": False}
+    plain = {"tenant_id": "acme", "corrects": "", "document_id": "", "is_latest": False, "superseded_by": ""}
     made = {"ordinal": sequence, "memory_id": name, "stream_sequence": sequence}
-    return plain | made | {"created_at": datetime.fromtimestamp(0, UTC).replace(microsecond=sequence)} | given
+    return plain | made | dict.fromkeys(("created_at", "occurred_at"), at(sequence)) | given
+
+
+def at(microsecond: int) -> datetime:
+    """Microseconds since 1970."""
+    return datetime.fromtimestamp(0, UTC).replace(microsecond=microsecond)
 
 
 def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = []) -> dict[str, int]:  # noqa: B006 - never written to
@@ -36,6 +43,7 @@ def superseded_at(hidden: list[dict[str, Any]], others: list[dict[str, Any]] = [
                 pa.compute.not_equal(table["corrects"], ""), pa.compute.is_null(table["deleted_at"])
             ),
             "document_id != ''": pa.compute.not_equal(table["document_id"], ""),
+            "memory_id IN ('b', 'gone')": pa.compute.is_in(table["memory_id"], pa.array(["b", "gone"])),
         }[condition]
         return table.filter(mask).select(list(columns))
 
@@ -103,9 +111,36 @@ def test_a_latest_row_is_hidden_by_its_expiry_alone() -> None:
 
 def test_is_current_at_takes_any_ordinals() -> None:
     """False for ordinals that are not hidden, and for a memory superseded at that very moment."""
-    versions = Versions(np.array([2, 5], np.int64), np.array([10, NEVER], np.int64))
+    none = np.empty(0, np.int64)
+    versions = Versions(np.array([2, 5]), np.array([10, NEVER]), np.array([7, NEVER]), np.array([3, NO_TIME]))
     ordinals = np.array([0, 2, 5, 9], np.int64)
-    assert versions.is_current_at(ordinals, 9).tolist() == [False, True, True, False]
-    assert versions.is_current_at(ordinals, 10).tolist() == [False, False, True, False]
-    none = Versions(np.empty(0, np.int64), np.empty(0, np.int64))
-    assert none.is_current_at(ordinals, 9).tolist() == [False] * 4
+    assert versions.is_current(ordinals, known_by=9, happened_by=None).tolist() == [False, True, True, False]
+    assert versions.is_current(ordinals, known_by=10, happened_by=None).tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    empty = Versions(none, none, none, none)
+    assert empty.is_current(ordinals, known_by=9, happened_by=None).tolist() == [False] * 4
+
+
+def test_what_superseded_it_counts_only_if_known_and_happened() -> None:
+    """Created at 10, occurred at 7: both must be over; then the end that it set counts too."""
+    versions = Versions(np.array([2]), np.array([10]), np.array([7]), np.array([3]))
+    two, end = np.array([2]), np.array([1])
+
+    def current(known_by: int | None, happened_by: int | None) -> tuple[bool, int]:
+        when = {"known_by": known_by, "happened_by": happened_by}
+        return bool(versions.is_current(two, **when)[0]), int(versions.ends(two, end, **when)[0])
+
+    assert current(None, 6) == (True, 3)
+    assert current(None, 7) == (False, 1)
+    assert current(9, 8) == (True, 3)
+    assert current(10, 7) == (False, 1)
+
+
+def test_a_memory_that_a_later_one_closed_takes_the_times_of_that_one() -> None:
+    """`superseded_by` names it; an unknown one makes the time unknown."""
+    closed = [row("a", 3, superseded_by="b"), row("c", 4, superseded_by="gone")]
+    assert superseded_at(closed, [row("b", 9)]) == {"a": 9, "c": ALWAYS}

@@ -152,10 +152,18 @@ def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
 
 def test_dates_of_options_are_days_of_the_zone() -> None:
     """A zone in the option wins."""
-    asked = request_of("what?", tenant="acme", tz="Asia/Tokyo", after="2026-11-01", as_of="2026-11-02T00:00Z")
+    asked = request_of(
+        "what?",
+        tenant="acme",
+        tz="Asia/Tokyo",
+        after="2026-11-01",
+        as_of="2026-11-02T00:00Z",
+        valid_at="2026-11-03",
+    )
     after = asked.filter.event_after.ToDatetime(UTC)
     assert after == datetime(2026, 11, 1, tzinfo=ZoneInfo("Asia/Tokyo"))
     assert asked.as_of.ToDatetime(UTC) == datetime(2026, 11, 2, tzinfo=UTC)
+    assert asked.valid_at.ToDatetime(UTC) == datetime(2026, 11, 2, 15, tzinfo=UTC)
 
 
 def test_an_unknown_zone_is_refused_before_a_request_is_sent() -> None:

@@ -99,6 +99,8 @@ def test_now_follows_the_past_moment_unless_it_is_given() -> None:
     moment = datetime(2025, 6, 1, tzinfo=UTC)
     assert question(as_of=moment).now == moment
     assert question(as_of=moment).selection.as_of == moment
+    assert question(as_of=CLOCK, valid_at=moment).now == moment
+    assert question(valid_at=moment).selection.valid_at == moment
     assert question(as_of=moment, now=CLOCK).now == CLOCK
 
 

@@ -11,14 +11,14 @@ from helix_shared.artifacts.signals.columns import NO_TIME
 
 def members(created: list[int], moment: int) -> set[int]:
     """Ordinals with a memory that existed at a moment."""
-    found = AsOfIndex.of(np.array(created, np.int64)).created_by(moment)
+    found = AsOfIndex.of(np.array(created, np.int64)).by(moment)
     inside = {*range(min(found.below, len(created))), *found.also}
     return {ordinal for ordinal in inside if created[ordinal] != NO_TIME}
 
 
 def test_ascending_ordinals_are_a_range_and_stragglers_are_listed() -> None:
     """Created at 10, 20, 15, 30: at 15 the first and the third exist."""
-    found = AsOfIndex.of(np.array([10, 20, 15, 30], np.int64)).created_by(15)
+    found = AsOfIndex.of(np.array([10, 20, 15, 30], np.int64)).by(15)
     assert (found.below, found.also) == (1, (2,))
 
 
@@ -36,11 +36,11 @@ def test_many_stragglers_widen_the_range_instead() -> None:
     """All of them are inside; `Visibility` drops the others."""
     count = as_of_index.MAX_STRAGGLERS + 2
     created = [1_000, *range(count)]
-    found = AsOfIndex.of(np.array(created, np.int64)).created_by(count)
+    found = AsOfIndex.of(np.array(created, np.int64)).by(count)
     assert (found.below, found.also) == (count + 1, ())
 
 
 def test_an_empty_generation_has_an_empty_range() -> None:
     """No ordinals at all."""
-    found = AsOfIndex.of(np.empty(0, np.int64)).created_by(5)
+    found = AsOfIndex.of(np.empty(0, np.int64)).by(5)
     assert (found.below, found.also) == (0, ())

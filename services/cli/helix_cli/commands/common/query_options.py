@@ -51,6 +51,9 @@ Budget = Annotated[int | None, Option("--budget", help="Token budget of the pack
 Profile = Annotated[str, Option("--profile", help="Ranking profile.")]
 Channels = Annotated[Mode, Option("--mode", help="Which channels search.")]
 AsOf = Annotated[str, Option("--as-of", help="Answer from what Helix knew then, e.g. 2026-11-01.")]
+ValidAt = Annotated[
+    str, Option("--valid-at", help="Answer from what had happened and held then, e.g. 2026-11-01.")
+]
 AlreadyServed = Annotated[list[str] | None, Option("--already-served", help="Id of a memory to leave out.")]
 Expand = Annotated[
     ExpandContext, Option("--expand-context", help="What is packed beside memories where there is room.")
@@ -102,6 +105,7 @@ def request_of(
     profile: Profile = "",
     mode: Channels = Mode.HYBRID,
     as_of: AsOf = "",
+    valid_at: ValidAt = "",
     already_served: AlreadyServed = None,
     expand_context: Expand = ExpandContext.UNSPECIFIED,
     tz: Zone = "",
@@ -134,6 +138,7 @@ def request_of(
         never_skip=never_skip,
         time_zone=time_zone,
         as_of=moment("--as-of", as_of, zone),
+        valid_at=moment("--valid-at", valid_at, zone),
         already_served=already_served or [],
         expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{expand_context.name}"),
     )

@@ -24,8 +24,8 @@ class LexicalChannel:
     def search(self, context: RecallContext, plan: SearchPlan) -> Hits:
         """The visible memories that match the words best; the score is BM25.
 
-        The lexicon holds the latest versions only: what was superseded since `as_of` only the dense channel
-        finds.
+        The lexicon holds the latest versions only: what was superseded since a past moment only the dense
+        channel finds.
         """
         lexicon, visibility = context.generation.lexicon, context.visibility
         weights = FieldWeights(**context.profile.retrieve.fields_for(plan.intents).model_dump())
@@ -41,7 +41,14 @@ class LexicalChannel:
 
 
 def created_by(context: RecallContext) -> OrdinalSet | None:
-    """The ordinals the lexicon is asked among, where the moment is a past one; None: among all."""
-    if context.visibility.past is None:
-        return None
-    return context.snapshot.as_of_index.value.created_by(microseconds(context.visibility.moment))
+    """The ordinals the lexicon is asked among, where the moment is a past one; None: among all.
+
+    Of `as_of` and `valid_at` the stricter one; the hits are checked against both.
+    """
+    past, snapshot = context.query.selection.past, context.snapshot
+    sets = []
+    if past.known_by is not None:
+        sets.append(snapshot.as_of_index.value.by(microseconds(past.known_by)))
+    if past.happened_by is not None:
+        sets.append(snapshot.happened_index.value.by(microseconds(past.happened_by)))
+    return min(sets, key=lambda one: one.below, default=None)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def get_memory(
     memory_id: str, selection: Selection, snapshot: Snapshot, *, now: datetime, deadline: float = math.inf
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """The row and its entities; with `as_of`, as they were then.
+    """The row and its entities; of a past moment, as they were then.
 
     Raises:
         NotFoundError: there is none, or the caller may not see it; the error does not say which.
         OverdueError: `deadline`, a moment of the monotonic clock, has passed.
     """
-    if selection.as_of is not None:
+    if selection.past:
         snapshot.prepare_as_of(deadline)
     check(deadline)
     ordinals = snapshot.ordinals_of([memory_id])

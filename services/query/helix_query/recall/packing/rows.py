@@ -57,19 +57,21 @@ def stored_rows(
 ) -> list[dict[str, Any]]:
     """Rows of the valid among `ordinals`, in their order; callers must still check `Selection.admits`.
 
-    With `as_of`, rows as they were then: not superseded, and without a context that was completed later.
+    Of a past moment, rows as they were then: not superseded, and with `as_of` without a context that was
+    completed later.
     """
     signals = snapshot.generation.signals
     rows = completed(signals.records(ordinals[visibility.is_valid_at(ordinals)]), signals)
     if visibility.past is None:
         return rows
-    last = snapshot.last_sequence_at(visibility.moment)
-    return [_as_of(row, last) for row in rows]
+    known_by = visibility.selection.as_of
+    last = None if known_by is None else snapshot.last_sequence_at(known_by)
+    return [_then(row, last) for row in rows]
 
 
-def _as_of(row: dict[str, Any], last: int) -> dict[str, Any]:
-    """A row without what came after the event sequence `last`."""
-    completed_since = row["revision_sequence"] > max(last, row["stream_sequence"])
+def _then(row: dict[str, Any], last: int | None) -> dict[str, Any]:
+    """A row without what superseded it, and without what came after the event sequence `last`."""
+    completed_since = last is not None and row["revision_sequence"] > max(last, row["stream_sequence"])
     return row | {"superseded_by": ""} | ({"context": ""} if completed_since else {})
 
 

@@ -53,7 +53,7 @@ def prefetch(context: RecallContext, lanes: Mapping[str, Executor]) -> Iterator[
     """
     query = context.query
     wanted = query.mode != "dense" and LEXICAL in context.profile.retrieve.channels
-    if not wanted or query.selection.as_of is not None:
+    if not wanted or query.selection.past:
         yield None
         return
     future = lanes[LEXICAL].submit(_prefetched, context)
@@ -87,7 +87,7 @@ def retrieve(
     Raises: as `search_all`.
     """
     query, constants = context.query, context.profile.retrieve
-    if query.selection.as_of is not None:
+    if query.selection.past:
         context.snapshot.prepare_as_of(context.deadline)
     if prefetched is not None and not prefetch_valid(context, route.intents):
         prefetched.cancel()
@@ -110,16 +110,16 @@ def retrieve(
         deadline_seconds=deadline_seconds,
         deadline=context.deadline,
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
-        clear_lead=lead if query.mode == "auto" and query.selection.as_of is None else None,
+        clear_lead=lead if query.mode == "auto" and not query.selection.past else None,
     )
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
-    retrieved = _valid_at_as_of(context, retrieved)
+    retrieved = _valid_then(context, retrieved)
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
 
 
-def _valid_at_as_of(context: RecallContext, retrieved: Retrieved) -> Retrieved:
-    """`retrieved` without the memories that were not valid at `as_of`; not every search checks this."""
+def _valid_then(context: RecallContext, retrieved: Retrieved) -> Retrieved:
+    """`retrieved` without the memories that were not valid then; not every search checks this."""
     if context.visibility.past is None:
         return retrieved
 
