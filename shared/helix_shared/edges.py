@@ -127,6 +127,9 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("derived_from", pa.string()),
             # some of `helix_memory.speech_acts.FLAGS`
             _required("flags", _NAMES),
+            # some of `helix_memory.facets.FACETS`; two offsets in the text for each: start, end of a sentence
+            _required("facets", _NAMES),
+            _required("facet_spans", pa.list_(pa.int32())),
             _required("vector", pa.list_(pa.float32(), dimensions)),
             # the model that made the vector, `name@checksum`
             _required("model", pa.string()),

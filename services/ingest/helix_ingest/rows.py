@@ -13,6 +13,7 @@ from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
 from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
+from helix_ingest.facets.columns import facet_columns
 from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
 from helix_shared.identity import content_hash, memory_id
 
@@ -25,10 +26,11 @@ def rows_of(
     drafts: Sequence[Draft], vectors: NDArray[np.float32], token_counts: Sequence[int], *, model: str
 ) -> list[dict[str, Any]]:
     """Rows of `edges.memories_schema`; `vectors[n]` and `token_counts[n]` belong to `drafts[n]`."""
-    return [
+    rows = [
         _row(draft, vector, tokens, model)
         for draft, vector, tokens in zip(drafts, vectors, token_counts, strict=True)
     ]
+    return [row | facet_columns(row) for row in rows]
 
 
 def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> dict[str, Any]:

@@ -76,6 +76,8 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
         "answered_by": "",
         "derived_from": "",
         "flags": [],
+        "facets": [],
+        "facet_spans": [],
         "vector": list(vector / np.linalg.norm(vector)),
         "model": "model-a",
     }

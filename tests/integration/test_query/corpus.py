@@ -22,7 +22,13 @@ from helix_shared.identity import content_hash, memory_id
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 PERMUTATIONS = 64
-EMPTY = {pa.string(): "", pa.bool_(): False, pa.list_(pa.string()): [], pa.float32(): 0.5}
+EMPTY = {
+    pa.string(): "",
+    pa.bool_(): False,
+    pa.list_(pa.string()): [],
+    pa.list_(pa.int32()): [],
+    pa.float32(): 0.5,
+}
 
 
 def minhash(text: str) -> bytes:

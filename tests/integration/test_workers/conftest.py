@@ -104,6 +104,8 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "answered_by": "",
         "derived_from": "",
         "flags": [],
+        "facets": [],
+        "facet_spans": [],
         "vector": [0.5, 0.5, 0.5, 0.5],
     }
 

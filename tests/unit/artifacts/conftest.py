@@ -20,7 +20,13 @@ from helix_shared.edges import MINHASH_BYTES
 
 DIMENSIONS = 8
 START = datetime(2026, 1, 1, tzinfo=UTC)
-EMPTY = {pa.string(): "", pa.bool_(): False, pa.list_(pa.string()): [], pa.float32(): 0.5}
+EMPTY = {
+    pa.string(): "",
+    pa.bool_(): False,
+    pa.list_(pa.string()): [],
+    pa.list_(pa.int32()): [],
+    pa.float32(): 0.5,
+}
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 Fill = Callable[[Live, pa.Table], None]

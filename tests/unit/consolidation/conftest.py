@@ -97,6 +97,8 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
         "answered_by": "",
         "derived_from": "",
         "flags": [],
+        "facets": [],
+        "facet_spans": [],
         "corrects": "",
         "vector": unit_vector(text, dimensions),
         "model": "model-a",

@@ -53,6 +53,7 @@ _EMPTY: Final[dict[pa.DataType, Any]] = {
     pa.string(): "",
     pa.bool_(): False,
     pa.list_(pa.string()): [],
+    pa.list_(pa.int32()): [],
     pa.binary(MINHASH_BYTES): bytes(MINHASH_BYTES),
     pa.timestamp("us", tz="UTC"): 0,
 }

@@ -143,6 +143,30 @@ LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
 Global___Loss: _TypeAlias = Loss  # noqa: Y015
 
+class _ProfilePart:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ProfilePartEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ProfilePart.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PROFILE_PART_UNSPECIFIED: _ProfilePart.ValueType  # 0
+    """Not set."""
+    PROFILE_PART_STATIC: _ProfilePart.ValueType  # 1
+    """What lasts: identity, background, relationships, preferences, constraints."""
+    PROFILE_PART_DYNAMIC: _ProfilePart.ValueType  # 2
+    """What is going on: projects, plans, tasks."""
+
+class ProfilePart(_ProfilePart, metaclass=_ProfilePartEnumTypeWrapper):
+    """Which part of a profile a line belongs to."""
+
+PROFILE_PART_UNSPECIFIED: ProfilePart.ValueType  # 0
+"""Not set."""
+PROFILE_PART_STATIC: ProfilePart.ValueType  # 1
+"""What lasts: identity, background, relationships, preferences, constraints."""
+PROFILE_PART_DYNAMIC: ProfilePart.ValueType  # 2
+"""What is going on: projects, plans, tasks."""
+Global___ProfilePart: _TypeAlias = ProfilePart  # noqa: Y015
+
 @_typing.final
 class Scope(_message.Message):
     """The caller. A memory of a user is visible to that user alone unless it is shared. A memory with an access
@@ -248,6 +272,7 @@ class RecallRequest(_message.Message):
     EXPAND_CONTEXT_FIELD_NUMBER: _builtins.int
     TIME_ZONE_FIELD_NUMBER: _builtins.int
     VALID_AT_FIELD_NUMBER: _builtins.int
+    INCLUDE_PROFILE_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The query, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -277,6 +302,8 @@ class RecallRequest(_message.Message):
     Days, weeks and months of the query ("today", "last Friday", "in January") begin at midnight of this zone,
     and the dates in the packed context are of this zone.
     """
+    include_profile: _builtins.bool
+    """Pack the caller's profile before the memories. Its tokens count in token_budget; it takes at most half."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """The caller. Required."""
@@ -331,10 +358,11 @@ class RecallRequest(_message.Message):
         expand_context: Global___ExpandContext.ValueType = ...,
         time_zone: _builtins.str = ...,
         valid_at: _timestamp_pb2.Timestamp | None = ...,
+        include_profile: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "include_profile", b"include_profile", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
@@ -441,6 +469,7 @@ class Memory(_message.Message):
     ANSWERED_BY_FIELD_NUMBER: _builtins.int
     DERIVED_FROM_FIELD_NUMBER: _builtins.int
     FLAGS_FIELD_NUMBER: _builtins.int
+    FACETS_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     tenant_id: _builtins.str
@@ -533,6 +562,12 @@ class Memory(_message.Message):
     def flags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What was found suspicious in the text: instruction, secret, invisible."""
 
+    @_builtins.property
+    def facets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Parts of its author's profile that it states: identity, background, relationship, preference, constraint,
+        project, plan, task.
+        """
+
     def __init__(
         self,
         *,
@@ -568,10 +603,11 @@ class Memory(_message.Message):
         answered_by: _builtins.str = ...,
         derived_from: _builtins.str = ...,
         flags: _abc.Iterable[_builtins.str] | None = ...,
+        facets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "event_end", b"event_end", "event_start", b"event_start", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "flags", b"flags", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -759,6 +795,7 @@ class RecallResponse(_message.Message):
     RELEVANCE_FIELD_NUMBER: _builtins.int
     ABSTAINED_FIELD_NUMBER: _builtins.int
     ABSTAINED_BECAUSE_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     total_milliseconds: _builtins.float
     """Duration of the whole recall in the server, milliseconds, above 0."""
     generation: _builtins.int
@@ -809,6 +846,10 @@ class RecallResponse(_message.Message):
     def explanation(self) -> Global___Explanation:
         """The explanation, if the request asked for it and the router did not skip."""
 
+    @_builtins.property
+    def profile(self) -> Global___Profile:
+        """The caller's profile as it is packed before the memories, if the request asked for it."""
+
     def __init__(
         self,
         *,
@@ -828,10 +869,11 @@ class RecallResponse(_message.Message):
         relevance: _builtins.float | None = ...,
         abstained: _builtins.bool = ...,
         abstained_because: _builtins.str = ...,
+        profile: Global___Profile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "context", b"context", "explanation", b"explanation", "relevance", b"relevance", "route", b"route"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "context", b"context", "explanation", b"explanation", "profile", b"profile", "relevance", b"relevance", "route", b"route"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "abstained", b"abstained", "abstained_because", b"abstained_because", "already_served_count", b"already_served_count", "applied_sequence", b"applied_sequence", "context", b"context", "degraded", b"degraded", "explanation", b"explanation", "generation", b"generation", "memories", b"memories", "ranking_profile", b"ranking_profile", "relevance", b"relevance", "route", b"route", "stages", b"stages", "stale", b"stale", "total_milliseconds", b"total_milliseconds", "wanted_sequence", b"wanted_sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_relevance", b"_relevance", "abstained", b"abstained", "abstained_because", b"abstained_because", "already_served_count", b"already_served_count", "applied_sequence", b"applied_sequence", "context", b"context", "degraded", b"degraded", "explanation", b"explanation", "generation", b"generation", "memories", b"memories", "profile", b"profile", "ranking_profile", b"ranking_profile", "relevance", b"relevance", "route", b"route", "stages", b"stages", "stale", b"stale", "total_milliseconds", b"total_milliseconds", "wanted_sequence", b"wanted_sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__relevance: _TypeAlias = _typing.Literal["relevance"]  # noqa: Y015
     _WhichOneofArgType__relevance: _TypeAlias = _typing.Literal["_relevance", b"_relevance"]  # noqa: Y015
@@ -1615,6 +1657,178 @@ class GetMemoryResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetMemoryResponse: _TypeAlias = GetMemoryResponse  # noqa: Y015
+
+@_typing.final
+class ProfileLine(_message.Message):
+    """One statement of a profile."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    PART_FIELD_NUMBER: _builtins.int
+    FACETS_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    SPEAKER_FIELD_NUMBER: _builtins.int
+    OCCURRED_AT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """The sentences of the memory that state it; the speaker in front where several people speak."""
+    part: Global___ProfilePart.ValueType
+    """Static or dynamic."""
+    speaker: _builtins.str
+    """Speaker of the latest of them; empty where the event names none."""
+    score: _builtins.float
+    """Rank value, above 0: confidence x stability x recency x salience; comparable inside one profile only."""
+    tokens: _builtins.int
+    """Tokens of the line in the text."""
+    @_builtins.property
+    def facets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Facets that it states, the one it is listed under first: see Memory.facets."""
+
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The memories that say so, the latest first: 1 and up, each visible to the caller."""
+
+    @_builtins.property
+    def occurred_at(self) -> _timestamp_pb2.Timestamp:
+        """When the latest of them was said."""
+
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        part: Global___ProfilePart.ValueType = ...,
+        facets: _abc.Iterable[_builtins.str] | None = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        speaker: _builtins.str = ...,
+        occurred_at: _timestamp_pb2.Timestamp | None = ...,
+        score: _builtins.float = ...,
+        tokens: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["occurred_at", b"occurred_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["facets", b"facets", "memory_ids", b"memory_ids", "occurred_at", b"occurred_at", "part", b"part", "score", b"score", "speaker", b"speaker", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProfileLine: _TypeAlias = ProfileLine  # noqa: Y015
+
+@_typing.final
+class Profile(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """The text for a prompt; a line ends with its citation [p1] and up, which is its place among the lines."""
+    tokens: _builtins.int
+    """Tokens of the text, at most the budget."""
+    left_out: _builtins.int
+    """Lines that the budget had no room for, 0 and up."""
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProfileLine]:
+        """The static part first; in each part best line first."""
+
+    def __init__(
+        self,
+        *,
+        lines: _abc.Iterable[Global___ProfileLine] | None = ...,
+        text: _builtins.str = ...,
+        tokens: _builtins.int = ...,
+        left_out: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "lines", b"lines", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Profile: _TypeAlias = Profile  # noqa: Y015
+
+@_typing.final
+class GetProfileRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    TOKEN_BUDGET_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
+    TIME_ZONE_FIELD_NUMBER: _builtins.int
+    MIN_SEQ_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    token_budget: _builtins.int
+    """Tokens of the text, 1 to 100,000; absent: what the default ranking profile says (400)."""
+    time_zone: _builtins.str
+    """Time zone of the dates, a name of the IANA database; empty: UTC."""
+    min_seq: _builtins.int
+    """As in RecallRequest."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller, whose profile it is. Without a user: what was said to everyone in the tenant. Required."""
+
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """The profile as of this moment; absent: now."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """What had been said and held at this moment; absent: now."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        token_budget: _builtins.int | None = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
+        time_zone: _builtins.str = ...,
+        min_seq: _builtins.int = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "as_of", b"as_of", "scope", b"scope", "token_budget", b"token_budget", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "as_of", b"as_of", "min_seq", b"min_seq", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
+    _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__token_budget) -> _WhichOneofReturnType__token_budget | None: ...
+
+Global___GetProfileRequest: _TypeAlias = GetProfileRequest  # noqa: Y015
+
+@_typing.final
+class GetProfileResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    APPLIED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    STALE_FIELD_NUMBER: _builtins.int
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    applied_sequence: _builtins.int
+    """It has every event up to this sequence of HELIX_EVENTS, 0 and up."""
+    stale: _builtins.bool
+    """Whether applied_sequence is below the min_seq of the request."""
+    @_builtins.property
+    def profile(self) -> Global___Profile:
+        """The profile; without lines if nothing is known."""
+
+    def __init__(
+        self,
+        *,
+        profile: Global___Profile | None = ...,
+        generation: _builtins.int = ...,
+        applied_sequence: _builtins.int = ...,
+        stale: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["profile", b"profile"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "generation", b"generation", "profile", b"profile", "stale", b"stale"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetProfileResponse: _TypeAlias = GetProfileResponse  # noqa: Y015
 
 @_typing.final
 class GetStatusRequest(_message.Message):

@@ -59,6 +59,11 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.FromString,
                 _registered_method=True)
+        self.GetProfile = channel.unary_unary(
+                '/helix.recall.v1.RecallService/GetProfile',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -103,6 +108,13 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetProfile(self, request, context):
+        """The profile of one user: what the user's own statements say about them, each line with its memories.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -130,6 +142,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.WhyNot,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.SerializeToString,
+            ),
+            'GetProfile': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetProfile,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -267,6 +284,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/WhyNot',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.WhyNotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetProfile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/GetProfile',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,8 @@ class RecallServiceStub:
     """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
     not see it. It runs the query several times: use it for debugging, not in an agent's loop.
     """
+    GetProfile: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]
+    """The profile of one user: what the user's own statements say about them, each line with its memories."""
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -73,6 +75,8 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
     not see it. It runs the query several times: use it for debugging, not in an agent's loop.
     """
+    GetProfile: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]  # type: ignore[assignment]
+    """The profile of one user: what the user's own statements say about them, each line with its memories."""
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -121,5 +125,13 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """Why a memory is not in the answer to a query, and which change brings it in; NOT_FOUND if the scope may
         not see it. It runs the query several times: use it for debugging, not in an agent's loop.
         """
+
+    @_abc_1.abstractmethod
+    def GetProfile(
+        self,
+        request: _recall_pb2.GetProfileRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.GetProfileResponse, _abc.Awaitable[_recall_pb2.GetProfileResponse]]:
+        """The profile of one user: what the user's own statements say about them, each line with its memories."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -95,6 +95,15 @@ class RecallClient:
         reply: recall_pb2.WhyNotResponse = self._call(self._stub.WhyNot, request)
         return reply
 
+    def profile(self, request: recall_pb2.GetProfileRequest) -> recall_pb2.GetProfileResponse:
+        """The profile of the caller that the request names.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.GetProfileResponse = self._call(self._stub.GetProfile, request)
+        return reply
+
     def status(self) -> recall_pb2.GetStatusResponse:
         """Status of the service.
 

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "import": Entry("import_files", "Import folders of Markdown and transcripts of Claude Code and Codex."),
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
+    "profile": Entry("profile", "Show what a user's own statements say about them."),
     "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),

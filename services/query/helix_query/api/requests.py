@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
 from typing import Any, Final
 
 from helix_memory import limits
@@ -84,6 +84,7 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
         already_served=_memory_ids("already_served", request.already_served, most=limits.ALREADY_SERVED),
         expand_context=EXPAND_CONTEXTS[request.expand_context],
         explain=request.explain,
+        include_profile=request.include_profile,
     )
 
 
@@ -102,7 +103,11 @@ def queries_of(
 
 
 def scope_of(
-    scope: recall_pb2.Scope, moments: recall_pb2.RecallRequest | recall_pb2.GetMemoryRequest | None = None
+    scope: recall_pb2.Scope,
+    moments: recall_pb2.RecallRequest
+    | recall_pb2.GetMemoryRequest
+    | recall_pb2.GetProfileRequest
+    | None = None,
 ) -> Selection:
     """What a caller may see, without a filter, at the past moments that the request `moments` names.
 
@@ -115,6 +120,31 @@ def scope_of(
         principals=_names("scope.principals", scope.principals, most=limits.PRINCIPALS),
         as_of=None if moments is None else _moment(moments, "as_of"),
         valid_at=None if moments is None else _moment(moments, "valid_at"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileQuery:
+    """Whose profile is asked for, and how it is to be written."""
+
+    selection: Selection
+    token_budget: int | None
+    """None: what the default ranking profile says."""
+    zone: tzinfo | None
+    min_sequence: int
+
+
+def profile_query_of(request: recall_pb2.GetProfileRequest) -> ProfileQuery:
+    """What a profile request asks for.
+
+    Raises:
+        InvalidInputError: a field breaks its limit.
+    """
+    return ProfileQuery(
+        selection=scope_of(request.scope, request),
+        token_budget=_bounded(request, "token_budget", limits.TOKEN_BUDGET),
+        zone=zone_of(request.time_zone),
+        min_sequence=request.min_seq,
     )
 
 
@@ -186,7 +216,9 @@ def _name(field: str, value: str) -> str:
     return value
 
 
-def _bounded(request: recall_pb2.RecallRequest, field: str, most: int) -> int | None:
+def _bounded(
+    request: recall_pb2.RecallRequest | recall_pb2.GetProfileRequest, field: str, most: int
+) -> int | None:
     if not request.HasField(field):  # type: ignore[arg-type]  # the stub wants a literal
         return None
     value: int = getattr(request, field)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import explanation_message
+from helix_query.api.profile_response import profile_message
 
 if TYPE_CHECKING:
     from helix_query.api.errors import Refused
@@ -31,7 +32,7 @@ _PLAIN = (
     "memory_id", "tenant_id", "user_id", "project_id", "session_id", "type", "text", "title", "context",
     "salience", "confidence", "pinned", "priority", "token_count", "categories", "expansions",
     "superseded_by", "source_class", "event_guessed", "speech_act", "answers", "answered_by", "derived_from",
-    "flags",
+    "flags", "facets",
 )  # fmt: skip
 _TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,6 +78,7 @@ def recall_response(
         relevance=None if estimate is None else estimate.answer,
         abstained=estimate is not None and estimate.abstained,
         abstained_because="" if estimate is None else estimate.reason,
+        profile=None if result.profile is None else profile_message(result.profile),
     )
 
 

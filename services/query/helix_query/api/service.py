@@ -8,7 +8,6 @@ none from other calls, and is not refused after the wait. `guard` turns errors i
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -23,19 +22,27 @@ import grpc
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
-from helix_query.api.requests import memory_id_of, queries_of, query_of, scope_of
+from helix_query.api.outcomes import outcomes_of, result_of
+from helix_query.api.profile_call import profile_reply
+from helix_query.api.requests import (
+    memory_id_of,
+    profile_query_of,
+    queries_of,
+    query_of,
+    scope_of,
+)
 from helix_query.api.responses import batch_response, memory_response, recall_response, status_response
 from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
+from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
 from helix_query.recall.packing.memory import get_memory
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
-from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
-from helix_shared.errors import OverdueError, TemporaryError
+from helix_shared.errors import TemporaryError
 from helix_shared.metrics import RECALL_SECONDS
 
 if TYPE_CHECKING:
@@ -60,6 +67,7 @@ class RecallHandlers:
     ) -> None:
         self._current = current
         self._profiles = profiles
+        self._profile_tokens = profiles[DEFAULT_PROFILE].pack.profile_tokens
         self._settings = settings
         self._started = time.monotonic()
         self._executor = FairExecutor(
@@ -90,6 +98,7 @@ class RecallHandlers:
             "GetMemory": (self.get_memory, recall_pb2.GetMemoryRequest),
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
             "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
+            "GetProfile": (self.get_profile, recall_pb2.GetProfileRequest),
         }
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
@@ -106,7 +115,7 @@ class RecallHandlers:
         until = self._until(context)
         query = query_of(request, profiles=self._profiles, clock=datetime.now(UTC))
         _, [answer] = await self._answers("Recall", [query], until)
-        return _result_of(answer)
+        return result_of(answer)
 
     async def batch_recall(
         self, request: recall_pb2.BatchRecallRequest, context: Any
@@ -134,8 +143,8 @@ class RecallHandlers:
             return memory_response(row, entities, snapshot)
 
         _, futures = self._submit("GetMemory", scope.tenant_id, [work], until)
-        [memory] = await _outcomes(futures, until)
-        return _result_of(memory)
+        [memory] = await outcomes_of(futures, until)
+        return result_of(memory)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
@@ -154,12 +163,24 @@ class RecallHandlers:
         )
         try:
             _, futures = self._submit("WhyNot", tenant, [search.step], until)
-            [reason] = await _outcomes(futures, until)
+            [reason] = await outcomes_of(futures, until)
         finally:
             # also if the call was cancelled or is late
             search.stop()
-        reply: recall_pb2.WhyNotResponse = _result_of(reason)
+        reply: recall_pb2.WhyNotResponse = result_of(reason)
         return reply
+
+    async def get_profile(
+        self, request: recall_pb2.GetProfileRequest, context: Any
+    ) -> recall_pb2.GetProfileResponse:
+        """The profile of the caller."""
+        until, query = self._until(context), profile_query_of(request)
+        work = partial(profile_reply, query, budget=self._profile_tokens, until=until)
+        tenant = query.selection.tenant_id
+        _, [profile] = await self._after(
+            query.min_sequence, "GetProfile", tenant, lambda _: [work], until, count=1
+        )
+        return result_of(profile)
 
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any
@@ -179,22 +200,39 @@ class RecallHandlers:
 
         With `min_seq`, waits until that event can be recalled or only answering time is left.
         """
-        wanted, progress = max((one.min_sequence for one in queries), default=0), self._current.progress
-        if progress.has_reached(wanted):
-            return await self._ask(rpc, queries, until)
-        with self._executor.reserved(len(queries)):
-            started = time.monotonic()
-            answering = min(self._settings.channel_deadline_seconds * len(queries), (until - started) / 2)
-            await progress.reach(wanted, seconds=until - answering - started)
-            return await self._ask(rpc, queries, until, waited_seconds=time.monotonic() - started)
 
-    async def _ask(
-        self, rpc: str, queries: Sequence[Query], until: float, *, waited_seconds: float = 0.0
-    ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
-        works = [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in queries]
+        def works(waited_seconds: float) -> list[Callable[..., recall_pb2.RecallResponse]]:
+            return [partial(self._recall, one, until=until, waited_seconds=waited_seconds) for one in queries]
+
+        wanted = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""
-        generation, futures = self._submit(rpc, tenant, works, until, reserved=waited_seconds > 0)
-        return generation, await _outcomes(futures, until)
+        return await self._after(wanted, rpc, tenant, works, until, count=len(queries))
+
+    async def _after(
+        self,
+        wanted: int,
+        rpc: str,
+        tenant: str,
+        works: Callable[[float], Sequence[Callable[[Snapshot, Mapping[str, Executor]], T]]],
+        until: float,
+        *,
+        count: int,
+    ) -> tuple[int, list[T | BaseException]]:
+        """The generation, and the results or errors of `count` works on it, once it has event `wanted`.
+
+        Waits for that event until only answering time is left. `works` takes the seconds waited.
+        """
+        progress = self._current.progress
+        if progress.has_reached(wanted):
+            generation, futures = self._submit(rpc, tenant, works(0.0), until)
+            return generation, await outcomes_of(futures, until)
+        with self._executor.reserved(count):
+            started = time.monotonic()
+            answering = min(self._settings.channel_deadline_seconds * count, (until - started) / 2)
+            await progress.reach(wanted, seconds=until - answering - started)
+            waited = works(time.monotonic() - started)
+            generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)
+            return generation, await outcomes_of(futures, until)
 
     def _submit(
         self,
@@ -245,29 +283,3 @@ class RecallHandlers:
         """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""
         remaining, limit = context.time_remaining(), self._settings.deadline_seconds
         return time.monotonic() + (limit if remaining is None else min(limit, max(remaining, 0.0)))
-
-
-async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | BaseException]:
-    """The results or errors of futures; OverdueError for those not done by `until`."""
-    waiting = [asyncio.wrap_future(one) for one in futures]
-    try:
-        if waiting:
-            await asyncio.wait(waiting, timeout=left(until))
-    finally:
-        # a queued call frees its place now, a running one when its threads end
-        for future, one in zip(futures, waiting, strict=True):
-            future.cancel()
-            one.cancel()
-    return list(map(_outcome, futures, waiting))
-
-
-def _outcome(future: Future[T], waiting: asyncio.Future[T]) -> T | BaseException:
-    if not waiting.cancelled():
-        return waiting.exception() or waiting.result()
-    return OverdueError(PASSED_IN_QUEUE if future.cancelled() else PASSED)
-
-
-def _result_of(outcome: T | BaseException) -> T:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from helix_query.generations.as_of_index import AsOfIndex
+from helix_query.generations.facet_index import FacetIndex
 from helix_query.generations.session_order import SessionOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
@@ -47,6 +48,8 @@ class Snapshot:
     """Which memories existed when; for `as_of`."""
     happened_index: Lazy[AsOfIndex] = field(init=False)
     """Which memories had occurred when; for `valid_at`."""
+    facet_index: Lazy[FacetIndex] = field(init=False)
+    """Which memories state something about their author; for profiles."""
     _as_of_reads: Lazy[None] = field(init=False)
     """Loads what a recall with `as_of` needs."""
     previous_order: InitVar[SessionOrder | None] = None
@@ -61,6 +64,7 @@ class Snapshot:
         as_of_index, vectors = Lazy(lambda: AsOfIndex.of(signals.created_at)), self.generation.vectors
         object.__setattr__(self, "as_of_index", as_of_index)
         object.__setattr__(self, "happened_index", Lazy(lambda: AsOfIndex.of(signals.occurred_at)))
+        object.__setattr__(self, "facet_index", Lazy(lambda: FacetIndex.of(signals)))
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)

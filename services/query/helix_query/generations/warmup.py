@@ -61,6 +61,7 @@ def warm(
     generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()
     generation.signals.warm()
+    _ = snapshot.facet_index.value
     tenant = _some_tenant(generation)
     with ExitStack() as held:
         lanes = {channel: WorkerThreads(1, name=f"canary-{channel}") for channel in LANES}

@@ -39,5 +39,7 @@ class Query:
     """Ids of memories the caller has."""
     expand_context: ExpandContext | None = None
     """What may be packed around a memory; None: what the ranking profile says."""
+    include_profile: bool = False
+    """Whether the caller's profile is packed before the memories."""
     explain: bool = False
     """Whether the result keeps a trace, from which `diagnostics.explain` makes an explanation."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from helix_query.recall.packing.pack import pack
+from helix_query.recall.packing.profile_first import pack_with_profile
 from helix_query.recall.packing.rows import fetch
 from helix_query.recall.result import RecallResult, Trace
 from helix_query.recall.stages.abstain import abstain
@@ -71,11 +71,13 @@ def recall(
         estimate = abstain(context, rows, candidates, retrieved, route)
         abstained = estimate is not None and estimate.abstained
     with stage("pack"):
-        packed = pack(context, () if abstained else rows)
+        packed, profile = pack_with_profile(context, () if abstained else rows)
     degraded = (*retrieved.degraded, *candidates.degraded)
     trace = None
     if context.query.explain:
         trace = Trace(
             route, retrieved, fused, candidates, ranked, diverse, chosen, rows, packed, abstained=abstained
         )
-    return RecallResult(route, tuple(stage.seconds), rows, packed, degraded, already_served, estimate, trace)
+    return RecallResult(
+        route, tuple(stage.seconds), rows, packed, degraded, already_served, estimate, profile, trace
+    )

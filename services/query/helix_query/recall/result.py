@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.recall.candidates import Candidates, Ranked, Retrieved, Route
+    from helix_query.recall.user_profile.layout import UserProfile
 
 NO_REASON: Final = ""
 
@@ -94,5 +95,7 @@ class RecallResult:
     """How many of the query's `already_served` would be among the rows."""
     estimate: RelevanceEstimate | None = None
     """How likely the rows answer, in their order; None: the profile has no model, or a channel is missing."""
+    profile: UserProfile | None = None
+    """The caller's profile as it is packed; None: not asked for."""
     trace: Trace | None = None
     """Kept only where the query asks for an explanation; None also for a skipped query."""

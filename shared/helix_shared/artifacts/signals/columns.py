@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
+from helix_memory.facets import FACETS
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
 from helix_shared.artifacts.signals.record_file import encoded_records
@@ -81,6 +82,8 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "source_code": np.int64,
     # of the question that this memory answers; 0: of none
     "answers_code": np.int64,
+    # bits of `helix_memory.facets.FACETS`
+    "facets": np.uint16,
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
@@ -122,6 +125,11 @@ def flag_bits(names: Sequence[str]) -> int:
     return sum(1 << FLAGS.index(name) for name in set(names) if name in FLAGS)
 
 
+def facet_bits(names: Sequence[str]) -> int:
+    """Bits of facets; an unknown facet has none."""
+    return sum(1 << FACETS.index(name) for name in FACETS if name in names)
+
+
 _COMPUTED: Final[Mapping[str, tuple[str, Callable[[Any], int]]]] = {
     "type_code": ("type", type_code),
     "speech_act": ("speech_act", speech_act_code),
@@ -129,6 +137,7 @@ _COMPUTED: Final[Mapping[str, tuple[str, Callable[[Any], int]]]] = {
     "is_derived": ("derived_from", bool),
     "flags": ("flags", flag_bits),
     "answers_code": ("answers", hashed),
+    "facets": ("facets", facet_bits),
 }
 """Column -> the record's column that it follows from, and how."""
 

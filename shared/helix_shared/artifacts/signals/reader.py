@@ -66,6 +66,7 @@ class Signals:
     flags: NDArray[np.uint8]
     source_code: NDArray[np.int64]
     answers_code: NDArray[np.int64]
+    facets: NDArray[np.uint16]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]

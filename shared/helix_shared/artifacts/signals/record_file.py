@@ -29,7 +29,8 @@ RECORD_COLUMNS: Final = (
     "memory_id", "tenant_id", "user_id", "project_id", "session_id", "text", "title", "context", "speaker",
     "role", "event_id", "event_kind", "document_id", "source_uri", "piece", "char_start", "char_end",
     "categories", "source_class", "expansions", "superseded_by", "speech_act",
-    "answers", "answered_by", "derived_from", "flags", "owner", "audience", "revision_sequence",
+    "answers", "answered_by", "derived_from", "flags", "facets", "facet_spans",
+    "owner", "audience", "revision_sequence",
 )  # fmt: skip
 """Columns of `record_schema` that are in a record; times and numbers are columns of the signals."""
 

@@ -16,6 +16,8 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.reply = recall_pb2.RecallResponse()
         self.why_not_request = recall_pb2.WhyNotRequest()
         self.why_not_reply = recall_pb2.WhyNotResponse()
+        self.profile_request = recall_pb2.GetProfileRequest()
+        self.profile_reply = recall_pb2.GetProfileResponse()
         self.refuse: tuple[grpc.StatusCode, str] | None = None
         self.applied = 0
 
@@ -36,6 +38,15 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         if self.refuse:
             context.abort(*self.refuse)
         return self.why_not_reply
+
+    def GetProfile(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetProfileRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetProfileResponse:
+        """Record the request and reply or refuse."""
+        self.profile_request = request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.profile_reply
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext

@@ -38,7 +38,11 @@ FIELDS: Final[dict[str, Any]] = {
     "event_guessed": True,
     "document_id": "d",
     "source_uri": "file:///d",
+    "source_class": "user",
+    "speaker": "Mo",
 }
+NEVER_SET = {"document_id", "source_uri", "source_class", "speaker"}
+"""What no correction sets."""
 
 
 def correction(**fields: Any) -> CorrectEvent:
@@ -52,9 +56,9 @@ def test_every_column_a_correction_may_set_is_kept_where_it_is_absent() -> None:
     rows = [{"event_start": None, "event_end": None}]
     assert set(kept_columns(correction(), rows)) == set(FIELDS) - set(VISIBILITY)
     assert set(FIELDS) < set(memories_schema(8).names)
-    everything = set(FIELDS) - {"document_id", "source_uri", "event_guessed"}
+    everything = set(FIELDS) - NEVER_SET - {"event_guessed"}
     fields = {("tags" if name == "categories" else name): FIELDS[name] for name in everything}
-    assert set(kept_columns(correction(**fields), rows)) == {"document_id", "source_uri"}
+    assert set(kept_columns(correction(**fields), rows)) == NEVER_SET
 
 
 def test_the_time_in_the_new_text_replaces_the_old_one() -> None:

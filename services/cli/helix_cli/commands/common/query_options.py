@@ -65,6 +65,9 @@ Zone = Annotated[
         help="Time zone of all dates, e.g. Europe/Berlin; by default that of this machine.",
     ),
 ]
+IncludeProfile = Annotated[
+    bool, Option("--include-profile", help="Pack the profile of the user before the memories.")
+]
 NeverSkip = Annotated[bool, Option("--never-skip", help="Search even if the question is small talk.")]
 
 
@@ -110,6 +113,7 @@ def request_of(
     expand_context: Expand = ExpandContext.UNSPECIFIED,
     tz: Zone = "",
     never_skip: NeverSkip = False,
+    include_profile: IncludeProfile = False,
 ) -> recall_pb2.RecallRequest:
     """The request for these options; the server fills in what is not given.
 
@@ -136,6 +140,7 @@ def request_of(
         mode=recall_pb2.Mode.Value(f"MODE_{mode.name}"),
         project_id=prefer_project,
         never_skip=never_skip,
+        include_profile=include_profile,
         time_zone=time_zone,
         as_of=moment("--as-of", as_of, zone),
         valid_at=moment("--valid-at", valid_at, zone),

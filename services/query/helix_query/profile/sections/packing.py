@@ -44,3 +44,9 @@ class Pack(Section):
         default="none", description="what is packed around a memory if tokens are left"
     )
     neighbour_limit: int = Field(default=100, ge=1, le=500, description="neighbours read at most")
+    profile_tokens: int = Field(
+        default=400,
+        ge=1,
+        le=100_000,
+        description="tokens of a user's profile where a request gives no budget",
+    )

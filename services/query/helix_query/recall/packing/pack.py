@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def pack(context: RecallContext, rows: Sequence[RecalledRow]) -> Packed:
-    """Stage 8, counted by the generation's own tokenizer."""
-    query, encoder, budget = context.query, context.snapshot.encoder, context.token_budget
+def pack(context: RecallContext, rows: Sequence[RecalledRow], *, token_budget: int) -> Packed:
+    """Stage 8 without a profile, counted by the generation's own tokenizer."""
+    query, encoder, budget = context.query, context.snapshot.encoder, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
     counter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
     packed = pack_entries(entries, token_budget=budget, counter=counter)

@@ -1,0 +1,50 @@
+"""Patterns of the dynamic part of a profile: what somebody works on, plans and has to do.
+
+All are matched on lower-case text with straight apostrophes. Every repetition is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WE_ARE = r"(?:i'm|im|i am|we're|we are|i've been|i have been|we've been|we have been)"
+_NOW = r"(?:(?:currently|still|now|also|busy|finally|just|always|slowly|already) ){0,2}"
+_WORKS = (
+    r"(?:working on|building|writing|making|migrating|rewriting|developing|preparing|organi[sz]ing|renovating"
+    r"|learning|studying|training for|restoring|designing|translating|editing|setting up|refactoring|porting"
+    r"|researching|saving (?:up )?for|looking for|applying for|rehearsing|recording|planting|knitting|sewing"
+    r"|practi[sc]ing|reading (?:through|up on)|trying to|fixing up|decorating|hiring)"
+)
+_OWN_WORK = (
+    r"(?:thesis|dissertation|novel|book|memoir|phd|start-?up|side project|project|paper|grant|exam|course"
+    r"|garden|allotment|renovation|extension|shop|restaurant|app|blog|podcast|album|choir|portfolio)"
+)
+
+PROJECT: Final = re.compile(
+    rf"\b{_WE_ARE} {_NOW}{_WORKS}\b|\b(?:my|our) (?:new |current |own |third |second "
+    rf"|first )?{_OWN_WORK} (?:is|needs|about|on)\b"
+    r"|\b(?:i|we) (?:started|began|joined|took over|took up|signed up for) (?:a |an |the |my |our "
+    r"|work on |learning )"
+    r"|\bthe project (?:is|aims|needs|will)\b|\b(?:we|team) (?:decided|agreed|chose|settled|switched"
+    r"|are going with|moved)\b"
+    r"|\b(?:my|our) (?:goal|aim|focus|priority)\b"
+)  # fmt: skip
+_TRAVELS = (
+    r"(?:going to|gonna|planning|moving|flying|travell?ing|getting married|leaving|starting|hoping to"
+    r"|thinking of|driving to|visiting|expecting|retiring|quitting|switching|staying)"
+)
+PLAN: Final = re.compile(
+    rf"\b(?:i'm|im|i am|we're|we are) {_NOW}{_TRAVELS}\b"
+    r"|\b(?:i|we) (?:plan|intend|hope|want|aim|mean)(?: to)\b|\b(?:i|we)(?:'d| would) (?:like|love) to\b"
+    r"|\b(?:i|we)(?:'ve| have)? (?:booked|reserved|signed up)\b|\bmy plan is\b|\bthe plan is\b"
+)  # fmt: skip
+FUTURE: Final = re.compile(
+    r"\b(?:i'll|we'll|i will|we will|i'm \w+ing|we're \w+ing|i am \w+ing|we are \w+ing)\b"
+)
+"""A plan where the text also names a time to come."""
+TASK: Final = re.compile(
+    r"\b(?:i|we) (?:still |also |really |just )?(?:need to|have to|gotta|got to|must|should|ought to)\b"
+    r"|\bto-?do\b|\bdeadline\b|\bdue (?:on|by|in|next|this|tomorrow)\b|\bremind me\b|\bdon't let me forget\b"
+    r"|\bremember to\b|\b(?:is|are) (?:still )?(?:open|overdue|outstanding|unfinished|left to do)\b|\bi owe\b"
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""The facets of a text and the sentences that state them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from helix_ingest.facets import current, lasting
+from helix_ingest.facets.sentences import Sentence, statements
+from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+    from helix_memory.facets import Facet
+    from helix_memory.speech_acts import SpeechAct
+
+READ_TEXTS: Final = 512
+"""Texts whose facets are cached: a turn is read again with the next turn."""
+MOST_FACETS: Final = 12
+"""Facets of one memory; a longer text is no statement about its author."""
+STATING: Final = frozenset[str](("statement", "plan", "decision", "correction"))
+"""Speech acts of a profile; a request may hold a standing rule, see `REQUESTED`."""
+REQUESTED: Final = frozenset[str](("constraint", "preference"))
+"""Facets that a request states too: "please never book me an aisle seat"."""
+
+_PATTERNS: Final[tuple[tuple[Facet, re.Pattern[str]], ...]] = (
+    ("identity", lasting.IDENTITY),
+    ("background", lasting.BACKGROUND),
+    ("relationship", lasting.RELATIONSHIP),
+    ("preference", lasting.PREFERENCE),
+    ("constraint", lasting.CONSTRAINT),
+    ("project", current.PROJECT),
+    ("plan", current.PLAN),
+    ("task", current.TASK),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFacet:
+    """A facet and the sentence that states it: `text[start:end]`."""
+
+    facet: Facet
+    start: int
+    end: int
+
+
+@lru_cache(READ_TEXTS)
+def facets_of(
+    text: str, *, source_class: str, speech_act: SpeechAct = "statement", is_ahead: bool = False
+) -> tuple[FoundFacet, ...]:
+    """The facets that a user's text states, in the order of its sentences; none for other sources.
+
+    `is_ahead`: the text names a time to come, so what its author will do is a plan. Reads the first
+    `sentences.READ_CHARACTERS` characters.
+    """
+    if source_class != "user" or not (speech_act in STATING or speech_act == "request"):
+        return ()
+    found = (facet for sentence in statements(text) for facet in _facets_in(sentence, is_ahead=is_ahead))
+    kept = [one for one in found if speech_act != "request" or one.facet in REQUESTED]
+    return tuple(kept[:MOST_FACETS])
+
+
+def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
+    written = sentence.text.replace("\u2019", "'")
+    folded = written.lower()
+    words = set(WORD.findall(folded))
+    names: set[Facet] = {
+        facet
+        for facet, pattern in _PATTERNS
+        if not NEEDED[facet].isdisjoint(words) and pattern.search(folded)
+    }
+    if "relationship" not in names and not NEEDED["relationship"].isdisjoint(words):
+        names |= {"relationship"} if lasting.NAMED_RELATIVE.search(written) else set()
+    if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():
+        names |= {"constraint"} if lasting.SHOUTED.search(written) else set()
+    if is_ahead and current.FUTURE.search(folded):
+        names.add("plan")
+    for facet, _ in _PATTERNS:
+        if facet in names:
+            yield FoundFacet(facet, sentence.start, sentence.end)

@@ -1,0 +1,152 @@
+"""Patterns of the static part of a profile: who somebody is, and what they like, need and refuse.
+
+All are matched on lower-case text with straight apostrophes, except `SHOUTED`. Every repetition is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_AM = r"(?:i'm|im|i am)"
+_SOFT = (
+    r"(?:(?:really|absolutely|actually|always|usually|also|much|quite|do|just|mostly|still|so|very|too"
+    r"|kinda) ){0,2}"
+)
+_PAST = (
+    r"(?:\w+ed|was|were|had|got|went|did|saw|came|said|told|knew|thought|made|took|left|found|heard|read|gave"
+    r"|met|felt|sent|kept|been|has|have)"
+)
+_OTHER = r"(?:he|she|they|(?:my|our) \w+|dad|mum|mom|grandma|grandpa|everyone|nobody)"
+_RELATIVE = (
+    r"(?:wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|spouse|ex|mother|father|mum|mom|dad|parents?"
+    r"|sister|brother|siblings?|twin|son|daughter|kids?|child(?:ren)?|baby|toddler|niece|nephew|aunt|uncle"
+    r"|cousin|grand(?:mother|father|ma|pa|son|daughter|kids?|parents?)|(?:mother|father|sister"
+    r"|brother)-in-law"
+    r"|boss|manager|supervisor|advisor|landlord|landlady|flatmate|housemate|room ?mate|neighbou?r|colleague"
+    r"|assistant|coach|doctor|gp|dentist|therapist|teacher|best friend|friend|dog|cat|puppy|kitten|horse"
+    r"|parrot)"
+)
+_ALARM = (
+    r"(?:migraines?|headaches?|hives|rash(?:es)?|heartburn|nightmares?|cramps|palpitations|asthma|nausea)"
+)
+_BODY = (
+    r"(?:back|knees?|hip|hips|heart|lungs?|shoulders?|stomach|eyes?|ears?|wrists?|ankles?|neck|skin|feet"
+    r"|foot|hands?)"
+)
+_DIET = (
+    r"(?:vegan|vegetarian|veggie|pescatarian|halal|kosher|teetotal|sober|coeliac|celiac|diabetic|asthmatic"
+    r"|(?:lactose|gluten|dairy|nut|sugar|alcohol|caffeine)[- ](?:free|intoleran(?:t|ce)))"
+)
+
+CONSTRAINT: Final = re.compile(
+    rf"\ballerg(?:ic|y|ies)\b|\bintoleran(?:t|ce)\b|\b{_DIET}\b|^(?:the )?(?:lactose|gluten|nuts|peanuts"
+    rf"|shellfish)\b"
+    rf"|\b(?:gives?|giving|gave) (?:me|him|her|us) (?:a |an |the )?(?:\w+ )?{_ALARM}\b"
+    r"|\bmakes? (?:me|him|her) (?:\w+ )?(?:sick|ill|dizzy|itch|sneeze|throw up|anxious|nauseous|swell)\b"
+    rf"|\b(?:bad|weak|dodgy|injured|artificial|sore) {_BODY}\b|\bwith (?:my|his|her) {_BODY}\b"
+    r"|\b(?:can't|cannot|can not|cant|mustn't|must not|not allowed to|not supposed to|unable to|won't"
+    r"|will not"
+    r"|refuse to|refuses to|don't|do not|dont|never) (?:\w+ ){0,1}"
+    r"(?:eat|drink|have any|tolerate|digest|wear|fly|swim|drive|climb|smoke|touch|go near|sleep (?:on|in"
+    r"|with))\b"
+    r"|\bnever (?:ever|again)\b|,? ever(?:[,.!]|$)|\b(?:don't|do not|dont) (?:you )?(?:ever|dare)\b"
+    r"|\bplease (?:don't|do not|dont|never|no|avoid|stop)\b|\bno [\w'/-]+(?: [\w'/-]+){0,5},? (?:please"
+    r"|ever)\b"
+    r"|\b(?:stay|keep|staying|keeping) (?:me )?(?:away|off|out|clear) (?:from|of)\b|\bavoid(?!ed|ing|s)\b"
+    rf"|^(?:\w+,? ){{0,3}}(?:never|don't ever) (?!mind\b|{_PAST}\b)\w+"
+    r"|\balways (?:use|ask|show|send|write|put|keep|add|run|check|include|start|end|leave|book|call|go"
+    r"|round|reply"
+    r"|answer|sign|cc|show|tell|wait|double|wrap|format|name|tag|squash|rebase)\b"
+    r"|(?:^|,) ?always[.!]?$|\bfrom now on\b|\bas a rule\b|\bby default\b"
+    r"|\b(?:nothing|anything|something|somewhere|someone|food|drinks?|places?) (?:but |\w+ )?(?:without"
+    r"|with no|free of)\b"
+    r"|^(?:\w+,? ){0,4}nothing (?:with|from|containing|before|after|above|over|under|below|that|too)\b"
+    r"|\bi refuse\b|\brefuses to\b|\bwithout (?:my|an? \w+ from me|asking|me (?:saying|agreeing))\b"
+    r"|\b(?:only|not) (?:before|after|if|unless|until|when) (?:i|you|we)\b|\b(?:at most|at the latest"
+    r"|no (?:more|later|earlier) than)\b"
+    r"|\bmy (?:limit|maximum|max|budget|ceiling) (?:is|was|of)\b|\b(?:has|have|had better|needs?) to be\b"
+    r"|\b(?:one|small|short|separate|new) [\w ]{1,30} (?:each|per|at a time)\b"
+    r"|\bin (?:commits?|commit messages?|pull requests?|prs?|code|tests?|comments?|docs|reviews?"
+    r"|meetings)\b.{0,40}\b(?:ever|always|never|no|not)\b"
+    r"|\b(?:no|not|never|always)\b.{0,40}\bin (?:commits?|commit messages?|pull requests?|prs?|code|tests?"
+    r"|comments?|reviews?)\b"
+)  # fmt: skip
+SHOUTED: Final = re.compile(r"(?<![A-Z] )\b(?:NOT|NEVER|NO|ALWAYS|ONLY|DON'T)\b(?! [A-Z]{2})(?=\s+\w)")
+"""One stressed word in a text that is not all capitals; matched on the text as written."""
+
+PREFERENCE: Final = re.compile(
+    rf"\bi(?:'d| would)? {_SOFT}(?:prefer|loathe|detest|adore|dislike|despise|(?:can't|cannot|can not"
+    rf"|cant) (?:stand|bear|abide))\b"
+    rf"|\bi {_SOFT}(?:love|hate|like|enjoy|fancy)\b(?! (?:that|this|it|you|the idea|how|him|her|them"
+    rf"|where)\b)"
+    r"|\bi'd rather\b|\brather (?:have|not|than)\b|\bmy (?:\w+ ){0,2}favou?rites?\b"
+    r"|\bfavou?rite [\w ]{1,40} (?:is|are)\b"
+    r"|\bnot (?:a|my|much of a|really a|really my) (?:big |huge )?(?:fan|thing|cup of tea|style|taste)\b"
+    rf"|\b{_AM} (?:more of |not |really |a bit of |very much |definitely )?(?:an? )?[\w-]+ person\b"
+    rf"|\b{_AM} {_SOFT}(?:not )?(?:into|fond of|keen on|sick of|tired of|scared of|afraid of|terrified of"
+    rf"|used to|picky|fussy"
+    r"|sensitive to|obsessed with|crazy about|mad about|hooked on)\b"
+    r"|\b(?:suits?|bothers?|annoys?|bugs|drives?|drove|relaxes|calms|bores?) me\b|\bup the wall\b"
+    r"|\bpet peeve\b"
+    r"|(?:^|[,.;:] ?|\b(?:and|but) )(?:\w+,? ){0,2}(?:an? |the |some )?[\w'-]+(?: [\w'-]+){0,4} for (?:me"
+    r"|us)\b(?! (?:to|too|and))"
+    r"|\bi (?:always|usually|only|mostly|normally|generally|rarely|hardly ever|tend to|never) "
+    rf"(?!{_PAST}\b)\w+"
+    r"|\bi (?:don't|do not|dont) (?:really |actually |usually )?(?:like|want|use|watch|trust|care for"
+    r"|listen|read|do (?!that|it|this))\b"
+    r"|\bi want (?!to\b|you\b)\w+|\bi (?:need|want) (?:it|them|everything|things|my \w+) (?:\w+ ){0,2}\w+"
+    rf"|\b{_OTHER} (?:also |really |always |only |still )?(?:wants?(?! to\b)|likes?|loves?|hates?|prefers?"
+    rf"|insists?|refuses?"
+    r"|(?:won't|doesn't|don't|can't|never) (?:eats?|drinks?|likes?|wants?|wears?|stand|watch))\b"
+    r"|\b(?:just |please |rather |better |always )(?:write|text|e-?mail|call|message|ping|ring"
+    r"|dm) (?:to )?me\b"
+    r"|\b(?:shoe |ring |collar |dress |jacket )?size (?:is )?(?:\d{1,2}|xxs|xs|s|m|l|xl|xxl)\b"
+    r"|\bthe (?:older|quieter|smaller|bigger|simpler|warmer|darker|cheaper) the better\b|\bwhat i (?:like"
+    r"|love|hate|want) (?:is|about)\b"
+)  # fmt: skip
+_NOT_A_ROLE = (
+    r"(?!bit\b|little\b|lot\b|few\b|while\b|fool\b|mess\b|minute\b|second\b|moment\b|wreck\b"
+    r"|\w+ (?:person|late)\b)"
+)
+IDENTITY: Final = re.compile(
+    r"\bmy (?:full |last |first |middle |nick|sur)?name(?:'s| is)\b|\bcall me \w+"
+    rf"|\b{_AM} (?:an? {_NOT_A_ROLE}[\w-]+|the (?:new |only |local )?\w+ (?:of|for|at|on|in)\b"
+    rf"|from (?!the (?:shop|office)|home|work)\w+"
+    r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
+    r"|based in|born in"
+    r"|(?:1[5-9]|[2-9]\d)(?: years old|[,.!]| and\b|$))"
+    rf"|^(?:\w+,? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
+    r"|^[a-z][\w'-]+ here\b(?!'s)|\bi live (?:in|at|on|near|with|by|alone|above|next)\b|\bi(?:'ve"
+    r"| have)? (?:been )?liv(?:ed|ing) (?:in|at|on|near)\b"
+    r"|\bi (?:also |still |now )?work (?:at|for|as|in|on|part|full|nights|shifts|from home|with)\b"
+    r"|\bi (?:run|own|teach|study|volunteer at|manage|coach) (?!out\b|into\b|it\b|that\b|the risk)\w+"
+    r"|\bmy (?:job|occupation|birthday|address|phone(?: number)?|e-?mail|pronouns|nationality"
+    r"|mother tongue|native language|time ?zone|blood type|star sign|religion) (?:is|are)\b"
+    r"|\bi was born\b|\bi speak [a-z]+|\bi have (?:two|three|four|five|six|an? (?:son|daughter|kid|child"
+    r"|dog|cat|wife|husband|brother|sister|twin))\b"
+    r"|\bi (?:play|sing) (?:the )?(?:\w+ )?(?:piano|guitar|violin|cello|drums|bass|flute|trumpet|saxophone"
+    r"|accordion|soprano|alto|tenor)\b"
+)  # fmt: skip
+BACKGROUND: Final = re.compile(
+    r"\bi (?:studied|graduated|trained as|served|grew up|emigrated|immigrated|majored)\b"
+    r"|\bi used to (?:be|work|live|play|teach|run|sing|smoke|row|dance|drive|own|have)\b"
+    r"|\bi(?:'ve| have) (?:worked|been (?:an? )\w+|played|taught|lived|served|lost|had) .{0,40}\b(?:years?"
+    r"|since|decades?)\b"
+    r"|\b\w+ years (?:of experience|as an?|in (?:the|a|this))\b|\bwhen i was (?:a (?:kid|child|student"
+    r"|teenager|boy|girl)|young|little|\d)\b"
+    r"|\bi moved (?:here|to|from) .{0,40}\b(?:ago|in (?:19|20)\d\d|as a)\b|\bi did (?:two|three|four|five"
+    r"|six|\d+) ye?a?rs\b"
+)  # fmt: skip
+RELATIONSHIP: Final = re.compile(
+    rf"\b(?:my|our) (?:ex-?|late |older |younger |elder |little |big |twin |step-?|half-?|new |old "
+    rf"|eldest |youngest )?{_RELATIVE}"
+    r"(?:(?:'s| is| was| has| had| lives| works| studies| teaches| plays| turns| called| named|,) |'s name)"
+    rf"|\b(?:is|'s) my (?:\w+ )?{_RELATIVE}\b|\b(?:wife|husband|son|daughter|sister|brother|dog"
+    rf"|cat)'s name is\b"
+)  # fmt: skip
+NAMED_RELATIVE: Final = re.compile(
+    rf"\b(?i:my|our) (?:\w+ )?(?i:{_RELATIVE}) [A-Z][a-z]+|\b[A-Z][a-z]+,? (?:is )?(?i:my"
+    rf"|our) (?:\w+ )?(?i:{_RELATIVE})\b"
+)
+"""A relative by name, matched on the text as written."""

@@ -1,0 +1,44 @@
+"""The profile of the caller, from one generation: a function of the memories the caller may recall."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from helix_query.recall.user_profile.layout import UserProfile, laid_out
+from helix_query.recall.user_profile.merge import merged
+from helix_query.recall.user_profile.statements import statements_of
+from helix_query.recall.visibility import Visibility
+from helix_query.scheduling.deadline import check
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_shared.artifacts.filter.selection import Selection
+
+
+def user_profile(
+    snapshot: Snapshot,
+    selection: Selection,
+    *,
+    now: datetime,
+    token_budget: int,
+    zone: tzinfo | None = None,
+    deadline: float = math.inf,
+) -> UserProfile:
+    """The profile of the selection's user, at `now`, or its `as_of` and `valid_at`.
+
+    Filters of the selection do not apply.
+
+    Raises:
+        OverdueError: `deadline`, a moment of the monotonic clock, has passed.
+    """
+    selection = selection.unfiltered()
+    if selection.past:
+        snapshot.prepare_as_of(deadline)
+    check(deadline)
+    visibility = Visibility.of(snapshot.generation, selection, now)
+    moment = selection.past.happened_by or visibility.moment
+    said = merged(statements_of(snapshot, visibility, moment), snapshot.generation.graph)
+    return laid_out(said, token_budget=token_budget, count_tokens=snapshot.encoder.count_tokens, zone=zone)

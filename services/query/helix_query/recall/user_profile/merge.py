@@ -1,0 +1,105 @@
+"""Joins statements that say the same, and drops those that a later one replaced."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
+from helix_shared.artifacts.lexicon.analysis import stems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from helix_query.recall.user_profile.statements import Statement
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
+
+SAME_WORDS: Final = 0.6
+"""Jaccard similarity of the stems of two statements that say the same, or the opposite."""
+REPLACED: Final = 0.5
+"""Probability of an UPDATES link from which the older statement is left out; below, it counts less."""
+RESTATED: Final = 0.1
+"""What each repetition adds to a score, as a share, three times at most."""
+_UPDATES: Final = EDGE_KINDS.index("UPDATES")
+_NEGATION: Final = re.compile(
+    r"\b(?:not|no|never|nothing|neither|nor|without|cannot|cant|dont|wont|no longer|stopped|quit)\b|n't\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The latest of some statements that say the same, and the ids of all of them, the latest first."""
+
+    statement: Statement
+    memory_ids: tuple[str, ...]
+
+
+def merged(statements: Iterable[Statement], graph: GraphSnapshot) -> list[Merged]:
+    """Best first; equal scores by id. The result does not depend on the order of `statements`.
+
+    Of a resolved statement and its verbatim memory the resolved one is shown and both are cited. Of two
+    statements of one speaker in the same words, the later one is shown; it cites the earlier one unless it
+    denies it.
+    """
+    latest_first = sorted(
+        statements,
+        key=lambda one: (one.occurred_at, one.sequence, one.is_derived, one.memory_id),
+        reverse=True,
+    )
+    replaced = _replaced(latest_first, graph)
+    kept: list[tuple[Merged, frozenset[str], bool]] = []
+    for one in latest_first:
+        probability = replaced.get(one.ordinal, 0.0)
+        if probability >= REPLACED:
+            continue
+        words, denies = frozenset(stems(one.text)), _denies(one.text)
+        place = next(
+            (n for n, (line, said, _) in enumerate(kept) if _is_same(one, words, line.statement, said)), None
+        )
+        if place is None:
+            weighed = replace(one, score=one.score * (1.0 - probability))
+            kept.append((Merged(weighed, (one.memory_id,)), words, denies))
+        elif kept[place][2] == denies:
+            kept[place] = (_joined(kept[place][0], one), *kept[place][1:])
+    lines = [line for line, *_ in kept]
+    return sorted(lines, key=lambda line: (-line.statement.score, line.statement.memory_id))
+
+
+def _is_same(one: Statement, words: frozenset[str], other: Statement, others: frozenset[str]) -> bool:
+    if one.part is not other.part or one.speaker != other.speaker:
+        return False
+    if one.sequence == other.sequence and (one.is_derived or other.is_derived):
+        return True
+    together = len(words | others)
+    return together > 0 and len(words & others) >= SAME_WORDS * together
+
+
+def _joined(line: Merged, earlier: Statement) -> Merged:
+    """The line, said once more before."""
+    if earlier.memory_id in line.memory_ids:
+        return line
+    shown = line.statement
+    more = RESTATED if len(line.memory_ids) <= 3 else 0.0  # noqa: PLR2004 - three repetitions
+    score = max(shown.score, earlier.score) * (1.0 + more)
+    facets = tuple(dict.fromkeys((*shown.facets, *earlier.facets)))
+    return Merged(replace(shown, score=score, facets=facets), (*line.memory_ids, earlier.memory_id))
+
+
+def _denies(text: str) -> bool:
+    return len(_NEGATION.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
+
+
+def _replaced(statements: Sequence[Statement], graph: GraphSnapshot) -> Mapping[int, float]:
+    """The probability that a later memory replaced a statement, by ordinal."""
+    ordinals = np.array(sorted({one.ordinal for one in statements}), np.int64)
+    edges = graph.edges_of(ordinals)
+    targets = np.repeat(ordinals, edges.counts)
+    # an edge goes from the newer to the older memory; at the older one it is stored as not forward
+    chosen = (edges.kinds == _UPDATES) & ~edges.forward
+    found: dict[int, float] = {}
+    for ordinal, weight in zip(targets[chosen].tolist(), edges.weights[chosen].tolist(), strict=True):
+        found[ordinal] = max(found.get(ordinal, 0.0), min(weight, 1.0))
+    return found

@@ -1,0 +1,163 @@
+import time
+
+import pytest
+
+from helix_ingest.facets import current, lasting
+from helix_ingest.facets.find import facets_of
+from helix_ingest.facets.words import NEEDED, SHOUTED_WORDS, WORD
+from helix_memory.speech_acts import SpeechAct
+
+STATED = {
+    "identity": (
+        "I'm a night nurse at the county hospital.",
+        "hi, im pavel, 34, carpenter from Brno",
+        "My name is Oluwaseun but call me Seun.",
+        "Rosa here, I took over the release from Jan",
+        "I live in Ghent with two cats",
+        "I work as a site reliability engineer",
+    ),
+    "background": (
+        "I grew up on a dairy farm",
+        "I used to row for the university",
+        "I've worked in shipyards for twenty years",
+    ),
+    "relationship": (
+        "my sister Halima is moving to Leeds",
+        "My landlord is called Mr Ferreira",
+        "Bo is my dog",
+    ),
+    "preference": (
+        "I'd rather take the stairs than that lift",
+        "I can't stand coriander",
+        "i always book the quiet coach",
+        "a window seat for me please",
+        "I hate video calls, just text me",
+        "my favourite tea is lapsang",
+        "I'm more of a morning person",
+        "we use tabs and I don't like four spaces",
+        "My daughter hates surprises",
+    ),
+    "constraint": (
+        "I'm allergic to penicillin",
+        "Petra is celiac, remember that for the picnic",
+        "shellfish gives me hives",
+        "Never schedule anything before nine.",
+        "no force pushes on main, ever",
+        "release notes go to the wiki, always",
+        "please don't call my office number",
+        "anywhere but NOT the airport hotel",
+        "with my knees I don't do hikes any more, stairs make me dizzy",
+        "I refuse to sign that form twice",
+        "nothing with cilantro in it",
+    ),
+    "project": (
+        "I'm currently rewriting the billing exporter",
+        "we're renovating the attic",
+        "my dissertation is about river deltas",
+    ),
+    "plan": ("We're moving to Lyon in June.", "I plan to retire next year", "We've booked the ferry"),
+    "task": ("I still need to renew my passport", "the deadline is Friday"),
+}
+NOT_STATED = (
+    "What should I cook for Ines tonight?",
+    "Do you think I'm allergic to penicillin?",
+    "Imagine I live in a castle",
+    "If I were a pilot I'd hate night flights",
+    '"I am a vegetarian" he said: "since birth"',
+    "The build passed on the second try",
+    "ok great, thanks",
+    "I love it",
+    "The bus never came",
+    "SERVER IS NOT UP AND NOBODY KNOWS WHY",
+    "It rained all day in Porto",
+)
+
+
+@pytest.mark.parametrize(
+    ("facet", "text"), [(facet, text) for facet, all_ in STATED.items() for text in all_]
+)
+def test_what_people_say_about_themselves_has_its_facet(facet: str, text: str) -> None:
+    """The facet is told, and its span is a sentence of the text."""
+    found = facets_of(text, source_class="user")
+    assert facet in {one.facet for one in found}
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+
+
+@pytest.mark.parametrize("text", NOT_STATED)
+def test_questions_quotations_and_small_talk_have_no_facet(text: str) -> None:
+    """Neither has what is only imagined."""
+    assert facets_of(text, source_class="user") == ()
+
+
+@pytest.mark.parametrize("source_class", ["agent", "tool", "document"])
+def test_only_users_state_something_about_themselves(source_class: str) -> None:
+    """A note of an agent in the first person is no statement of the user."""
+    assert facets_of("I'm allergic to nuts", source_class=source_class) == ()
+
+
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        ("statement", {"preference", "task"}),
+        ("request", {"preference"}),
+        ("question", set()),
+        ("quotation", set()),
+        ("hypothetical", set()),
+        ("acknowledgement", set()),
+    ],
+)
+def test_the_speech_act_decides_what_counts(act: SpeechAct, expected: set[str]) -> None:
+    """A request may hold a standing preference, nothing else."""
+    found = facets_of("I hate lifts. I have to file the form.", source_class="user", speech_act=act)
+    assert {one.facet for one in found} == expected
+
+
+def test_a_span_is_the_sentence_that_states_the_facet() -> None:
+    """What stands around it is no part of the line."""
+    text = "Long day. I'm vegan, by the way! The train was late."
+    [found] = facets_of(text, source_class="user")
+    assert text[found.start : found.end] == "I'm vegan, by the way!"
+
+
+def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
+    """Without one it is small change of a conversation."""
+    text = "I'll fetch the keys from Marek"
+    assert facets_of(text, source_class="user") == ()
+    assert [one.facet for one in facets_of(text, source_class="user", is_ahead=True)] == ["plan"]
+
+
+def test_the_words_that_a_pattern_needs_are_complete() -> None:
+    """The quick test of words never hides a facet."""
+    patterns = {
+        **{name: getattr(lasting, name.upper()) for name in ("identity", "background", "preference")},
+        **{name: getattr(lasting, name.upper()) for name in ("relationship", "constraint")},
+        **{name: getattr(current, name.upper()) for name in ("project", "plan", "task")},
+    }
+    texts = [text.lower() for all_ in STATED.values() for text in all_] + [
+        text.lower() for text in NOT_STATED
+    ]
+    for name, pattern in patterns.items():
+        for text in filter(pattern.search, texts):
+            assert not NEEDED[name].isdisjoint(WORD.findall(text)), (name, text)
+    for text in filter(lasting.SHOUTED.search, NOT_STATED):
+        assert not SHOUTED_WORDS.isdisjoint(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i " * 50_000,
+        "never " * 20_000,
+        "a, " * 33_000,
+        "no " + "x" * 99_000,
+        "i'm the " * 12_000,
+        "." * 100_000,
+        "my sister " * 10_000,
+        "\n" * 100_000,
+    ],
+)
+def test_hostile_texts_take_no_time(text: str) -> None:
+    """The start of a text is read, and every repetition is bounded."""
+    started = time.perf_counter()
+    facets_of(text, source_class="user")
+    assert time.perf_counter() - started < 0.5
