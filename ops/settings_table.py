@@ -16,13 +16,14 @@ from pydantic_core import PydanticUndefined
 
 from helix_consolidation.settings import ConsolidationSettings
 from helix_doc2query.settings import Doc2querySettings
+from helix_extract.settings import ExtractSettings
 from helix_ingest.settings import IngestSettings
 from helix_kg.settings import KgSettings
 from helix_query.settings import QuerySettings
 from helix_shared.settings import ServiceSettings, helix_home
 
 SERVICES: Final[tuple[type[ServiceSettings], ...]] = (
-    IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, QuerySettings,
+    IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, QuerySettings, ExtractSettings,
 )  # fmt: skip
 COMMAND: Final = {
     "HELIX_HOME": ("~/.helix", "folder of everything Helix keeps on this machine"),

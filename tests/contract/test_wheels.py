@@ -30,7 +30,9 @@ MEMBERS = {
     for file in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))
 }
 PACKAGES = {name: next(folder.glob("*/py.typed")).parent for name, folder in MEMBERS.items()}
-SERVICES = [f"helix-memory-{name}" for name in ("ingest", "doc2query", "kg", "consolidation", "query")]
+SERVICES = [
+    f"helix-memory-{name}" for name in ("ingest", "doc2query", "kg", "consolidation", "extract", "query")
+]
 LLM_CLIENTS = {
     "openai", "anthropic", "litellm", "langchain", "langchain-core", "cohere", "mistralai", "groq", "ollama",
     "google-genai", "google-generativeai", "llama-index", "instructor", "transformers", "vllm",

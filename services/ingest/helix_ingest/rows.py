@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
-from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_ingest.facets.columns import facet_columns
 from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
+from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash, memory_id
 
 if TYPE_CHECKING:

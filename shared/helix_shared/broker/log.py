@@ -1,4 +1,4 @@
-"""Reads messages back from a stream: by sequence, or the last one on a subject before a sequence.
+"""Reads messages back from a stream: by sequence, or the next one on a subject before or after a sequence.
 
 Workers have no state: they read earlier turns of a session from the stream. A direct get of JetStream takes
 less than a millisecond. It always gives the same message, so a rebuild from the log sees the same context.
@@ -52,6 +52,15 @@ async def last_before(client: Client, stream: str, subject: str, sequence: int) 
         return None
     # the stream sends a second message that ends the batch; the client drops it
     return await _direct(client, stream, {"multi_last": [subject], "up_to_seq": sequence - 1})
+
+
+async def first_after(client: Client, stream: str, subject: str, sequence: int) -> LoggedMessage | None:
+    """The first message on `subject` with a sequence above `sequence`, or None.
+
+    Raises:
+        TemporaryError: the server does not answer.
+    """
+    return await _direct(client, stream, {"seq": sequence + 1, "next_by_subj": subject})
 
 
 async def _direct(client: Client, stream: str, selector: Mapping[str, Any]) -> LoggedMessage | None:

@@ -34,6 +34,7 @@ WRITER_PROBLEM: Final = "problem"
 INGEST: Final = "ingest"
 DOC2QUERY: Final = "doc2query"
 KG: Final = "kg"
+EXTRACT: Final = "extract"
 CONSOLIDATION_DERIVED: Final = "consolidation-derived"
 CONSOLIDATION_LIFECYCLE: Final = "consolidation-lifecycle"
 
@@ -108,16 +109,33 @@ CONSUMERS: Final = (
 )
 
 
+ANSWERS: Final = api.StreamConfig(
+    name=subjects.ANSWERS_STREAM,
+    description="answers of the language model, kept so that no question is asked twice",
+    subjects=[f"{subjects.ROOT}.answers.>"],
+    max_msg_size=MIB,
+)
+LEDGER: Final = "HELIX_LEDGER"
+"""Bucket with what the worker `extract` spent and dropped."""
+LEDGER_KEY: Final = "extract"
+EXTRACT_CONSUMER: Final = DurableConsumer(
+    subjects.EVENTS_STREAM, EXTRACT, (subjects.events_of_kind("message"),), max_ack_pending=1_024
+)
+"""Exists only where a language model is configured, as `ANSWERS` and `LEDGER` do."""
+
+
 async def provision(
     jetstream: JetStreamContext,
     *,
     replicas: int = 1,
     ack_wait_seconds: float = 60.0,
     lease_seconds: float = LEASE_TTL_SECONDS,
+    endpoint: bool = False,
 ) -> list[str]:
     """Create or update every stream, consumer and bucket; returns one line about each.
 
-    It may be repeated. An existing consumer keeps its position.
+    It may be repeated. An existing consumer keeps its position. `endpoint`: also what the worker `extract`
+    needs, which stays when this is called again without it.
     """
     done = [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in STREAMS]
     for consumer in CONSUMERS:
@@ -125,6 +143,14 @@ async def provision(
         done.append(f"consumer {consumer.stream}/{consumer.name}")
     await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
     done.append(f"bucket {LEASES}")
+    if endpoint:
+        done.append(await _ensure_stream(jetstream, _complete(ANSWERS, replicas)))
+        await jetstream.add_consumer(
+            EXTRACT_CONSUMER.stream, _consumer_config(EXTRACT_CONSUMER, ack_wait_seconds)
+        )
+        done.append(f"consumer {EXTRACT_CONSUMER.stream}/{EXTRACT_CONSUMER.name}")
+        await jetstream.create_key_value(api.KeyValueConfig(bucket=LEDGER, replicas=replicas))
+        done.append(f"bucket {LEDGER}")
     return done
 
 

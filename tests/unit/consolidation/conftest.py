@@ -106,6 +106,20 @@ def row(tenant: str, event: str, sequence: int, text: str, **fields: Any) -> dic
     return base | fields
 
 
+def statement(
+    tenant: str, event: str, sequence: int, text: str, *, window: int, number: int = 0, **fields: Any
+) -> dict[str, Any]:
+    """One row of the statements edge: drawn from `event`, in the window that ends at the event `window`."""
+    given = {
+        "piece": edges.FIRST_STATEMENT_PIECE + number,
+        "revision_sequence": window,
+        "derived_from": memory_id(tenant, event, 0),
+        "expansions": [f"question about {text}"],
+        "links": [{"edge": "MENTIONS", "kind": "name", "name": "odile", "surface": "Odile", "weight": 1.0}],
+    }
+    return row(tenant, event, sequence, text, **given, **fields)
+
+
 def message(
     stream: str,
     subject: str,
@@ -169,6 +183,11 @@ class Stream:
             for name in names
         ]
         return self._send("links", tenant, event, sequence, rows, edges.links_schema(), "")
+
+    def statements(self, tenant: str, event: str, sequence: int, rows: Sequence[dict[str, Any]]) -> Msg:
+        """The statements message of the window that ends with an event; see `statement`."""
+        schema = edges.statements_schema(DIMENSIONS)
+        return self._send("statements", tenant, event, sequence, rows, schema, "")
 
     def _send(
         self,

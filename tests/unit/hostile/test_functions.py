@@ -14,7 +14,6 @@ from helix_ingest.extraction.acts.sentences import sentences
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience
 from helix_ingest.extraction.segment import segment
 from helix_kg.consumer import link_rows
@@ -30,6 +29,7 @@ from helix_query.recall.routing.skip import skip_reason
 from helix_query.recall.routing.strip_times import strip_times
 from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
+from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash
 from helix_shared.timex import find_time_expressions, resolve_window
 

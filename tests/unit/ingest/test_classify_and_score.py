@@ -10,10 +10,10 @@ from datasketch import MinHash
 
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
-from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_memory.events import DocumentEvent, MemoryEvent, MessageEvent, ToolEvent
 from helix_shared.edges import MINHASH_BYTES, MINHASH_PERMUTATIONS
+from helix_shared.encoders.minhash import minhash
 from helix_shared.scripts import WORD
 
 MONDAY = datetime(2026, 9, 7, 9, 0, tzinfo=UTC)

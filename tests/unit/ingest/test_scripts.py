@@ -8,10 +8,10 @@ import numpy as np
 
 from helix_ingest.extraction.acts.answers import answered_question
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.extraction.minhash import minhash
 from helix_ingest.extraction.score import salience
 from helix_ingest.extraction.segment import segment
 from helix_memory.events import MessageEvent
+from helix_shared.encoders.minhash import minhash
 from helix_shared.scripts import word_count
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

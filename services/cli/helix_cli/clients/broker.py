@@ -91,8 +91,10 @@ async def last_event_sequence(jetstream: JetStreamContext) -> int:
     return (await jetstream.stream_info(subjects.EVENTS_STREAM)).state.last_seq
 
 
-def provision(nats_url: str, *, replicas: int = 1, instance: str = "") -> list[str]:
-    """Create or update the streams, consumers and the lease bucket at `nats_url`; one line for each.
+def provision(nats_url: str, *, replicas: int = 1, instance: str = "", endpoint: bool = False) -> list[str]:
+    """Create or update the streams, consumers and buckets at `nats_url`; one line for each.
+
+    `endpoint`: also those of the worker that asks a language model.
 
     Raises:
         TemporaryError: it does not answer.
@@ -100,6 +102,6 @@ def provision(nats_url: str, *, replicas: int = 1, instance: str = "") -> list[s
 
     async def work() -> list[str]:
         async with connected(nats_url, instance=instance) as jetstream:
-            return await streams.provision(jetstream, replicas=replicas)
+            return await streams.provision(jetstream, replicas=replicas, endpoint=endpoint)
 
     return run_async(work())

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NoStreamError
 
 from helix_cli.clients.broker import connected
+from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
+
+_EXTRACT: Final = (streams.EXTRACT_CONSUMER.stream, streams.EXTRACT_CONSUMER.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class BrokerStatus:
     streams: list[StreamRow] = field(default_factory=list)
     consumers: list[ConsumerRow] = field(default_factory=list)
     writer: WriterStatus = field(default_factory=WriterStatus)
+    endpoint: EndpointStatus | None = None
+    """None where no language model was ever configured."""
 
     def stream(self, name: str) -> StreamRow | None:
         """The row of one stream."""
@@ -57,10 +63,13 @@ async def broker_status(url: str, instance: str) -> BrokerStatus:
             rows = [await _stream(jetstream, str(config.name)) for config in streams.STREAMS]
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
             writer = await writer_status(jetstream)
+            endpoint = await endpoint_status(jetstream)
+            optional = await _consumer(jetstream, *_EXTRACT) if endpoint else None
     except HelixError as error:
         return BrokerStatus(url, problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
-    return BrokerStatus(url, missing, [row for row in rows if row], [row for row in consumers if row], writer)
+    found = [row for row in (*consumers, optional) if row]
+    return BrokerStatus(url, missing, [row for row in rows if row], found, writer, endpoint)
 
 
 async def _stream(jetstream: JetStreamContext, name: str) -> StreamRow | None:

@@ -21,6 +21,7 @@ HELP: Final = f"""
 
   helix provision --nats nats://127.0.0.1:4222
   helix provision --replicas 3      (a NATS cluster)
+  helix provision --endpoint        (also for the worker extract)
 
 Existing streams keep their messages, existing consumers their position.
 
@@ -36,11 +37,15 @@ def provision_command(
     replicas: Annotated[
         int, typer.Option("--replicas", min=1, max=5, help="Copies of each stream in a cluster.")
     ] = 1,
+    endpoint: Annotated[
+        bool,
+        typer.Option("--endpoint", help="Also what the worker extract needs, which asks a language model."),
+    ] = False,
     as_json: options.AsJson = False,
     nats: options.Nats = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Create or update everything on NATS."""
     server = nats_server(nats, home)
-    done = provision(server.address, replicas=replicas, instance=server.instance)
+    done = provision(server.address, replicas=replicas, instance=server.instance, endpoint=endpoint)
     typer.echo(json.dumps(done) if as_json else "\n".join(done))

@@ -168,6 +168,8 @@ def _print(broker: BrokerStatus, service: QueryStatus) -> None:
         console.print(_consumers_table(broker.consumers))
     if not broker.problem:
         console.print(plain(f"writer {broker.writer}"))
+    if broker.endpoint is not None:
+        console.print(plain(f"llm    {broker.endpoint}"))
     console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
     if not service.problem:
         console.print(plain(_served(service)))

@@ -35,7 +35,10 @@ HELP: Final = f"""
 Runs in the foreground. Ctrl-C drains and stops, a second Ctrl-C kills. A
 process that ends is started again. Data, models and logs are under --home;
 other commands with the same --home find the addresses there. The services
-get their settings from variables like HELIX_INGEST_BATCH_SIZE.
+get their settings from variables like HELIX_INGEST_BATCH_SIZE. The worker
+extract, which asks a language model, starts only with
+HELIX_EXTRACT_BASE_URL (for example http://localhost:11434/v1),
+HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS.
 
 {EXIT_CODES}
 """

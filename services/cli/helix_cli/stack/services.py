@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from helix_shared.errors import InvalidInputError
 
 QUERY: Final = "query"
+EXTRACT: Final = "extract"
+ENDPOINT_VARIABLE: Final = "HELIX_EXTRACT_BASE_URL"
+"""Where it is set, a stack starts the worker that asks a language model."""
+SECRETS: Final = ("HELIX_EXTRACT_API_KEY",)
+"""Variables that only the service they name gets."""
 COPIES_AT_MOST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service of the stack, with the least and the most processes it may have."""
+    """A service of the stack, with the least, the usual and the most processes it may have."""
 
     name: str
     module: str
     least: int = 1
     most: int = 1
+    usual: int = 1
 
 
 SERVICES: Final = (
@@ -29,14 +36,15 @@ SERVICES: Final = (
     Service("kg", "helix_kg", least=0, most=COPIES_AT_MOST),
     Service("consolidation", "helix_consolidation"),
     Service(QUERY, "helix_query"),
+    Service(EXTRACT, "helix_extract", least=0, most=COPIES_AT_MOST, usual=0),
 )
 
 
 def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
-    """Processes by service: those of `copies`, else 1.
+    """Processes by service: those of `copies`, else the usual number.
 
     Raises:
-        InvalidInputError: an unknown service, or a number out of bounds.
+        InvalidInputError: an unknown service, a number out of bounds, or a service that is not installed.
     """
     services = {service.name: service for service in SERVICES}
     for name, count in copies.items():
@@ -46,7 +54,18 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
         if not least <= count <= most:
             allowed = "exactly 1" if most == 1 else f"{least} to {most}"
             raise InvalidInputError("--copies", f"{name}={count} must be {allowed}")
-    return {name: copies.get(name, 1) for name in services}
+    if copies.get(EXTRACT) and find_spec(services[EXTRACT].module) is None:
+        raise InvalidInputError("--copies", "extract is not installed; install helix-memory-cli[endpoint]")
+    return {name: copies.get(name, service.usual) for name, service in services.items()}
+
+
+def configured_copies(copies: Mapping[str, int], environment: Mapping[str, str]) -> dict[str, int]:
+    """`copies`, with one process of `extract` where the environment names an endpoint and `copies` says none.
+
+    Raises: as `checked_copies`.
+    """
+    configured = {EXTRACT: 1} if environment.get(ENDPOINT_VARIABLE, "") else {}
+    return checked_copies(configured | dict(copies))
 
 
 def service_settings(
@@ -74,5 +93,6 @@ def service_settings(
         "kg": ("NATS_URL",),
         "consolidation": ("NATS_URL", "DATA_DIR"),
         QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE"),
+        EXTRACT: ("NATS_URL", "MODELS_DIR"),
     }
     return {f"HELIX_{service.upper()}_{key}": values[key] for key in used[service]}

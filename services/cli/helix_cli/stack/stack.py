@@ -38,7 +38,15 @@ from helix_cli.stack.home import (
 )
 from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
-from helix_cli.stack.services import QUERY, SERVICES, Service, checked_copies, service_settings
+from helix_cli.stack.services import (
+    EXTRACT,
+    QUERY,
+    SECRETS,
+    SERVICES,
+    Service,
+    configured_copies,
+    service_settings,
+)
 from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer
@@ -73,8 +81,8 @@ class Stack:
         self.models = models or self.home.models
         self.model = ""
         self._ports = (nats_port, query_port)
-        self._copies = checked_copies(copies or {})
         self._environment = dict(environment or {})
+        self._copies = configured_copies(copies or {}, child_environment(self._environment))
         self._say = say
         self._children: list[Child] = []
         self._hurry = threading.Event()
@@ -122,7 +130,7 @@ class Stack:
             self._query_port = choose_port(query_port, usual=USUAL_QUERY_PORT, option="--port")
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
             self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
-            provision(self.nats_url)
+            provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
             for service in SERVICES:
                 for number in range(1, self._copies[service.name] + 1):
                     self._run(self._service_child(service, number))
@@ -201,6 +209,8 @@ class Stack:
         environment = child_environment(
             settings | {"HELIX_HOME": str(self.home.root)} | self._environment | metrics,
         )
+        hidden = [secret for secret in SECRETS if not secret.startswith(f"HELIX_{service.name.upper()}_")]
+        environment = {name: value for name, value in environment.items() if name not in hidden}
         log = self.home.logs / f"{name}.log"
         return ServiceChild(name, service.module, environment=environment, log=log)
 
@@ -224,7 +234,11 @@ class Stack:
             query_address=self.query_address,
             nats_url=self.nats_url,
             data=self.home.data,
-            consumers=[c for c in streams.CONSUMERS if self._copies[c.name.partition("-")[0]]],
+            consumers=[
+                consumer
+                for consumer in (*streams.CONSUMERS, streams.EXTRACT_CONSUMER)
+                if self._copies[consumer.name.partition("-")[0]]
+            ],
         )
 
     def _write_record(self) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from helix_consolidation.folding.incoming_rows import check_memories
+from helix_consolidation.folding.incoming_rows import check_links, check_memories, check_statements
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 from helix_shared import edges
-from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.broker.worker.rederive import header_sequence
 from helix_shared.edges import Origin
 from helix_shared.errors import PermanentError
@@ -105,6 +102,8 @@ def _derived(message: Msg) -> Derived:
         raise PermanentError("derived message names another tenant or edge than its subject")
     if origin.edge == "memories":
         check_memories(origin, rows)
+    elif origin.edge == "statements":
+        check_statements(origin, rows)
     else:
         _check_enrichment(origin, rows)
     return Derived(origin, rows, message.metadata.sequence.stream)
@@ -113,12 +112,7 @@ def _derived(message: Msg) -> Derived:
 def _check_enrichment(origin: Origin, rows: pa.RecordBatch) -> None:
     edges.check_schema(origin, rows.schema, _ENRICHMENT[origin.edge])
     if origin.edge == "links":
-        unknown = set(rows["edge"].unique().to_pylist()) - set(EDGE_KINDS)
-        if unknown:
-            raise PermanentError(f"links message has unknown edge types: {', '.join(sorted(unknown))}")
-        weights = rows["weight"].to_numpy()
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            raise PermanentError("links message has a weight that is not above 0")
+        check_links(rows["edge"], rows["weight"])
 
 
 _ENRICHMENT: Final = {"expansions": edges.expansions_schema(), "links": edges.links_schema()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.decode import Derived, Lifecycle
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
+from helix_consolidation.folding.extracted import fold_statements, follow_sources
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
@@ -51,17 +52,24 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
         context.state.applied.mark(origin.event_sequence)
     elif origin.edge == "expansions":
         fold_expansions(context, origin, item.rows.to_pylist(), item.sequence)
+    elif origin.edge == "statements":
+        fold_statements(context, origin, item.rows, item.sequence)
     else:
         fold_links(context, origin, item.rows.to_pylist(), item.sequence)
 
 
 def finish(context: FoldContext) -> None:
-    """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
+    """Carry out what is due after a batch: lifecycle actions, and decisions about statements.
+
+    What a language model drew from a memory then follows its status.
+    """
     apply_due_actions(context)
     decide_due(context)
+    follow_sources(context)
 
 
 def sweep(context: FoldContext) -> None:
     """Hide what expired, and carry out what a skipped gap made due."""
     finish(context)
     update_status(context, context.state.ledger.expired(context.now))
+    follow_sources(context)

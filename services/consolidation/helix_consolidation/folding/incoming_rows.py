@@ -27,8 +27,15 @@ from helix_consolidation.ledger.event_reach import (
 from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.minhash_bands import signatures_of
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.audience import audience_of, owner_of
-from helix_shared.edges import Origin, check_schema, memories_schema
+from helix_shared.edges import (
+    FIRST_STATEMENT_PIECE,
+    Origin,
+    check_schema,
+    memories_schema,
+    statements_schema,
+)
 from helix_shared.errors import PermanentError
 from helix_shared.identity import MEMORY_ID_PATTERN, joined
 
@@ -62,6 +69,8 @@ _TIMES: Final = (
 )  # fmt: skip
 _CALENDAR: Final = 253_000_000_000 * 1_000_000
 """Bound of times in microseconds around 1970: about the years 1 to 9987, which `datetime` can hold."""
+SOURCE_CLASSES: Final = ("agent", "tool", "document", "user")
+"""Classes of a source, least trusted first."""
 _HASH: Final = re.compile(r"^[0-9a-f]{32}$")
 
 
@@ -94,6 +103,44 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
     if not np.isfinite(rows["vector"].flatten().to_numpy(zero_copy_only=False)).all():
         raise PermanentError("memories message holds a vector that is not finite")
     _check_values(origin, rows)
+
+
+def check_statements(origin: Origin, rows: pa.RecordBatch) -> None:
+    """Refuse a statements message whose rows could not be stored as they are.
+
+    Raises:
+        IncompatibleError: another schema.
+        PermanentError: as `check_memories`; or a row that no turn can have given, or a malformed link.
+    """
+    check_schema(origin, rows.schema, statements_schema(_dimensions_of(rows)))
+    check_memories(origin, memory_columns(rows))
+    links = rows["links"].flatten()
+    check_links(links.field("edge"), links.field("weight"))
+    if (rows["piece"].to_numpy() < FIRST_STATEMENT_PIECE).any():
+        raise PermanentError("statements message holds the piece of a verbatim memory")
+    if not all(MEMORY_ID_PATTERN.match(source) for source in rows["derived_from"].to_pylist()):
+        raise PermanentError("statements message holds a row that names no verbatim memory")
+    if any(rows["corrects"].to_pylist()) or set(rows["source_class"].to_pylist()) - set(SOURCE_CLASSES):
+        raise PermanentError("statements message holds a correction or an unknown source class")
+
+
+def memory_columns(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """A statements message without its expansions and links: rows of the memories edge."""
+    return rows.select([name for name in rows.schema.names if name not in ("expansions", "links")])
+
+
+def check_links(kinds: pa.Array, weights: pa.Array) -> None:
+    """Refuse unknown edge types and weights that are not above 0.
+
+    Raises:
+        PermanentError: there is one.
+    """
+    unknown = set(kinds.unique().to_pylist()) - set(EDGE_KINDS)
+    if unknown:
+        raise PermanentError(f"message has links of unknown edge types: {', '.join(sorted(unknown))}")
+    values = weights.to_numpy(zero_copy_only=False)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise PermanentError("message has a link with a weight that is not above 0")
 
 
 def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:

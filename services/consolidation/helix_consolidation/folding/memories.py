@@ -46,7 +46,7 @@ def fold_memories(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
     incoming = read_rows(rows)
     for row in incoming:
         _check_correction(context, row, actor)
-    _accept_model(context.state, origin, rows)
+    accept_model(context.state, origin, rows)
     context.changes.batches.append(rows)
     batch, event = len(context.changes.batches) - 1, origin.event_sequence
     indexed = [(row, (batch, number)) for number, row in enumerate(incoming)]
@@ -106,7 +106,12 @@ def _was_accepted(context: FoldContext, row: IncomingRow) -> bool:
     return state.ledger.sequences(ordinal)[0] == entry.stream_sequence
 
 
-def _accept_model(state: ConsolidationState, origin: Origin, rows: pa.RecordBatch) -> None:
+def accept_model(state: ConsolidationState, origin: Origin, rows: pa.RecordBatch) -> None:
+    """Take the model of the first message; refuse rows of another one.
+
+    Raises:
+        IncompatibleError: the vectors come from another model than the generation's.
+    """
     model = model_of(origin, rows)
     if model is None:
         return
@@ -148,7 +153,7 @@ def _store_own(context: FoldContext, origin: Origin, own: list[Indexed], sequenc
     is_latest = state.is_latest("memories", event, sequence)
     before = set(memories_of(context, origin.tenant_id, origin.event_id, event))
     for row, source in own:
-        _store(context, row, source, sequence)
+        store_row(context, row, source, sequence)
     found = [context.find(origin.tenant_id, row.entry.memory_id) for row, _ in own]
     named = {ordinal for ordinal in found if ordinal is not None}
     _await_decision(context, own, found, sequence)
@@ -185,13 +190,13 @@ def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
     if not _is_first(context, entry.tenant_id, row.event_id, event, has_rows=True):
         return
     is_new = context.find(entry.tenant_id, entry.memory_id) is None
-    ordinal = _store(context, row, source, sequence)
+    ordinal = store_row(context, row, source, sequence)
     if ordinal is not None and is_new:
         # `apply_due_actions` withdraws it if its event turns out not to contain it
         state.provisional.setdefault(event, set()).add(ordinal)
 
 
-def _store(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> int | None:
+def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> int | None:
     """Store a row unless it was erased, or a better version exists; returns its ordinal if stored."""
     entry, state, changes = row.entry, context.state, context.changes
     code = row.facts.memory

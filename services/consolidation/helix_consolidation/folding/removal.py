@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
-    """Remove memories; with `erased_at`, the sequence of an erasure, they never come back."""
+    """Remove memories; with `erased_at`, the sequence of an erasure, they never come back.
+
+    `extracted` sees to that for statements of a language model.
+    """
     state, removed = context.state, sorted(set(ordinals))
     ledger = state.ledger
     relatives = set[int]()
@@ -27,7 +30,7 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
     duplicates, promoted = set(ledger.duplicates_of(removed)), set[int]()
     for ordinal in removed:
         state.tombstones.record_withdrawn(ledger.code(ordinal), withdrawn=False)
-        if erased_at:
+        if erased_at and state.extracted.source_of(ordinal) is None:
             facts, correction = ledger.memory_facts(ordinal), _correction_at(state, ordinal)
             state.tombstones.record_erased_memory(facts, erased_at, correction)
         state.provisional.get(ledger.sequences(ordinal)[0], set()).discard(ordinal)

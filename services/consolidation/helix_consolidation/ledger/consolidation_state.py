@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from helix_consolidation.ledger.extracted_index import ExtractedIndex
 from helix_consolidation.ledger.ledger import Ledger
 from helix_consolidation.ledger.near_duplicates import NearDuplicates
 from helix_consolidation.ledger.pending_actions import PendingActions
@@ -45,6 +46,7 @@ class ConsolidationState:
     statements: StatementIndex = field(default_factory=StatementIndex)
     undecided: Undecided = field(default_factory=Undecided)
     relations: RelationTable = field(default_factory=RelationTable)
+    extracted: ExtractedIndex = field(default_factory=ExtractedIndex)
     tombstones: Tombstones = field(default_factory=Tombstones)
     pending: PendingActions = field(default_factory=PendingActions)
     applied: ProcessedSequences = field(default_factory=ProcessedSequences)

@@ -28,7 +28,7 @@ from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.manifest import digest_of
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
-from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.edges import FIRST_STATEMENT_PIECE, MINHASH_PERMUTATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,9 +131,20 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
         closed=_closed(table),
         digest=int(digest_of(ids), 16),
     )
+    _fill_extracted(state, table, rows)
     state.provisional = _provisional(state, rows, facts["stream"][rows])
     positions = log_position(facts["stream"][rows], facts["piece"][rows].astype(np.int64))
     state.near.load(rows, positions, _groups(table), _contents(table), _signatures(table["minhash"]))
+
+
+def _fill_extracted(state: ConsolidationState, table: pa.Table, rows: NDArray[np.int64]) -> None:
+    """The statements that a language model drew."""
+    chosen = np.flatnonzero(table["piece"].to_numpy() >= FIRST_STATEMENT_PIECE)
+    for row in chosen.tolist():
+        source = state.ledger.find(table["derived_from"][row].as_py())
+        if source is not None:
+            window = table["revision_sequence"][row].as_py()
+            state.extracted.add(int(rows[row]), source, window)
 
 
 def _provisional(

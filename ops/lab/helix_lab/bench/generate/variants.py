@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from helix_ingest.extraction.minhash import minhash
 from helix_lab.bench.generate.base_memories import Base
 from helix_lab.bench.generate.entities import Entities, entities_of, spelt
+from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash
 from helix_shared.naming import Name, find_names
 

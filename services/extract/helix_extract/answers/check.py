@@ -1,0 +1,196 @@
+"""Checks an answer against its turns. Nothing is believed: what fails a check is dropped and counted.
+
+A memory must name turns of the window and quote one of them; its numbers must stand in these turns or follow
+from their dates; its dates must be dates. Names must stand in its turns. One bad item does not
+harm the others.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+
+from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entities_of, links_of, read_entities
+from helix_extract.answers.passages import holds, plain
+from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
+from helix_extract.windows.window import Turn, Window
+from helix_shared.identity import content_hash
+
+TRUST: Final = ("agent", "tool", "user")
+"""Source classes, least trusted first: a memory from several turns has the least of theirs."""
+TEXT_CHARACTERS: Final = 1_000
+TIMES_LONGER: Final = 3
+"""A memory is at most this many times as long as its turns, and may have `SPARE_CHARACTERS` more."""
+SPARE_CHARACTERS: Final = 200
+QUESTION_CHARACTERS: Final = 200
+FIRST_YEAR: Final = 1_000
+LAST_YEAR: Final = 2_999
+
+_DIGITS: Final = re.compile(r"\d+")
+
+Kind = Literal["fact", "preference", "decision", "instruction", "plan", "event"]
+
+
+class _Memory(BaseModel):
+    """One memory as answered."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARACTERS)]
+    kind: Kind = "fact"
+    turns: Annotated[list[StrictInt], Field(min_length=1, max_length=100)]
+    quote: str
+    valid_from: str | None = None
+    valid_to: str | None = None
+    entities: list[Any] = []
+    questions: list[Any] = []
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMemory:
+    """A memory that its turns support; `source` is the turn that holds the quote."""
+
+    source: Turn
+    turns: tuple[Turn, ...]
+    text: str
+    kind: Kind
+    quote: str
+    confidence: float
+    valid_from: dt.date | None = None
+    valid_to: dt.date | None = None
+    entities: tuple[Entity, ...] = ()
+    questions: tuple[str, ...] = ()
+
+    @property
+    def source_class(self) -> str:
+        """The least trusted class of its turns."""
+        return min((turn.source_class for turn in self.turns), key=TRUST.index)
+
+
+@dataclass(slots=True)
+class CheckedAnswer:
+    """What passed, and how many items were dropped by reason."""
+
+    memories: list[CheckedMemory] = field(default_factory=list)
+    links: list[CheckedLink] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
+    """The memories of `answer` that the turns of `window` support."""
+    checked = CheckedAnswer()
+    entities = read_entities(_items(answer, "entities"))
+    known = {content_hash(turn.event.text) for turn in window.turns}
+    for item in _items(answer, "memories"):
+        if len(checked.memories) >= MOST_MEMORIES:
+            checked.dropped["too many"] += 1
+            continue
+        try:
+            memory = _memory(item, window, entities, checked.dropped)
+        except _DroppedError as dropped:
+            checked.dropped[str(dropped)] += 1
+            continue
+        if content_hash(memory.text) in known:
+            # the verbatim turn says it already
+            checked.dropped["repeated"] += 1
+            continue
+        known.add(content_hash(memory.text))
+        checked.memories.append(memory)
+    checked.links += links_of(_items(answer, "links"), entities, window, checked.dropped)
+    return checked
+
+
+class _DroppedError(Exception):
+    """An item fails a check; the message is the reason."""
+
+
+def _memory(
+    item: Any, window: Window, entities: Sequence[NamedEntity | None], dropped: Counter[str]
+) -> CheckedMemory:
+    try:
+        memory = _Memory.model_validate(item)
+    except ValidationError as error:
+        turns_wrong = any(problem["loc"][:1] == ("turns",) for problem in error.errors())
+        raise _DroppedError("turn" if turns_wrong else "schema") from error
+    turns = _turns(memory.turns, window)
+    source = next((turn for turn in turns if holds(turn.event.text, memory.quote)), None)
+    if source is None:
+        raise _DroppedError("quote")
+    text = plain(memory.text)
+    if len(text) > TIMES_LONGER * sum(len(turn.event.text) for turn in turns) + SPARE_CHARACTERS:
+        raise _DroppedError("long")
+    valid_from, valid_to = _date(memory.valid_from), _date(memory.valid_to)
+    if valid_from and valid_to and valid_to < valid_from:
+        raise _DroppedError("date")
+    if not _numbers(text) <= _known_numbers(window, (valid_from, valid_to)):
+        raise _DroppedError("number")
+    return CheckedMemory(
+        source=source,
+        turns=turns,
+        text=text,
+        kind=memory.kind,
+        quote=plain(memory.quote),
+        confidence=memory.confidence,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        entities=entities_of(memory.entities, entities, turns, dropped),
+        questions=_questions(memory.questions, dropped),
+    )
+
+
+def _items(answer: Mapping[str, Any], name: str) -> list[Any]:
+    items = answer.get(name)
+    return items if isinstance(items, list) else []
+
+
+def _turns(numbers: Sequence[int], window: Window) -> tuple[Turn, ...]:
+    if any(not 1 <= number <= len(window.turns) for number in numbers):
+        raise _DroppedError("turn")
+    return tuple(window.turns[number - 1] for number in sorted(set(numbers)))
+
+
+def _date(text: str | None) -> dt.date | None:
+    if not text or text.casefold() == "null":
+        return None
+    try:
+        day = dt.date.fromisoformat(text[:10])
+    except ValueError as error:
+        raise _DroppedError("date") from error
+    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise _DroppedError("date")
+    return day
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(digits[:18]) for digits in _DIGITS.findall(text)}
+
+
+def _known_numbers(window: Window, days: Iterable[dt.date | None]) -> set[int]:
+    """Numbers that stand in the turns, or in a date that follows from theirs."""
+    known = set[int]()
+    for turn in window.turns:
+        known |= _numbers(plain(turn.event.text))
+        year = turn.occurred_at.year
+        known |= {year - 1, year, year + 1, turn.occurred_at.month, turn.occurred_at.day}
+    for day in days:
+        if day is not None:
+            known |= {day.year, day.month, day.day}
+    return known
+
+
+def _questions(items: Sequence[Any], dropped: Counter[str]) -> tuple[str, ...]:
+    questions = dict[str, None]()
+    for item in items:
+        text = plain(item) if isinstance(item, str) else ""
+        if not any(map(str.isalnum, text)) or len(text) > QUESTION_CHARACTERS:
+            dropped["question"] += 1
+        elif len(questions) < MOST_QUESTIONS:
+            questions[text] = None
+    return tuple(questions)

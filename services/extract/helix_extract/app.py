@@ -1,0 +1,127 @@
+"""Composition root of extract: the only place that reads the environment and loads the model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from helix_extract.answers.prompt import answer_schema
+from helix_extract.consumer import SERVICE, Extract
+from helix_extract.endpoint.breaker import Breaker
+from helix_extract.endpoint.client import Endpoint
+from helix_extract.endpoint.ledger import Ledger
+from helix_extract.endpoint.reply_form import ReplyForm
+from helix_extract.settings import ExtractSettings
+from helix_extract.statements import EDGE, StatementsBuilder
+from helix_extract.windows.session_log import SessionLog
+from helix_memory import subjects
+from helix_shared.broker import streams
+from helix_shared.broker.worker.lanes import Lanes
+from helix_shared.broker.worker.worker import (
+    Connected,
+    Durable,
+    Worker,
+    create_broker,
+    create_worker,
+    subscribe,
+)
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.store import default_model
+from helix_shared.errors import InvalidInputError
+from helix_shared.telemetry import configure_logging, logger
+
+if TYPE_CHECKING:
+    from faststream.nats import NatsBroker
+    from nats.aio.msg import Msg
+
+
+def create_app() -> Worker:
+    """The worker, ready to run.
+
+    Raises:
+        InvalidInputError: a setting is unknown or out of bounds, or no language model is named.
+        NotFoundError: there is no embedding model; `helix models build` makes one.
+    """
+    settings = ExtractSettings.load()
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    # it logs every address it calls, which may hold credentials
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    if not settings.base_url or not settings.model:
+        raise InvalidInputError(
+            "HELIX_EXTRACT_BASE_URL", "extract needs HELIX_EXTRACT_BASE_URL and HELIX_EXTRACT_MODEL"
+        )
+    key = settings.key()
+    encoder = Encoder.load(default_model(settings.models_dir), lanes=1)
+    logger(__name__).info("model", name=encoder.card.name, language_model=settings.model)
+    broker = create_broker(settings, service=SERVICE)
+    durable = wire(broker, settings, encoder, key)
+    return create_worker(broker, [durable], settings, service=SERVICE)
+
+
+def endpoint_of(settings: ExtractSettings, key: str) -> Endpoint:
+    """The client of the language model that the settings name."""
+    return Endpoint(
+        settings.base_url,
+        settings.model,
+        key=key,
+        form=ReplyForm(settings.structured, settings.temperature, answer_schema()),
+        breaker=Breaker(failures=settings.breaker_failures, seconds=settings.breaker_seconds),
+        max_output_tokens=settings.max_output_tokens,
+        timeout_seconds=settings.timeout_seconds,
+        concurrency=settings.concurrency,
+    )
+
+
+def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: str) -> Durable:
+    """Bind the worker to its durable consumer."""
+    made: list[Extract] = []
+
+    async def handle(message: Msg, connected: Connected) -> None:
+        await made[0].handle(message, connected)
+
+    async def rederive(request: Msg, connected: Connected) -> bytes:
+        return await made[0].rederive(request, connected)
+
+    durable = subscribe(
+        broker,
+        stream=subjects.EVENTS_STREAM,
+        durable=streams.EXTRACT,
+        subject=subjects.events_of_kind("message"),
+        service=SERVICE,
+        handle=handle,
+        lanes=Lanes(1),
+        edge=EDGE,
+        rederive=rederive,
+        deadline_seconds=settings.deadline_seconds,
+        ack_wait_seconds=settings.ack_wait_seconds,
+        publish_timeout_seconds=settings.publish_timeout_seconds,
+        batch_messages=settings.batch_size,
+    )
+    read_turns = durable.read
+    assert read_turns is not None  # noqa: S101  `subscribe` sets it
+
+    async def read(stop: asyncio.Event) -> None:
+        bucket = await broker.connection.jetstream().key_value(streams.LEDGER)
+        ledger = Ledger(bucket, daily_tokens=settings.daily_tokens)
+        sessions = SessionLog(settings.limits)
+        async with endpoint_of(settings, key) as endpoint:
+            made[:] = [Extract(settings, sessions, endpoint, ledger, StatementsBuilder(encoder))]
+            await ledger.add("starts", state={"model": settings.model, "breaker": "closed"})
+            ending = asyncio.create_task(_end_waits(stop, sessions))
+            try:
+                await read_turns(stop)
+            finally:
+                ending.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await ending
+
+    return replace(durable, read=read)
+
+
+async def _end_waits(stop: asyncio.Event, sessions: SessionLog) -> None:
+    """Let handlers that wait for a turn or for the model give their messages back when the worker ends."""
+    await stop.wait()
+    sessions.end()

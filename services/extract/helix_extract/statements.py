@@ -1,0 +1,177 @@
+"""Rows of the statements edge: one for each memory of an answer that passed the checks.
+
+A statement belongs to the event of its source turn: its scope, its times, its verbatim memory as
+`derived_from`. Consolidation takes scope and source class from the stored verbatim memory once more, and
+raises neither. Text and vector are made together, with the encoder of ingest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from helix_extract.answers.check import CheckedAnswer, CheckedMemory
+from helix_extract.answers.names import Entity
+from helix_extract.windows.window import Window
+from helix_shared import edges
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.minhash import minhash
+from helix_shared.identity import content_hash, memory_id
+from helix_shared.naming import canonical
+from helix_shared.timex import find_time_expressions
+
+EDGE: Final = "statements"
+VERSION: Final = "1"
+"""Part of the de-duplication id: raise it when the same answer should give other rows."""
+TYPES: Final = {
+    "fact": "semantic",
+    "preference": "semantic",
+    "decision": "decision",
+    "instruction": "procedural",
+    "plan": "episodic",
+    "event": "episodic",
+}
+SALIENCE: Final = {
+    "decision": 0.6,
+    "preference": 0.55,
+    "instruction": 0.55,
+    "fact": 0.5,
+    "plan": 0.5,
+    "event": 0.4,
+}
+"""Salience by kind: in the range that ingest gives to turns of the same type with a few details."""
+ACTS: Final = {"plan": "plan", "decision": "decision", "instruction": "request"}
+CONFIDENCE: Final = {"user": 0.8, "tool": 0.75, "agent": 0.6}
+"""Confidence by source class, as ingest has it; the model's own only lowers it."""
+SPEAKER_WEIGHT: Final = 0.5
+_DAY: Final = dt.timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsBuilder:
+    """Builds messages with the vectors of one encoder."""
+
+    encoder: Encoder
+
+    def build(self, window: Window, answer: CheckedAnswer, key: str) -> DerivedMessage:
+        """The message of a window; `key` is that of the recorded answer. Runs in a lane."""
+        event = window.last.event
+        origin = edges.Origin(
+            EDGE,
+            event.tenant_id,
+            event.event_id,
+            event.kind,
+            window.last.sequence,
+            model=self.encoder.card.id,
+        )
+        memories = answer.memories
+        texts = [memory.text for memory in memories]
+        vectors: Sequence[Any] = list(self.encoder.embed_many(texts)) if texts else []
+        entities = _entities(answer)
+        pieces: Counter[int] = Counter()
+        rows = []
+        for memory, vector, named in zip(memories, vectors, entities, strict=True):
+            piece = edges.FIRST_STATEMENT_PIECE + pieces[memory.source.sequence]
+            pieces[memory.source.sequence] += 1
+            rows.append(self._row(memory, vector, named, piece, window.last.sequence))
+        schema = edges.statements_schema(self.encoder.card.dimensions)
+        version = f"{VERSION}:{key}:{self.encoder.card.checksum[:12]}"
+        return DerivedMessage.of(origin, rows, schema, version=version)
+
+    def _row(
+        self, memory: CheckedMemory, vector: Any, named: Sequence[Entity], piece: int, revision: int
+    ) -> dict[str, Any]:
+        event, turn = memory.source.event, memory.source
+        start, end, guessed = _event_times(memory)
+        return {
+            "memory_id": memory_id(event.tenant_id, event.event_id, piece),
+            "tenant_id": event.tenant_id,
+            "user_id": event.user_id,
+            "project_id": event.project_id,
+            "session_id": event.session_id,
+            "acl": event.acl,
+            "shared": event.shared,
+            "type": TYPES[memory.kind],
+            "text": memory.text,
+            "title": "",
+            "context": "",
+            "speaker": event.speaker,
+            "role": event.role,
+            "event_id": event.event_id,
+            "event_kind": event.kind,
+            "stream_sequence": turn.sequence,
+            "revision_sequence": revision,
+            "document_id": "",
+            "source_uri": "",
+            "piece": piece,
+            "char_start": 0,
+            "char_end": len(event.text),
+            "content_hash": content_hash(memory.text),
+            "minhash": minhash(memory.text),
+            "token_count": self.encoder.count_tokens(memory.text),
+            "categories": event.tags,
+            "created_at": turn.stored_at,
+            "occurred_at": turn.occurred_at,
+            "valid_from": None,
+            "valid_to": None,
+            "expires_at": None,
+            "event_start": start,
+            "event_end": end,
+            "event_guessed": guessed,
+            "salience": SALIENCE[memory.kind],
+            "confidence": CONFIDENCE[memory.source_class] * memory.confidence,
+            "pinned": False,
+            "priority": 1.0,
+            "source_class": memory.source_class,
+            "corrects": "",
+            "speech_act": ACTS.get(memory.kind, "statement"),
+            "answers": "",
+            "answered_by": "",
+            "derived_from": memory_id(event.tenant_id, event.event_id, 0),
+            "flags": [],
+            "vector": vector,
+            "model": self.encoder.card.id,
+            "expansions": list(memory.questions),
+            "links": _links(named, event.speaker),
+        }
+
+
+def _entities(answer: CheckedAnswer) -> list[list[Entity]]:
+    """The entities of each memory; a link adds both its ends to the first memory from its turn."""
+    found = [dict.fromkeys(memory.entities) for memory in answer.memories]
+    for link in answer.links:
+        place = next((n for n, memory in enumerate(answer.memories) if link.turn in memory.turns), None)
+        if place is not None:
+            found[place] |= dict.fromkeys((link.source, link.target))
+    return [list(named) for named in found]
+
+
+def _links(named: Sequence[Entity], speaker: str) -> list[dict[str, Any]]:
+    """Mentions as kg makes them: one for each canonical name, the speaker with half the weight."""
+    weighed = [*((name, 1.0) for name, _ in named), (speaker, SPEAKER_WEIGHT)]
+    links: dict[str, dict[str, Any]] = {}
+    for surface, weight in weighed:
+        if name := canonical(surface):
+            link = {"edge": "MENTIONS", "kind": "name", "name": name, "surface": surface, "weight": weight}
+            links.setdefault(name, link)
+    return list(links.values())
+
+
+def _event_times(memory: CheckedMemory) -> tuple[dt.datetime | None, dt.datetime | None, bool]:
+    """When it happens or holds: the dates of the answer as whole days, else the first time of the text."""
+    occurred_at = memory.source.occurred_at
+    if memory.valid_from or memory.valid_to:
+        first, last = memory.valid_from or memory.valid_to, memory.valid_to or memory.valid_from
+        assert first is not None  # noqa: S101  one of the two is set
+        assert last is not None  # noqa: S101  likewise
+        start = dt.datetime.combine(first, dt.time(), occurred_at.tzinfo)
+        return start, dt.datetime.combine(last, dt.time(), occurred_at.tzinfo) + _DAY, False
+    found = find_time_expressions(memory.text, occurred_at)
+    first_time = next((time for time in found if time.certainty != "open"), None)
+    if first_time is None:
+        return None, None, False
+    return first_time.start, first_time.end, first_time.certainty == "guessed"

@@ -1,0 +1,98 @@
+"""A window: consecutive turns of one session and one audience that are asked about together.
+
+A window is full with `characters` or `turns`, and closes `seconds` after its first turn was stored. It also
+ends where the scope changes, because a statement drawn from several turns must not reach anybody who may not
+recall each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from helix_memory.events import MessageEvent
+from helix_shared.audience import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message event with its position in the log."""
+
+    event: MessageEvent
+    sequence: int
+    stored_at: datetime
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it was said; the time of publishing if the event does not say."""
+        return self.event.occurred_at or self.stored_at
+
+    @property
+    def scope(self) -> Scope:
+        """Who may recall what it says."""
+        event = self.event
+        return Scope.of(
+            tenant_id=event.tenant_id,
+            user_id=event.user_id,
+            project_id=event.project_id,
+            session_id=event.session_id,
+            acl=event.acl,
+            shared=event.shared,
+        )
+
+    @property
+    def source_class(self) -> str:
+        """Class of the source: user, tool or agent."""
+        return {"user": "user", "tool": "tool"}.get(self.event.role, "agent")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLimits:
+    """When a window is complete."""
+
+    characters: int = 2_000
+    turns: int = 10
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One or more turns, oldest first."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def last(self) -> Turn:
+        """The turn whose handler asks."""
+        return self.turns[-1]
+
+    def is_full(self, limits: WindowLimits) -> bool:
+        """Whether no further turn is taken, whenever it comes."""
+        characters = sum(len(turn.event.text) for turn in self.turns)
+        return len(self.turns) >= limits.turns or characters >= limits.characters
+
+    def closes_at(self, limits: WindowLimits) -> datetime:
+        """A turn stored at this time or later is not taken."""
+        return self.turns[0].stored_at + timedelta(seconds=limits.seconds)
+
+    def takes(self, turn: Turn, limits: WindowLimits) -> bool:
+        """Whether `turn`, the next one of the session, belongs to this window."""
+        is_open = not self.is_full(limits) and turn.stored_at < self.closes_at(limits)
+        return is_open and turn.scope == self.last.scope
+
+
+def extended(window: Window | None, turns: Iterable[Turn], limits: WindowLimits) -> Window | None:
+    """The window of the last of `turns`, which follow the last turn of `window`; None without any turn."""
+    for turn in turns:
+        if window is not None and window.takes(turn, limits):
+            window = Window((*window.turns, turn))
+        else:
+            window = Window((turn,))
+    return window
+
+
+def is_boundary(before: Turn, after: Turn, limits: WindowLimits) -> bool:
+    """Whether two consecutive turns are never in one window, whatever came before them."""
+    apart = (after.stored_at - before.stored_at).total_seconds() >= limits.seconds
+    return apart or before.scope != after.scope

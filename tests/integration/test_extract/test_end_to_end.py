@@ -1,0 +1,237 @@
+"""From a turn to a recallable statement through all processes, with a language model that lives and dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+from nats.aio.client import Client
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.stack.stack import Stack
+from helix_memory import subjects
+from helix_memory.events import MessageEvent
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.broker import streams
+from helix_shared.broker.connection import connect
+from helix_shared.broker.publisher import Publisher
+
+from .endpoint_server import EndpointServer
+
+pytestmark = pytest.mark.integration
+
+PATIENCE_SECONDS: Final = 60.0
+WINDOW_SECONDS: Final = 1.0
+T = TypeVar("T")
+
+
+@dataclass
+class Helix:
+    """A running stack with a language model."""
+
+    stack: Stack
+    client: RecallClient
+    server: EndpointServer
+    published: int = 0
+
+    def say(self, text: str, **fields: Any) -> int:
+        """Publish one turn; returns its sequence."""
+        self.published += 1
+        given = {"role": "user", "speaker": "Mara", "session_id": "pottery", **fields}
+        event = MessageEvent(event_id=f"t{self.published}", tenant_id="acme", text=text, **given)
+
+        async def publish(client: Client) -> int:
+            return (await Publisher(client.jetstream()).publish_event(event)).sequence
+
+        return self.on_nats(publish)
+
+    def on_nats(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """The result of `work` with a connected client."""
+
+        async def connected() -> T:
+            client = await connect(self.stack.nats_url, name="test")
+            try:
+                return await work(client)
+            finally:
+                await client.close()
+
+        return asyncio.run(connected())
+
+    def texts(self, query: str, *, user: str = "") -> list[str]:
+        """Texts of a recall, best first."""
+        request = recall_pb2.RecallRequest(
+            scope=recall_pb2.Scope(tenant_id="acme", user_id=user), query=query, never_skip=True, top_k=20
+        )
+        return [found.memory.text for found in self.client.recall(request).memories]
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until `holds`."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            log = self.stack.home.logs / "extract-1.log"
+            assert time.monotonic() < deadline, f"{what}\n{log.read_text()[-3000:]}"
+            time.sleep(0.2)
+
+    def until_idle(self) -> None:
+        """Wait until the worker has settled every turn."""
+
+        async def left(client: Client) -> int:
+            found = await client.jetstream().consumer_info(subjects.EVENTS_STREAM, streams.EXTRACT)
+            return (found.num_pending or 0) + (found.num_ack_pending or 0)
+
+        self.until(lambda: not self.on_nats(left), "turns are left")
+
+    def recorded(self) -> int:
+        """Number of recorded answers."""
+
+        async def count(client: Client) -> int:
+            return (await client.jetstream().stream_info(subjects.ANSWERS_STREAM)).state.messages
+
+        return self.on_nats(count)
+
+    def endpoint_status(self) -> dict[str, Any]:
+        """The ledger as `helix status` shows it."""
+        runner = CliRunner(env={"HELIX_HOME": str(self.stack.home.root)})
+        found: dict[str, Any] = json.loads(runner.invoke(app, ["status", "--json"]).stdout)["nats"][
+            "endpoint"
+        ]
+        return found
+
+
+@pytest.fixture(scope="module")
+def helix(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Helix]:
+    """One stack and one language model for the tests of this file."""
+    home = tmp_path_factory.mktemp("home")
+    with EndpointServer() as server:
+        environment = {
+            "HELIX_EXTRACT_BASE_URL": server.url,
+            "HELIX_EXTRACT_MODEL": "small",
+            "HELIX_EXTRACT_TENANTS": "acme",
+            "HELIX_EXTRACT_API_KEY": "sesame-4711",
+            "HELIX_EXTRACT_WINDOW_SECONDS": str(WINDOW_SECONDS),
+            "HELIX_EXTRACT_TIMEOUT_SECONDS": "5",
+            "HELIX_EXTRACT_BREAKER_SECONDS": "0.5",
+            "HELIX_EXTRACT_ACK_WAIT_SECONDS": "2",
+        }
+        with Stack(home, nats_port=0, query_port=0, models=models_dir, environment=environment) as stack:
+            stack.wait_ready()
+            with RecallClient(stack.query_address) as client:
+                made = Helix(stack, client, server)
+                made.on_nats(_deliver_soon_again)
+                yield made
+
+
+async def _deliver_soon_again(client: Client) -> None:
+    """Let NATS wait two seconds instead of a minute for a worker that was killed."""
+    jetstream = client.jetstream()
+    config = (await jetstream.consumer_info(subjects.EVENTS_STREAM, streams.EXTRACT)).config
+    await jetstream.add_consumer(subjects.EVENTS_STREAM, replace(config, ack_wait=2.0))
+
+
+def test_what_the_model_drew_from_turns_is_recallable(helix: Helix) -> None:
+    """Three turns are one window and one question; the verbatim turns stay."""
+    helix.say("The kiln in the cellar is Odile's.")
+    helix.say("Noted!", role="assistant", speaker="")
+    last = helix.say("She fires stoneware on Fridays.", user_id="")
+    helix.client.wait_until_applied(last, wait_seconds=PATIENCE_SECONDS)
+    wanted = "Mara says that She fires stoneware on Fridays."
+    helix.until(lambda: wanted in helix.texts("what did Mara note about stoneware"), "not recallable")
+    helix.until_idle()
+    assert (helix.server.answered, helix.recorded()) == (1, 1)
+    (request,) = [one for one in helix.server.requests if one.get("answered")]
+    assert len(request["messages"][-1]["content"].splitlines()) == 3
+    assert "She fires stoneware on Fridays." in helix.texts("stoneware")
+    status = helix.endpoint_status()
+    assert (status["counts"]["answered"], status["counts"]["statements"]) == (1, 2)
+    assert sum(status["tokens"].values()) == 500
+    assert (status["breaker"], status["model"]) == ("closed", "small")
+    assert not [log for log in helix.stack.home.logs.iterdir() if "sesame-4711" in log.read_text()]
+
+
+def test_another_tenant_is_not_asked_about(helix: Helix) -> None:
+    """Only those of the allow-list are."""
+    before = len(helix.server.requests)
+    event = MessageEvent(
+        event_id="other", tenant_id="umbrella", session_id="s", role="user", text="A secret."
+    )
+
+    async def publish(client: Client) -> None:
+        await Publisher(client.jetstream()).publish_event(event)
+
+    helix.on_nats(publish)
+    helix.until_idle()
+    assert len(helix.server.requests) == before
+
+
+def test_a_dead_model_delays_nothing_else_and_loses_no_window(helix: Helix) -> None:
+    """Turns are recallable by the rules; the window is asked about once the model answers again."""
+    helix.server.status = 500
+    asked = len(helix.server.requests)
+    text = "The glaze recipe hangs behind the door."
+    helix.client.wait_until_applied(helix.say(text, session_id="dead"), wait_seconds=PATIENCE_SECONDS)
+    assert text in helix.texts("glaze recipe")
+    helix.until(lambda: len(helix.server.requests) >= asked + 6, "it is not asked again")
+    assert f"Mara says that {text}" not in helix.texts("what did Mara note about the glaze")
+    assert helix.endpoint_status()["counts"]["failed"] >= 5
+    helix.server.status = 0
+    helix.until(lambda: f"Mara says that {text}" in helix.texts("Mara glaze"), "the window is lost")
+
+
+def test_a_lying_model_adds_nothing(helix: Helix) -> None:
+    """An invented quote and a turn that does not exist are dropped, counted, and not asked about again."""
+
+    def lie(_: list[dict[str, Any]]) -> dict[str, Any]:
+        common = {"text": "Mara sold the pigsty.", "kind": "fact", "quote": "I sold the pigsty"}
+        return {"memories": [{**common, "turns": [1]}, {**common, "turns": [9]}], "entities": [], "links": []}
+
+    honest, helix.server.answer = helix.server.answer, lie
+    before = helix.recorded()
+    helix.say("The pigsty needs a roof.", session_id="lies")
+    helix.until(lambda: helix.recorded() == before + 1, "no answer is recorded")
+    helix.until_idle()
+    helix.server.answer = honest
+    assert {"quote": 1, "turn": 1}.items() <= helix.endpoint_status()["dropped"].items()
+    assert not [text for text in helix.texts("pigsty") if "sold" in text]
+
+
+def test_a_killed_worker_asks_at_most_once_more_and_stores_once(helix: Helix) -> None:
+    """It is killed while the model thinks; its next process finds the window again."""
+    helix.server.seconds = 1.5
+    begun, recorded = len(helix.server.requests), helix.recorded()
+    helix.say("The wheel squeaks since Tuesday.", session_id="killed")
+    helix.until(lambda: len(helix.server.requests) > begun, "it is not asked")
+    helix.stack.kill("extract")
+    wanted = "Mara says that The wheel squeaks since Tuesday."
+    helix.until(lambda: wanted in helix.texts("Mara wheel squeaks"), "the window is lost")
+    helix.until_idle()
+    helix.server.seconds = 0.0
+    assert len(helix.server.requests) - begun <= 2
+    assert helix.recorded() == recorded + 1
+    assert helix.texts("Mara wheel squeaks").count(wanted) == 1
+
+
+def test_a_replay_repeats_the_answers_and_asks_nothing(helix: Helix) -> None:
+    """Every turn is delivered again, as after a rebuild."""
+    asked, recorded = len(helix.server.requests), helix.recorded()
+    repeated = helix.endpoint_status()["counts"].get("repeated", 0)
+
+    async def from_the_first(client: Client) -> None:
+        await client.jetstream().delete_consumer(subjects.EVENTS_STREAM, streams.EXTRACT)
+        await streams.provision(client.jetstream(), endpoint=True)
+
+    helix.on_nats(from_the_first)
+    helix.until(
+        lambda: helix.endpoint_status()["counts"].get("repeated", 0) >= repeated + recorded,
+        "nothing is repeated",
+    )
+    helix.until_idle()
+    assert (len(helix.server.requests), helix.recorded()) == (asked, recorded)
+    assert helix.texts("Mara wheel squeaks").count("Mara says that The wheel squeaks since Tuesday.") == 1

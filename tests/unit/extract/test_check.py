@@ -1,0 +1,157 @@
+"""What passes the checks of an answer, and what is dropped with which reason."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from helix_extract.answers.check import CheckedAnswer, check
+from helix_extract.answers.json_text import object_in
+from helix_extract.windows.window import Window
+
+from .windows import turn, window
+
+TURNS = ("I fired the kiln for Odile on  Monday, 1240 degrees.", "Good.", "Odile moved to Ghent.")
+
+
+def memory(**fields: Any) -> dict[str, Any]:
+    """A memory that the turns support; `fields` override."""
+    sound = {
+        "text": "Mara fired the kiln for Odile at 1240 degrees on 2 March 2026.",
+        "kind": "event",
+        "turns": [1],
+        "quote": "I fired the kiln for Odile on Monday",
+        "valid_from": "2026-03-02",
+        "valid_to": None,
+        "entities": [0],
+        "questions": ["who used the oven"],
+        "confidence": 0.9,
+    }
+    return sound | fields
+
+
+def checked(*memories: Any, links: Any = (), entities: Any = None) -> CheckedAnswer:
+    """The answer with these memories, checked against `TURNS`."""
+    names = [{"name": "Odile", "type": "person"}, {"name": "Ghent", "type": "place"}, {"name": "Zurich"}]
+    answer = {
+        "memories": list(memories),
+        "links": list(links),
+        "entities": names if entities is None else entities,
+    }
+    return check(answer, window(*TURNS))
+
+
+def test_a_supported_memory_passes() -> None:
+    """The quote is found apart from white space; the source is the turn that holds it."""
+    found = checked(memory(turns=[2, 1]))
+    (kept,) = found.memories
+    assert (kept.source.sequence, kept.entities, kept.questions) == (
+        1,
+        (("Odile", "person"),),
+        ("who used the oven",),
+    )
+    assert kept.valid_from is not None
+    assert not found.dropped
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields"),
+    [
+        ("turn", {"turns": [4]}),
+        ("turn", {"turns": [0]}),
+        ("turn", {"turns": [-1]}),
+        ("turn", {"turns": []}),
+        ("turn", {"turns": ["e1"]}),
+        ("turn", {"turns": [1.5]}),
+        ("turn", {"turns": [True]}),
+        ("quote", {"quote": "I never fired the kiln"}),
+        ("quote", {"quote": "Odile moved to Ghent"}),
+        ("quote", {"quote": ""}),
+        ("quote", {"quote": "., "}),
+        ("number", {"text": "Mara fired the kiln at 1300 degrees."}),
+        ("date", {"valid_from": "next Monday"}),
+        ("date", {"valid_from": "2026-03-05", "valid_to": "2026-03-01"}),
+        ("date", {"valid_from": "0001-01-01"}),
+        ("long", {"text": "kiln " * 150}),
+        ("schema", {"text": ""}),
+        ("schema", {"text": None}),
+        ("schema", {"kind": "secret"}),
+        ("schema", {"confidence": 7}),
+        ("schema", {"confidence": float("nan")}),
+        ("repeated", {"text": TURNS[0]}),
+    ],
+)
+def test_an_unsupported_memory_is_dropped_with_its_reason(reason: str, fields: dict[str, Any]) -> None:
+    """A good one beside it stays."""
+    found = checked(memory(**fields), memory())
+    assert found.dropped == Counter({reason: 1})
+    assert len(found.memories) == 1
+
+
+def test_names_and_links_count_only_where_a_turn_holds_them() -> None:
+    """Zurich is in no turn, position 9 does not exist, and Ghent is not in the first turn."""
+    links = [
+        {"from": 0, "to": 1, "relation": "moved to", "turn": 3},
+        {"from": 0, "to": 1, "relation": "moved to", "turn": 1},
+        {"from": 0, "to": 9, "relation": "moved to", "turn": 3},
+        {"from": 0, "to": 1, "relation": "moved to", "turn": 12},
+        "Odile moved",
+    ]
+    found = checked(memory(entities=[0, 2, 9, True, "Odile"]), links=links)
+    assert found.memories[0].entities == (("Odile", "person"),)
+    assert [(link.source[0], link.target[0], link.turn.sequence) for link in found.links] == [
+        ("Odile", "Ghent", 3)
+    ]
+    assert found.dropped == Counter({"entity": 4, "link": 4})
+
+
+def test_the_class_of_a_memory_is_the_least_trusted_of_its_turns() -> None:
+    """A statement that also comes from the assistant is worth no more than the assistant."""
+    said = Window((turn(1, "Shall I order the clay?", role="assistant"), turn(2, "Yes, order the clay.")))
+    both = memory(text="Mara wants the clay ordered.", turns=[1, 2], quote="order the clay", valid_from=None)
+    alone = memory(
+        text="Mara said to order the clay.", turns=[2], quote="Yes, order the clay", valid_from=None
+    )
+    found = check({"memories": [both, alone], "entities": []}, said)
+    assert [one.source_class for one in found.memories] == ["agent", "user"]
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"memories": None}, {"memories": [None, 7, []]}, {"memories": {"a": 1}}]
+)
+def test_an_answer_of_another_shape_gives_nothing(answer: dict[str, Any]) -> None:
+    """And raises nothing."""
+    assert not check(answer, window(*TURNS)).memories
+
+
+def test_json_is_found_in_prose_fences_and_thoughts() -> None:
+    """The braces of the prose are not the answer."""
+    plain = '{"memories": [{"text": "a"}]}'
+    for text in (
+        plain,
+        f"Sure {{here}} it is:\n```json\n{plain}\n```\nAnything else?",
+        f'<think>maybe {{"memories": []}}</think>{plain}',
+    ):
+        assert object_in(text) == ({"memories": [{"text": "a"}]}, False)
+    assert object_in("I cannot do that.") == (None, False)
+    assert object_in("<think>still thinking") == (None, False)
+
+
+def test_a_cut_answer_gives_its_complete_items() -> None:
+    """The second memory is not complete."""
+    cut = '{"entities": [{"name": "Odile"}], "memories": [{"text": "a"}, {"text": "b'
+    assert object_in(cut) == ({"entities": [{"name": "Odile"}], "memories": [{"text": "a"}]}, True)
+
+
+@pytest.mark.parametrize(
+    "part", ["{", '{"a":', "[", '"memories": [', '{"memories":[{', "<think>", "\\", "}{"]
+)
+def test_hostile_text_takes_bounded_time(part: str) -> None:
+    """100,000 characters that begin again and again."""
+    begun = time.monotonic()
+    object_in(part * (100_000 // len(part)))
+    check({"memories": [memory(text=part * 100, quote=part * 20_000)]}, window("x" * 100_000))
+    assert time.monotonic() - begun < 2.0
