@@ -14,6 +14,7 @@ from typing import Final
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_consolidation.settings import ConsolidationSettings
 from helix_doc2query.settings import Doc2querySettings
 from helix_extract.settings import ExtractSettings
@@ -23,7 +24,8 @@ from helix_query.settings import QuerySettings
 from helix_shared.settings import ServiceSettings, helix_home
 
 SERVICES: Final[tuple[type[ServiceSettings], ...]] = (
-    IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, QuerySettings, ExtractSettings,
+    IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, ForwarderSettings, QuerySettings,
+    ExtractSettings,
 )  # fmt: skip
 COMMAND: Final = {
     "HELIX_HOME": ("~/.helix", "folder of everything Helix keeps on this machine"),

@@ -38,6 +38,9 @@ FIRST_YEAR: Final = 1_000
 LAST_YEAR: Final = 2_999
 """Every time of an event lies in these years, so that time arithmetic never overflows."""
 
+ACCESSED_MEMORIES: Final = 1_000
+"""Memories in one message about accesses."""
+
 QUERY_CHARACTERS: Final = 4_096
 TIME_ZONE_CHARACTERS: Final = 64
 """Name of a time zone in the IANA database."""

@@ -4,7 +4,7 @@
 |---|---|---|
 | HELIX_EVENTS | `helix.v1.events.<tenant>.<session>.<kind>` | `Nats-Msg-Id: <tenant>:<event_id>` |
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
-| HELIX_ACCESS | `helix.v1.access.<tenant>` | |
+| HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
@@ -140,3 +140,13 @@ def answer_message_id(tenant_id: str, key: str) -> str:
 def derived_message_id(edge: str, event_sequence: int, version: str) -> str:
     """De-duplication id of a derived message: the same worker cannot store it twice."""
     return f"{edge}:{event_sequence}:{version}"
+
+
+def access_subject(tenant_id: str) -> str:
+    """Subject of the accesses of a tenant; `*` filters for all tenants."""
+    return f"{ROOT}.access.{tenant_id}"
+
+
+def access_message_id(ring: str, first: int, last: int, tenant_id: str, part: int) -> str:
+    """De-duplication id of a message about the accesses `first` to `last` of a ring."""
+    return f"access:{ring}:{first}-{last}:{tenant_id}:{part}"

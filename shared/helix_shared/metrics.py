@@ -29,6 +29,12 @@ RECALL_SECONDS = Histogram(
     ["stage"],
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
 )
+ACCESSES = Counter(
+    "helix_accesses_total",
+    "Accesses by what became of them: recorded, dropped because the ring was full, forwarded; "
+    "and by the forwarder: published, lost",
+    ["outcome"],
+)
 RECALL_DEGRADED = Counter("helix_recall_degraded_total", "Recalls answered without a channel", ["channel"])
 RECALL_REFUSED = Counter("helix_recall_refused_total", "Calls refused because too many calls were waiting")
 RECALL_CALLS = Gauge(

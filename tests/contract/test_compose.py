@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_shared.broker import server
 
 ROOT = Path(__file__).parents[2]
@@ -278,3 +279,15 @@ def _bare(config: str) -> set[str]:
     """Settings of a NATS configuration without comments, blank lines and indentation."""
     lines = (line.strip() for line in config.splitlines())
     return {line for line in lines if line and not line.startswith("#")}
+
+
+def test_the_forwarder_reads_where_the_query_service_listens_inside_the_network_alone() -> None:
+    """Accesses name memories of all tenants, so their port is not published to the host."""
+    forwarder, query = SERVICES["forwarder"], SERVICES["query"]
+    assert forwarder["command"] == ["-m", "helix_consolidation.forwarder"]
+    port = query["environment"]["HELIX_QUERY_ACCESS_LISTEN"].rsplit(":", 1)[1]
+    assert forwarder["environment"]["HELIX_FORWARDER_ACCESS_ADDRESS"] == f"query:{port}"
+    assert not [published for published in query["ports"] if published.endswith(f":{port}")]
+    prefix = "HELIX_FORWARDER_"
+    given = {key.removeprefix(prefix).lower(): value for key, value in forwarder["environment"].items()}
+    assert given.keys() <= ForwarderSettings.load(**given).model_fields_set

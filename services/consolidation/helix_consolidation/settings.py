@@ -79,6 +79,22 @@ class ConsolidationSettings(BrokerSettings):
         0, ge=0, le=8_192, description="dimensions scanned of a Matryoshka model's vector; 0: all"
     )
     sweep_seconds: float = Field(60.0, gt=0, le=3_600, description="time between two sweeps for expired rows")
+    access_interval_seconds: float = Field(
+        30.0, ge=0, le=3_600, description="time between two applications of what the forwarder published"
+    )
+    decay_after_days: float = Field(
+        0.0,
+        ge=0,
+        le=36_500,
+        description="hide weak, unused episodic memories this long after creation or last access, counted to "
+        "the newest event of the tenant; 0: never",
+    )
+    decay_most_salience: float = Field(
+        0.2, ge=0, le=1, description="decay: a more salient memory is not hidden"
+    )
+    decay_most_accesses: int = Field(
+        0, ge=0, le=1_000_000, description="decay: a memory that was served more often is not hidden"
+    )
     gap_seconds: float = Field(
         2.0, gt=0, le=600, description="time after which a missing sequence is looked up in its stream"
     )

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from helix_query.accesses.ring import AccessRing
+from helix_query.accesses.server import AccessServer
 from helix_query.api.server import RecallServer
 from helix_query.api.service import RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
@@ -62,8 +64,10 @@ class App:
             if self.settings.trust_verified_files
             else None,
         )
-        handlers = RecallHandlers(current, self.profiles, self.settings)
+        ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
+        handlers = RecallHandlers(current, self.profiles, self.settings, ring)
         server = RecallServer(handlers.generic_handler(), self.settings)
+        access_server = AccessServer(ring, self.settings.access_listen) if ring.is_on else None
         stopped, loop = _signals(), asyncio.get_running_loop()
         failed = asyncio.Event()
 
@@ -73,6 +77,8 @@ class App:
 
         handlers.on_too_many_stuck(partial(_soon, loop, fail))
         port = await server.start()
+        if access_server is not None:
+            await access_server.start()
         _log.info("listening", address=self.settings.listen, port=port)
         current.start(server.set_serving)
         try:
@@ -80,6 +86,8 @@ class App:
         finally:
             _log.info("stopping")
             await server.stop()
+            if access_server is not None:
+                await access_server.stop()
             await asyncio.to_thread(handlers.close)
             await asyncio.to_thread(current.close)
         return End(FAILURE_EXIT if failed.is_set() else 0, stuck=handlers.stuck)

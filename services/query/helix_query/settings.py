@@ -46,6 +46,18 @@ class QuerySettings(ServiceSettings):
     instance: str = Field(
         "", max_length=128, description="name of this instance in GetStatus; `helix up` sets it"
     )
+    access_listen: str = Field(
+        "",
+        pattern=r"^(|\S+:\d{1,5}|unix:\S+)$",
+        description="host:port or unix:path where a forwarder reads what was served; names memories of all "
+        "tenants; empty: accesses are not recorded",
+    )
+    access_ring: int = Field(
+        10_000,
+        ge=1,
+        le=1_000_000,
+        description="accesses kept for the forwarder; beyond it the oldest is lost",
+    )
     metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus port on 127.0.0.1; 0: none")
     threads: int = Field(
         default_factory=cores, ge=1, le=64, description="recalls computed at once; default: one a core"

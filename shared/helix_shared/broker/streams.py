@@ -37,6 +37,7 @@ KG: Final = "kg"
 EXTRACT: Final = "extract"
 CONSOLIDATION_DERIVED: Final = "consolidation-derived"
 CONSOLIDATION_LIFECYCLE: Final = "consolidation-lifecycle"
+CONSOLIDATION_ACCESS: Final = "consolidation-access"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,9 @@ CONSUMERS: Final = (
         CONSOLIDATION_DERIVED,
         tuple(map(subjects.derived_edge, subjects.EDGES)),
         max_ack_pending=32_768,
+    ),
+    DurableConsumer(
+        subjects.ACCESS_STREAM, CONSOLIDATION_ACCESS, (subjects.access_subject("*"),), max_ack_pending=1_024
     ),
 )
 

@@ -18,6 +18,7 @@ from typing import Final
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.sources.source_event import SourceEvent
+from helix_cli.stack.services import FORWARDER
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.answers import Answer
 from helix_lab.sets.ask import answer_of, names_of, request_of
@@ -83,7 +84,8 @@ def open_stream(
             Path(home),
             nats_port=0,
             query_port=0,
-            copies=dict.fromkeys(COPIED, loading.copies),
+            # questions of the lab are no use of a memory
+            copies=dict.fromkeys(COPIED, loading.copies) | {FORWARDER: 0},
             models=models,
             environment={"HELIX_QUERY_PROFILES_DIR": str(profiles)},
             say=say,

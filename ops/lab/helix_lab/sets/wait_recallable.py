@@ -44,6 +44,8 @@ async def wait_recallable(nats_url: str, query_address: str, *, wait_seconds: fl
 
 async def _under_way(jetstream: JetStreamContext, query_address: str, last: int) -> str:
     for consumer in CONSUMERS:
+        if consumer.stream == subjects.ACCESS_STREAM:
+            continue  # no memory becomes recallable by an access
         info = await jetstream.consumer_info(consumer.stream, consumer.name)
         waiting = (info.num_pending or 0) + (info.num_ack_pending or 0)
         if waiting:

@@ -113,6 +113,8 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     """Among the memories, but nothing was packed, because the recall abstained."""
     LOSS_SAME_TURN: _Loss.ValueType  # 11
     """A statement that was derived from this turn takes its place."""
+    LOSS_DECAYED: _Loss.ValueType  # 45
+    """It is hidden by decay, as a memory that is weak, old and unused."""
 
 class Loss(_Loss, metaclass=_LossEnumTypeWrapper):
     """The step of a recall that dropped a memory."""
@@ -141,6 +143,8 @@ LOSS_ABSTAINED: Loss.ValueType  # 10
 """Among the memories, but nothing was packed, because the recall abstained."""
 LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
+LOSS_DECAYED: Loss.ValueType  # 45
+"""It is hidden by decay, as a memory that is weak, old and unused."""
 Global___Loss: _TypeAlias = Loss  # noqa: Y015
 
 class _ProfilePart:
@@ -469,6 +473,9 @@ class Memory(_message.Message):
     ANSWERED_BY_FIELD_NUMBER: _builtins.int
     DERIVED_FROM_FIELD_NUMBER: _builtins.int
     FLAGS_FIELD_NUMBER: _builtins.int
+    ACCESS_COUNT_FIELD_NUMBER: _builtins.int
+    LAST_ACCESSED_AT_FIELD_NUMBER: _builtins.int
+    DECAYED_AT_FIELD_NUMBER: _builtins.int
     FACETS_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
@@ -516,6 +523,8 @@ class Memory(_message.Message):
     """Memory that answers this question; else empty."""
     derived_from: _builtins.str
     """Verbatim memory that this statement was resolved from; empty: it is verbatim itself."""
+    access_count: _builtins.int
+    """How often it was served, as far as the accesses reached the writer. Only in GetMemory."""
     @_builtins.property
     def source(self) -> Global___Source:
         """Where it came from."""
@@ -563,6 +572,14 @@ class Memory(_message.Message):
         """What was found suspicious in the text: instruction, secret, invisible."""
 
     @_builtins.property
+    def last_accessed_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was last served; absent: never. Only in GetMemory."""
+
+    @_builtins.property
+    def decayed_at(self) -> _timestamp_pb2.Timestamp:
+        """Since when it is hidden by decay; absent: it is not. Only GetMemory returns such a memory."""
+
+    @_builtins.property
     def facets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Parts of its author's profile that it states: identity, background, relationship, preference, constraint,
         project, plan, task.
@@ -603,11 +620,14 @@ class Memory(_message.Message):
         answered_by: _builtins.str = ...,
         derived_from: _builtins.str = ...,
         flags: _abc.Iterable[_builtins.str] | None = ...,
+        access_count: _builtins.int = ...,
+        last_accessed_at: _timestamp_pb2.Timestamp | None = ...,
+        decayed_at: _timestamp_pb2.Timestamp | None = ...,
         facets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "event_end", b"event_end", "event_start", b"event_start", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "decayed_at", b"decayed_at", "event_end", b"event_end", "event_start", b"event_start", "last_accessed_at", b"last_accessed_at", "occurred_at", b"occurred_at", "source", b"source", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "answered_by", b"answered_by", "answers", b"answers", "categories", b"categories", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "decayed_at", b"decayed_at", "derived_from", b"derived_from", "entities", b"entities", "event_end", b"event_end", "event_guessed", b"event_guessed", "event_start", b"event_start", "expansions", b"expansions", "facets", b"facets", "flags", b"flags", "last_accessed_at", b"last_accessed_at", "memory_id", b"memory_id", "occurred_at", b"occurred_at", "pinned", b"pinned", "priority", b"priority", "project_id", b"project_id", "salience", b"salience", "session_id", b"session_id", "source", b"source", "source_class", b"source_class", "speech_act", b"speech_act", "superseded_by", b"superseded_by", "tenant_id", b"tenant_id", "text", b"text", "title", b"title", "token_count", b"token_count", "type", b"type", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1860,6 +1880,8 @@ class GetStatusResponse(_message.Message):
     UPTIME_SECONDS_FIELD_NUMBER: _builtins.int
     DERIVED_SEQUENCE_FIELD_NUMBER: _builtins.int
     INSTANCE_FIELD_NUMBER: _builtins.int
+    ACCESSES_FIELD_NUMBER: _builtins.int
+    DECAYED_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Loaded generation; 0 while there is none."""
     applied_sequence: _builtins.int
@@ -1882,9 +1904,15 @@ class GetStatusResponse(_message.Message):
     """Name of the instance (HELIX_QUERY_INSTANCE), 0 to 128 characters. `helix up` gives its NATS server the same
     name, so that a client can check that both belong to one HELIX_HOME.
     """
+    decayed: _builtins.int
+    """Memories that are hidden by decay, 0 and up."""
     @_builtins.property
     def published_at(self) -> _timestamp_pb2.Timestamp:
         """When it was published."""
+
+    @_builtins.property
+    def accesses(self) -> Global___AccessStatus:
+        """Accesses that wait for the forwarder; absent if they are not recorded."""
 
     def __init__(
         self,
@@ -1900,11 +1928,126 @@ class GetStatusResponse(_message.Message):
         uptime_seconds: _builtins.float = ...,
         derived_sequence: _builtins.int = ...,
         instance: _builtins.str = ...,
+        accesses: Global___AccessStatus | None = ...,
+        decayed: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["published_at", b"published_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "published_at", b"published_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied_sequence", b"applied_sequence", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class StreamAccessesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamAccessesRequest: _TypeAlias = StreamAccessesRequest  # noqa: Y015
+
+@_typing.final
+class Access(_message.Message):
+    """The memories that one call was served: those of the packed context, or all if none was packed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    TENANT_ID_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Number in the ring, 1 and up; a gap means that accesses were dropped."""
+    tenant_id: _builtins.str
+    """Tenant of the memories."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When they were served."""
+
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """32 hexadecimal digits each."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        tenant_id: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        generation: _builtins.int = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "generation", b"generation", "memory_ids", b"memory_ids", "number", b"number", "tenant_id", b"tenant_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Access: _TypeAlias = Access  # noqa: Y015
+
+@_typing.final
+class AccessBatch(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RING_FIELD_NUMBER: _builtins.int
+    ACCESSES_FIELD_NUMBER: _builtins.int
+    ring: _builtins.str
+    """Random name of the ring; another one after a restart of the query service."""
+    @_builtins.property
+    def accesses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Access]:
+        """In the order served."""
+
+    def __init__(
+        self,
+        *,
+        ring: _builtins.str = ...,
+        accesses: _abc.Iterable[Global___Access] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "ring", b"ring"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AccessBatch: _TypeAlias = AccessBatch  # noqa: Y015
+
+@_typing.final
+class AccessStatus(_message.Message):
+    """State of the ring in which the query service keeps accesses until a forwarder takes them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WAITING_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
+    FORWARDERS_FIELD_NUMBER: _builtins.int
+    waiting: _builtins.int
+    """Accesses in the ring, 0 and up."""
+    dropped: _builtins.int
+    """Accesses dropped since the start because the ring was full, 0 and up."""
+    forwarders: _builtins.int
+    """Streams that are open, 0 and up."""
+    def __init__(
+        self,
+        *,
+        waiting: _builtins.int = ...,
+        dropped: _builtins.int = ...,
+        forwarders: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dropped", b"dropped", "forwarders", b"forwarders", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AccessStatus: _TypeAlias = AccessStatus  # noqa: Y015

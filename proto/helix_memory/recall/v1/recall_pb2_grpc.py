@@ -320,3 +320,82 @@ class RecallService:
             timeout,
             metadata,
             _registered_method=True)
+
+
+class AccessServiceStub:
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.StreamAccesses = channel.unary_stream(
+                '/helix.recall.v1.AccessService/StreamAccesses',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.StreamAccessesRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.AccessBatch.FromString,
+                _registered_method=True)
+
+
+class AccessServiceServicer:
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    def StreamAccesses(self, request, context):
+        """The accesses so far, then the new ones as they come. Each goes to one stream only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_AccessServiceServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'StreamAccesses': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamAccesses,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.StreamAccessesRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.AccessBatch.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'helix.recall.v1.AccessService', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('helix.recall.v1.AccessService', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class AccessService:
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    @staticmethod
+    def StreamAccesses(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/helix.recall.v1.AccessService/StreamAccesses',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.StreamAccessesRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.AccessBatch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

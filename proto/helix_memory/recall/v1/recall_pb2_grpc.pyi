@@ -135,3 +135,40 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """The profile of one user: what the user's own statements say about them, each line with its memories."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
+
+class AccessServiceStub:
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    @_typing.overload
+    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
+    @_typing.overload
+    def __new__(cls, channel: _aio.Channel) -> AccessServiceAsyncStub: ...
+    StreamAccesses: _grpc.UnaryStreamMultiCallable[_recall_pb2.StreamAccessesRequest, _recall_pb2.AccessBatch]
+    """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+
+@_typing.type_check_only
+class AccessServiceAsyncStub(AccessServiceStub):
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    def __init__(self, channel: _aio.Channel) -> None: ...
+    StreamAccesses: _aio.UnaryStreamMultiCallable[_recall_pb2.StreamAccessesRequest, _recall_pb2.AccessBatch]  # type: ignore[assignment]
+    """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+
+class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
+    """What was served, for the forwarder of the operator (ops/decisions/0040). It listens on an address of its own
+    (HELIX_QUERY_ACCESS_LISTEN), which is off by default: the replies name memories of all tenants.
+    """
+
+    @_abc_1.abstractmethod
+    def StreamAccesses(
+        self,
+        request: _recall_pb2.StreamAccessesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_recall_pb2.AccessBatch], _abc.AsyncIterator[_recall_pb2.AccessBatch]]:
+        """The accesses so far, then the new ones as they come. Each goes to one stream only."""
+
+def add_AccessServiceServicer_to_server(servicer: AccessServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

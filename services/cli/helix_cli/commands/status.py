@@ -21,6 +21,7 @@ from helix_cli.output.exit_codes import EXIT_CODES, UNREACHABLE_EXIT
 from helix_cli.output.terminal import note, plain, size, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_memory import subjects
+from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.errors import HelixError
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ HELP: Final = f"""
   helix status --json | jq .lag
   helix status --deep
 
-lag is the number of events that are published but not yet recallable.
+lag is the number of events that are published but not yet recallable,
+access_lag that of accesses that are not counted yet.
 
 The command ends with 3, and names the part, when a part is down or the
 writer is blocked. When no process is the writer, it waits for one for up
@@ -50,6 +52,15 @@ million memories.
 """
 
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessStatus:
+    """Accesses in the query service: waiting for a forwarder, dropped, and how many forwarders read."""
+
+    waiting: int
+    dropped: int
+    forwarders: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,10 @@ class QueryStatus:
     entities: int = 0
     edges: int = 0
     uptime_seconds: float = 0.0
+    decayed: int = 0
+    """Memories that decay hides."""
+    accesses: AccessStatus | None = None
+    """None: they are not recorded."""
 
 
 @app.command(help=help_text("status", HELP))
@@ -107,6 +122,7 @@ def summary(broker: BrokerStatus, service: QueryStatus) -> dict[str, object]:
         "nats": asdict(broker),
         "query": asdict(service),
         "lag": lag(broker, service),
+        "access_lag": access_lag(broker, service),
         "dead_letters": _dead_letters(broker),
     }
 
@@ -117,6 +133,14 @@ def lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
     if log is None or service.problem:
         return None
     return max(0, log.last_sequence - service.applied_sequence)
+
+
+def access_lag(broker: BrokerStatus, service: QueryStatus) -> int | None:
+    """Accesses in the query service and messages about accesses that no generation holds; None: unknown."""
+    row = next((row for row in broker.consumers if row.name == CONSOLIDATION_ACCESS), None)
+    if row is None or service.accesses is None:
+        return None
+    return service.accesses.waiting + row.pending + row.ack_pending
 
 
 def query_status(server: Server, *, now: datetime) -> QueryStatus:
@@ -140,6 +164,10 @@ def query_status(server: Server, *, now: datetime) -> QueryStatus:
         entities=reply.entities,
         edges=reply.edges,
         uptime_seconds=reply.uptime_seconds,
+        decayed=reply.decayed,
+        accesses=AccessStatus(reply.accesses.waiting, reply.accesses.dropped, reply.accesses.forwarders)
+        if reply.HasField("accesses")
+        else None,
     )
 
 
@@ -176,6 +204,8 @@ def _print(broker: BrokerStatus, service: QueryStatus) -> None:
     behind = lag(broker, service)
     if behind is not None:
         console.print(f"lag    {behind} events published but not yet recallable")
+    if service.accesses is not None:
+        console.print(plain(f"access {_accesses(service.accesses, access_lag(broker, service))}"))
     if _dead_letters(broker):
         console.print(f"dead letters: {_dead_letters(broker)}; see `helix dlq ls`")
 
@@ -184,11 +214,18 @@ def _served(service: QueryStatus) -> str:
     if not service.generation:
         return f"       no generation yet, model {service.model or 'none'}"
     age = "" if service.age_seconds is None else f", {service.age_seconds:.0f} s old"
+    decayed = f" ({service.decayed} more hidden by decay)" if service.decayed else ""
     return (
         f"       generation {service.generation}{age}, applied to sequence {service.applied_sequence}\n"
-        f"       {service.memories} memories, {service.entities} entities, {service.edges} edges\n"
+        f"       {service.memories} memories{decayed}, {service.entities} entities, {service.edges} edges\n"
         f"       model {service.model} ({service.model_checksum[:12]})"
     )
+
+
+def _accesses(accesses: AccessStatus, behind: int | None) -> str:
+    reader = "forwarder ok" if accesses.forwarders else "no forwarder reads"
+    waiting = accesses.waiting if behind is None else behind
+    return f"{reader}, {waiting} not counted yet, {accesses.dropped} dropped"
 
 
 def _dense(measured: VectorCheck) -> str:

@@ -31,6 +31,8 @@ REASONS: Final = {
     recall_pb2.LOSS_ALREADY_SERVED: "already served",
     recall_pb2.LOSS_TOKEN_BUDGET: "over the token budget",
     recall_pb2.LOSS_ABSTAINED: "nothing packed, because no memory is relevant enough",
+    recall_pb2.LOSS_DECAYED: "hidden by decay",
+    recall_pb2.LOSS_SAME_TURN: "its derived statement takes its place",
 }
 _SHORT: Final = {"recency": "rec", "salience": "sal", "confidence": "conf", "graph": "graph"}
 

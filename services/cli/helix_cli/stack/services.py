@@ -16,6 +16,8 @@ ENDPOINT_VARIABLE: Final = "HELIX_EXTRACT_BASE_URL"
 """Where it is set, a stack starts the worker that asks a language model."""
 SECRETS: Final = ("HELIX_EXTRACT_API_KEY",)
 """Variables that only the service they name gets."""
+FORWARDER: Final = "forwarder"
+"""Without it the query service records no accesses."""
 COPIES_AT_MOST: Final = 32
 
 
@@ -36,6 +38,7 @@ SERVICES: Final = (
     Service("kg", "helix_kg", least=0, most=COPIES_AT_MOST),
     Service("consolidation", "helix_consolidation"),
     Service(QUERY, "helix_query"),
+    Service(FORWARDER, "helix_consolidation.forwarder", least=0),
     Service(EXTRACT, "helix_extract", least=0, most=COPIES_AT_MOST, usual=0),
 )
 
@@ -77,14 +80,20 @@ def service_settings(
     query_address: str,
     copies: int,
     instance: str = "",
+    access_address: str = "",
 ) -> dict[str, str]:
-    """Environment variables that connect a service to the stack."""
+    """Environment variables that connect a service to the stack.
+
+    `access_address` is where the forwarder reads accesses; empty: there is no forwarder.
+    """
     values = {
         "NATS_URL": nats_url,
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
         "LISTEN": query_address,
         "INSTANCE": instance,
+        "ACCESS_LISTEN": access_address,
+        "ACCESS_ADDRESS": access_address,
         "COPIES": str(copies),
     }
     used = {
@@ -92,7 +101,8 @@ def service_settings(
         "doc2query": ("NATS_URL",),
         "kg": ("NATS_URL",),
         "consolidation": ("NATS_URL", "DATA_DIR"),
-        QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE"),
+        QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE", "ACCESS_LISTEN"),
+        FORWARDER: ("NATS_URL", "ACCESS_ADDRESS"),
         EXTRACT: ("NATS_URL", "MODELS_DIR"),
     }
     return {f"HELIX_{service.upper()}_{key}": values[key] for key in used[service]}

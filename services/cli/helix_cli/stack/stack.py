@@ -40,6 +40,7 @@ from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
 from helix_cli.stack.services import (
     EXTRACT,
+    FORWARDER,
     QUERY,
     SECRETS,
     SERVICES,
@@ -49,7 +50,7 @@ from helix_cli.stack.services import (
 )
 from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
 from helix_shared.broker import streams
-from helix_shared.broker.server import NatsServer
+from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import InvalidInputError, NotFoundError, TemporaryError
@@ -88,7 +89,7 @@ class Stack:
         self._hurry = threading.Event()
         self._resources = contextlib.ExitStack()
         self._supervisor = Supervisor(say=say, changed=self._write_record)
-        self._nats_port = self._query_port = 0
+        self._nats_port = self._query_port = self._access_port = 0
         self._instance = ""
         self._metrics: Mapping[str, int] = {}
 
@@ -128,6 +129,7 @@ class Stack:
             nats_port, query_port = self._ports
             self._nats_port = choose_port(nats_port, usual=USUAL_NATS_PORT, option="--nats-port")
             self._query_port = choose_port(query_port, usual=USUAL_QUERY_PORT, option="--port")
+            self._access_port = free_port() if self._copies[FORWARDER] else 0
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
             self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
             provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
@@ -201,6 +203,7 @@ class Stack:
             data=self.home.data,
             models=self.models,
             query_address=self.query_address,
+            access_address=f"127.0.0.1:{self._access_port}" if self._access_port else "",
             instance=self._instance,
             copies=self._copies[service.name],
         )

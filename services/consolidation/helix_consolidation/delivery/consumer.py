@@ -24,13 +24,15 @@ from helix_consolidation.delivery.stream_state import (
     check_acknowledged,
     check_epoch,
     check_stream,
+    created_at,
     event_stream,
 )
 from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.stores.shard import Shard
-from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
+from helix_consolidation.usage.decay import DecayRule
+from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_shared.broker.connection import UNANSWERED
-from helix_shared.broker.streams import CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE
+from helix_shared.broker.streams import CONSOLIDATION_ACCESS, CONSOLIDATION_DERIVED, CONSOLIDATION_LIFECYCLE
 from helix_shared.errors import TemporaryError
 from helix_shared.telemetry import logger
 
@@ -40,9 +42,15 @@ if TYPE_CHECKING:
     from helix_consolidation.delivery.lease import Lease
     from helix_consolidation.settings import ConsolidationSettings
 
-DURABLES: Final = ((DERIVED_STREAM, CONSOLIDATION_DERIVED), (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE))
+DURABLES: Final = (
+    (DERIVED_STREAM, CONSOLIDATION_DERIVED),
+    (EVENTS_STREAM, CONSOLIDATION_LIFECYCLE),
+    (ACCESS_STREAM, CONSOLIDATION_ACCESS),
+)
 INTERRUPTIONS: Final = (LostLeaseError, TemporaryError, NatsError, TimeoutError, ConnectionError)
 """Errors that end the writing, not the process; other `OSError`s come from the disk and end the process."""
+
+DAY_SECONDS: Final = 86_400.0
 
 _log = logger(__name__)
 
@@ -128,13 +136,22 @@ async def _write_with(
     jetstream = client.jetstream()
     log = await event_stream(jetstream)
     open_shard = partial(
-        Shard.open, settings.data_dir, maintain_every=settings.maintain_every, form=settings.vector_form
+        Shard.open,
+        settings.data_dir,
+        maintain_every=settings.maintain_every,
+        form=settings.vector_form,
+        decay=DecayRule(
+            settings.decay_after_days * DAY_SECONDS,
+            settings.decay_most_salience,
+            settings.decay_most_accesses,
+        ),
     )
     shard = await asyncio.get_running_loop().run_in_executor(executor, open_shard)
     if shard.manifest is not None:
         check_epoch(lease.epoch, shard.manifest)
         check_stream(log, shard.manifest)
     await check_acknowledged(jetstream, shard.state)
+    shard.state.set_access_stream(await created_at(jetstream, ACCESS_STREAM))
     await _request_redelivery(client)
     arrived = asyncio.Event()
     inboxes = [

@@ -1,4 +1,4 @@
-"""What the writer does beside applying and publishing: skip gaps, prune, sweep, maintain, retire."""
+"""What the writer does beside applying and publishing: gaps, pruning, sweeps, accesses, maintenance."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from helix_shared.moments import microseconds
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
+    from nats.aio.msg import Msg
     from nats.js import JetStreamContext
 
+    from helix_consolidation.delivery.inbox import Inbox
     from helix_consolidation.delivery.store_thread import StoreThread
     from helix_consolidation.settings import ConsolidationSettings
     from helix_consolidation.stores.shard import Shard
@@ -31,9 +33,18 @@ class Housekeeping:
     """Periodic work of the active writer."""
 
     def __init__(
-        self, jetstream: JetStreamContext, settings: ConsolidationSettings, thread: StoreThread, shard: Shard
+        self,
+        jetstream: JetStreamContext,
+        settings: ConsolidationSettings,
+        thread: StoreThread,
+        shard: Shard,
+        accesses: Inbox,
     ) -> None:
         now = time.monotonic()
+        self.counted: list[Msg] = []
+        """Messages about accesses that the next generation holds."""
+        self._accesses = accesses
+        self._counting = Interval(settings.access_interval_seconds, now)
         self._jetstream = jetstream
         self._settings = settings
         self._thread = thread
@@ -55,6 +66,9 @@ class Housekeeping:
             self._sweeping.last = now
             changed |= await self._thread.run(self._shard.sweep, now=microseconds(datetime.now(UTC)))
             await self.retire()
+        if self._accesses.waiting and (self._counting.is_due(now) or self._accesses.is_full):
+            self._counting.last = now
+            changed |= await self._count_accesses()
         return changed
 
     async def maintain_when_idle(self) -> bool:
@@ -71,6 +85,16 @@ class Housekeeping:
         )
         if removed:
             _log.info("retired", generations=removed)
+
+    async def _count_accesses(self) -> bool:
+        """Count what the forwarder published; return whether there is something to publish."""
+        messages = self._accesses.take(self._accesses.waiting)
+        now = microseconds(datetime.now(UTC))
+        changed = await self._thread.run(self._shard.apply_accesses, messages, now=now)
+        for message in messages:
+            message.data = b""
+        self.counted += messages
+        return changed
 
     async def _skip_gaps(self) -> bool:
         state, skipped = self._shard.state, False

@@ -76,8 +76,7 @@ async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationSt
     Raises:
         PermanentError: acknowledged messages are not in this folder.
     """
-    info = await jetstream.stream_info(DERIVED_STREAM)
-    state.set_derived_stream("" if info.created is None else info.created.isoformat())
+    state.set_derived_stream(await created_at(jetstream, DERIVED_STREAM))
     consumer = await jetstream.consumer_info(DERIVED_STREAM, CONSOLIDATION_DERIVED)
     acknowledged = consumer.ack_floor.stream_seq if consumer.ack_floor else 0
     if acknowledged > state.derived.highest:
@@ -86,6 +85,12 @@ async def check_acknowledged(jetstream: JetStreamContext, state: ConsolidationSt
             f"{state.derived.highest}; use the folder that has them, or rebuild"
         )
     state.derived.skip_to(acknowledged)
+
+
+async def created_at(jetstream: JetStreamContext, stream: str) -> str:
+    """When a stream was created, in ISO format; empty if the server does not say."""
+    info = await jetstream.stream_info(stream)
+    return "" if info.created is None else info.created.isoformat()
 
 
 async def skip_gap(jetstream: JetStreamContext, stream: str, processed: ProcessedSequences) -> bool:

@@ -21,7 +21,7 @@ from helix_consolidation.delivery.settle import SERVICE, postpone, settle, store
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
-from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
+from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
@@ -67,13 +67,15 @@ class Writer:
         self._thread = thread
         self._lease = lease
         self._shard = shard
-        self._inboxes = inboxes
+        self._inboxes = [inbox for inbox in inboxes if inbox.stream != ACCESS_STREAM]
+        self._all_inboxes = inboxes
         self._arrived = arrived
         self._unpublished = Outcome()
         self._is_dirty = False
         self._is_urgent = False
         self._log_end = 0
-        self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard)
+        [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
+        self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -100,7 +102,7 @@ class Writer:
         self._blocked.close()
         if self._settling is not None:
             await self._settling
-        for inbox in self._inboxes:
+        for inbox in self._all_inboxes:
             with contextlib.suppress(*UNANSWERED):
                 await inbox.give_back()
 
@@ -181,6 +183,12 @@ class Writer:
 
     async def _keep_house(self) -> None:
         self._is_dirty |= await self._housekeeping.run_due()
+        counted, self._housekeeping.counted = self._housekeeping.counted, []
+        if self._is_dirty:
+            self._unpublished.done += counted
+        elif counted:
+            # nothing to publish: they named memories that do not exist
+            await self._settle(Outcome(done=counted))
         idle_seconds = time.monotonic() - self._publishing.last
         if not self._is_dirty and idle_seconds >= self._settings.idle_maintenance_seconds:
             self._is_dirty = await self._housekeeping.maintain_when_idle()
@@ -233,5 +241,5 @@ class Writer:
             inbox.put_back([m for m in messages if m.metadata.stream == inbox.stream])
 
     def _release(self, messages: list[Msg]) -> None:
-        for inbox in self._inboxes:
+        for inbox in self._all_inboxes:
             inbox.release(m for m in messages if m.metadata.stream == inbox.stream)

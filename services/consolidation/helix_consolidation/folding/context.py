@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from helix_consolidation.ledger.usage_facts import record_usage
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.changes import Changes
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.ledger.tombstones import Usage
 
 Decide = Callable[[Statement, Sequence[Candidate]], Sequence[Decision]]
 """How a new statement relates to earlier ones: a pure function."""
@@ -34,6 +36,11 @@ class FoldContext:
         """Ordinal of a memory of this tenant; None for another tenant's id."""
         ordinal = self.state.ledger.find(memory_id)
         return None if ordinal is None or self.state.ledger.tenant_id(ordinal) != tenant_id else ordinal
+
+    def add_usage(self, ordinal: int, usage: Usage) -> None:
+        """Count accesses and feedback of a memory, in the ledger and for the stores."""
+        record_usage(self.state.ledger, ordinal, usage)
+        self.changes.add_usage(ordinal, usage)
 
     def values_of(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         """Values of a memory's row: as changed by this batch, else as stored."""

@@ -26,6 +26,7 @@ from helix_consolidation.ledger.event_reach import (
 )
 from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.minhash_bands import signatures_of
+from helix_consolidation.ledger.usage_facts import may_decay
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.audience import audience_of, owner_of
@@ -62,6 +63,8 @@ _READ: Final = (
     "expires_at",
     "corrects",
     "derived_from",
+    "created_at",
+    "salience",
 )
 
 _TIMES: Final = (
@@ -193,9 +196,11 @@ def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
 def read_rows(rows: pa.RecordBatch) -> list[IncomingRow]:
     """The rows of a checked message, in order."""
     light = rows.select(_READ)
-    at = light.schema.get_field_index("expires_at")
-    light = light.set_column(at, "expires_at", light["expires_at"].cast(pa.int64()))
-    values = light.to_pylist()
+    for name in ("expires_at", "created_at"):
+        at = light.schema.get_field_index(name)
+        light = light.set_column(at, name, light[name].cast(pa.int64()))
+    decaying = may_decay(rows).tolist()
+    values = [row | {"may_decay": one} for row, one in zip(light.to_pylist(), decaying, strict=True)]
     signatures = signatures_of([value["minhash"] for value in values])
     return [_row(value, signature) for value, signature in zip(values, signatures, strict=True)]
 
@@ -238,6 +243,9 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
         expires_at=NEVER if values["expires_at"] is None else values["expires_at"],
         corrects=values["corrects"],
         visibility=visibility_of(tenant, owner, audience),
+        created_at=values["created_at"],
+        salience=values["salience"],
+        may_decay=values["may_decay"],
     )
     facts = MemoryFacts(
         stream_sequence=entry.stream_sequence,

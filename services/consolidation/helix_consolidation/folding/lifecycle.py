@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.version_family import update_status
-from helix_consolidation.ledger.event_reach import actor_of, own_actor_of, value_code
+from helix_consolidation.ledger.event_reach import NEVER, actor_of, own_actor_of, value_code
 from helix_consolidation.ledger.pending_actions import LifecycleAction
 from helix_consolidation.ledger.tombstones import ForgetRecord, Usage
+from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         else:
             record = ForgetRecord(action.sequence, action.kind == "forget", action.at)
             tombstones.record_forget(selector, action.actor, record)
+    if action.kind == "restore":
+        for ordinal in reached:
+            record_decay(context.state.ledger, ordinal, NEVER)
     if action.kind == "erase":
         remove(context, reached, erased_at=action.sequence)
     else:
@@ -139,7 +143,21 @@ def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
         ordinal = context.find(action.tenant_id, memory_id)
         if ordinal is not None and action.reaches(context.state.ledger.memory_facts(ordinal)):
             helpful, unhelpful = memory_id in action.memory_ids, memory_id in action.unhelpful
-            context.changes.add_usage(ordinal, Usage(int(helpful), int(unhelpful), 1, action.at))
+            # an unhelpful memory was not used: it neither stays recent nor escapes decay
+            accessed_at = action.at if helpful else 0
+            usage = Usage(int(helpful), int(unhelpful), int(helpful), accessed_at, action.at)
+            context.add_usage(ordinal, usage)
+            if helpful:
+                show_decayed(context, ordinal)
+
+
+def show_decayed(context: FoldContext, ordinal: int) -> None:
+    """Show a memory again that decay hides."""
+    ledger = context.state.ledger
+    if decayed_at(ledger, ordinal) != NEVER:
+        record_decay(ledger, ordinal, NEVER)
+        context.changes.reindex(ordinal)
+        update_status(context, [ordinal])
 
 
 def _update_reached(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.event_reach import NEVER
-from helix_consolidation.ledger.facts import MemoryStatus
+from helix_consolidation.ledger.facts import MemoryStatus, shown_decay
 from helix_consolidation.ledger.tombstones import ForgetRecord
 
 if TYPE_CHECKING:
@@ -39,11 +39,12 @@ def status_of(
     *,
     superseded_by: str = "",
     decided: Decided = NOTHING_DECIDED,
+    decayed_at: int = NEVER,
 ) -> MemoryStatus:
-    """Superseded, closed, forgotten, expired, or visible.
+    """Superseded, closed, forgotten, expired, decayed, or visible.
 
-    `superseded_by` is the id of the active version that replaces this one; it counts before a decision. `now`
-    is in microseconds.
+    `superseded_by` is the id of the active version that replaces this one; it counts before a decision.
+    `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
     deleted_at = forgotten_at(memory, tombstones, pending)
     is_replaced = bool(superseded_by) or _is_outdated(memory, tombstones, pending)
@@ -54,9 +55,10 @@ def status_of(
         superseded_by=decided.closed_by if is_closed else superseded_by,
         is_latest=is_latest,
         deleted_at=deleted_at,
-        is_hidden=not is_latest or deleted_at != NEVER or expired,
+        is_hidden=not is_latest or deleted_at != NEVER or expired or decayed_at != NEVER,
         closed_at=decided.closed_at if is_closed else NEVER,
         restated=decided.restated,
+        decayed_at=shown_decay(decayed_at, is_latest=is_latest, deleted_at=deleted_at),
     )
 
 

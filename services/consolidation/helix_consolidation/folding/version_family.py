@@ -16,6 +16,7 @@ from helix_consolidation.folding.links import decided_of, update_links
 from helix_consolidation.folding.memory_status import forgotten_at, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.tombstones import NO_ORDINAL
+from helix_consolidation.ledger.usage_facts import decayed_at
 from helix_consolidation.ledger.versions import Version, superseded
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _statuses(
                 now,
                 superseded_by=successor,
                 decided=decided_of(state, member.ordinal),
+                decayed_at=decayed_at(state.ledger, member.ordinal),
             )
     return found
 

@@ -63,6 +63,10 @@ class ConsolidationState:
     """Latest derived sequence per edge and event, or per row; those up to `derived.floor` are left out."""
     provisional: dict[int, set[int]] = field(default_factory=dict)
     """Unprocessed event -> its rows that a later event's message contained."""
+    access_stream: str = ""
+    """Creation time of HELIX_ACCESS."""
+    accessed: int = 0
+    """Sequence of HELIX_ACCESS up to which accesses are counted; one that comes again below it is not."""
     erasure_generation: int = 0
     """Number of the last generation published after an erasure; 0: there was none."""
     model: Model | None = None
@@ -99,6 +103,11 @@ class ConsolidationState:
             self.postponed = {}
             self.undecided.forget_derived()
         self.derived_stream = created
+
+    def set_access_stream(self, created: str) -> None:
+        """Count from the first access if the stream was created again."""
+        if self.access_stream != created:
+            self.access_stream, self.accessed = created, 0
 
     def prune(self) -> None:
         """Drop what no message can ask for any more."""

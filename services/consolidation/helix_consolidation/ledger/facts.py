@@ -27,8 +27,18 @@ FACTS: Final = np.dtype(
         ("is_hidden", np.bool_),
         ("is_latest", np.bool_),
         ("is_there", np.bool_),
+        ("created_at", np.int64),
+        ("salience", np.float32),
+        ("may_decay", np.bool_),
+        ("accesses", np.int32),
+        ("helpful", np.int32),
+        ("unhelpful", np.int32),
+        ("accessed_at", np.int64),
+        ("decayed_at", np.int64),
     ]
 )
+USAGE: Final = ("accesses", "helpful", "unhelpful", "accessed_at", "decayed_at")
+"""Facts that follow from the use of a memory; a new version of its row keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,10 @@ class Entry:
     expires_at: int = NEVER
     corrects: str = ""
     visibility: Visibility = EVERYBODY
+    created_at: int = 0
+    salience: float = 0.0
+    may_decay: bool = False
+    """Whether decay may hide it, by its type, pin, priority and speech act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +74,15 @@ class MemoryStatus:
     """When it stopped to hold, if `superseded_by` replaced it by a decision and not by a correction."""
     restated: int = 0
     """Number of later memories that say the same again."""
+    decayed_at: int = NEVER
+    """Since when decay hides it; `NEVER` also if it is superseded or deleted."""
 
     @property
     def holds(self) -> bool:
         """Whether its relations to earlier memories count: nobody withdrew, corrected or forgot it."""
         return self.deleted_at == NEVER and (self.is_latest or self.closed_at != NEVER)
+
+
+def shown_decay(decayed_at: int, *, is_latest: bool, deleted_at: int) -> int:
+    """`MemoryStatus.decayed_at`: `NEVER` if something else hides the memory as well."""
+    return decayed_at if is_latest and deleted_at == NEVER else NEVER

@@ -1,4 +1,4 @@
-"""The ledger: what the writer needs of every memory without asking a store, about 100 bytes a memory.
+"""The ledger: what the writer needs of every memory without asking a store, about 140 bytes a memory.
 
 It assigns ordinals in order of first arrival and never reuses one: an erased memory leaves a hole. `load`
 fills it at the start from a few columns of the vector table; afterwards `folding` alone changes it.
@@ -18,7 +18,7 @@ from helix_consolidation.ledger.event_reach import (
     Visibility,
     value_code,
 )
-from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, Entry, MemoryStatus
+from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, USAGE, Entry, MemoryStatus, shown_decay
 from helix_consolidation.ledger.indexes import CorrectionIndex, IdIndex, Interned
 from helix_shared.identity import id_digest
 
@@ -89,7 +89,7 @@ class Ledger:
         kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
         closed = self._closed.get(ordinal)
         self._record(ordinal, entry)
-        for name in ("deleted_at", "duplicate_of", "is_hidden", "is_latest"):
+        for name in (*USAGE, "deleted_at", "duplicate_of", "is_hidden", "is_latest"):
             self._facts[name][ordinal] = kept[name]
         if superseded_by is not None:
             self._superseded_by[ordinal] = superseded_by
@@ -113,6 +113,14 @@ class Ledger:
             False,
             True,
             True,
+            entry.created_at,
+            entry.salience,
+            entry.may_decay,
+            0,
+            0,
+            0,
+            NEVER,
+            NEVER,
         )
         self._superseded_by.pop(ordinal, None)
         self._closed.pop(ordinal, None)
@@ -129,6 +137,7 @@ class Ledger:
         self.digest ^= id_digest(self.memory_id(ordinal))
         hole = np.zeros((), FACTS)
         hole["is_hidden"], hole["duplicate_of"], hole["expires_at"] = True, NO_DUPLICATE, NEVER
+        hole["decayed_at"] = NEVER
         self._ids.remove(self.memory_id(ordinal))
         self._corrections.remove(ordinal)
         # the sorted ids still hold the ordinal; `is_there` is False
@@ -199,6 +208,9 @@ class Ledger:
             is_hidden=bool(fact["is_hidden"]),
             closed_at=closed_at,
             restated=restated,
+            decayed_at=shown_decay(
+                int(fact["decayed_at"]), is_latest=bool(fact["is_latest"]), deleted_at=int(fact["deleted_at"])
+            ),
         )
 
     @property

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.event_reach import MemoryFacts
 
 NO_ORDINAL: Final = -1
+MOST_ACCESSES: Final = 1_000_000_000
+"""At this number a count of accesses stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,15 @@ class ErasedCorrection:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Feedback on one memory; only ever added up."""
+    """Accesses of one memory and feedback on it; only ever added up. Times are microseconds, 0: none."""
 
     helpful: int = 0
     unhelpful: int = 0
     accesses: int = 0
     last_at: int = 0
+    """Of the last access."""
+    feedback_at: int = 0
+    """Of the last feedback."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -73,6 +78,7 @@ class Usage:
             self.unhelpful + other.unhelpful,
             self.accesses + other.accesses,
             max(self.last_at, other.last_at),
+            max(self.feedback_at, other.feedback_at),
         )
 
 

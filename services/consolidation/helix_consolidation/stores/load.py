@@ -19,6 +19,7 @@ from helix_consolidation.ledger.consolidation_state import ConsolidationState, M
 from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE
 from helix_consolidation.ledger.sequences import log_position
+from helix_consolidation.ledger.usage_facts import DECAY_COLUMNS, may_decay
 from helix_consolidation.stores.relation_state import restore_relations
 from helix_consolidation.stores.state_files import restore_state
 from helix_shared.artifacts.generation.cloning import clone
@@ -39,8 +40,22 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.manifest import Manifest
 
 LIVE: Final = "live"
-_PLAIN: Final = {"piece": "piece", "stream": "stream_sequence", "revision": "revision_sequence"}
-_TIMES: Final = ("expires_at", "deleted_at")
+_PLAIN: Final = {
+    "piece": "piece",
+    "stream": "stream_sequence",
+    "revision": "revision_sequence",
+    "salience": "salience",
+    "accesses": "access_count",
+    "helpful": "helpful_count",
+    "unhelpful": "unhelpful_count",
+}
+_TIMES: Final = {
+    "expires_at": "expires_at",
+    "deleted_at": "deleted_at",
+    "created_at": "created_at",
+    "accessed_at": "last_accessed_at",
+    "decayed_at": "decayed_at",
+}
 _SELECTORS: Final[dict[SelectorKind, str]] = {
     "session": "session_id",
     "document": "document_id",
@@ -52,7 +67,8 @@ _SCANNED: Final = (
     "tenant_id",
     *_PLAIN.values(),
     *_SELECTORS.values(),
-    *_TIMES,
+    *_TIMES.values(),
+    *DECAY_COLUMNS,
     "type",
     "owner",
     "audience",
@@ -107,6 +123,7 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     rows = table["ordinal"].to_numpy()
     facts = np.zeros(ordinals, FACTS)
     facts["is_hidden"], facts["duplicate_of"], facts["expires_at"] = True, NO_DUPLICATE, NEVER
+    facts["decayed_at"] = NEVER
     ids = table["memory_id"].to_pylist()
     facts["memory_id"][rows] = np.array(ids, "S32")
     facts["is_there"][rows] = True
@@ -114,8 +131,9 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     facts["is_hidden"][rows] = table["hidden"].to_numpy()
     for name, column in _PLAIN.items():
         facts[name][rows] = table[column].to_numpy()
-    for name in _TIMES:
-        facts[name][rows] = table[name].cast(pa.int64()).fill_null(NEVER).to_numpy()
+    for name, column in _TIMES.items():
+        facts[name][rows] = table[column].cast(pa.int64()).fill_null(NEVER).to_numpy()
+    facts["may_decay"][rows] = may_decay(table)
     for kind, column in _SELECTORS.items():
         facts[kind][rows] = _selector_codes(table, kind, column)
     facts["visibility"][rows], visibilities = _visibilities(table)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helix_consolidation.ledger.usage_facts import decayed_count
 from helix_consolidation.stores.relation_state import save_relations
 from helix_consolidation.stores.state_files import save_state
 from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelIdentity, StreamState
@@ -82,6 +83,7 @@ def _manifest(
         counts=Counts(
             memories=ledger.memories,
             hidden=ledger.hidden,
+            decayed=decayed_count(ledger),
             lexicon=ledger.memories - ledger.hidden,
             signals=ledger.size,
             # counted by `publishing.publish`

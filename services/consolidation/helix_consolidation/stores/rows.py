@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from helix_consolidation.ledger.event_reach import NEVER
+from helix_consolidation.ledger.tombstones import MOST_ACCESSES
 from helix_shared.audience import audience_of, owner_of
 
 if TYPE_CHECKING:
@@ -30,28 +31,31 @@ _CARRIED: Final = (
     "helpful_count",
     "unhelpful_count",
     "last_accessed_at",
+    "last_feedback_at",
 )
+_CARRIED_TIMES: Final = ("last_accessed_at", "last_feedback_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """Columns of a record that a new version of its edge row keeps; the time is in microseconds."""
+    """Columns of a record that a new version of its edge row keeps; times are in microseconds."""
 
     expansions: tuple[str, ...] = ()
     access_count: int = 0
     helpful_count: int = 0
     unhelpful_count: int = 0
     last_accessed_at: int | None = None
+    last_feedback_at: int | None = None
 
     def used(self, usage: Usage) -> Additions:
         """With the counts of `usage` added."""
-        last = max(self.last_accessed_at or 0, usage.last_at) or None
         return replace(
             self,
-            access_count=self.access_count + usage.accesses,
+            access_count=min(self.access_count + usage.accesses, MOST_ACCESSES),
             helpful_count=self.helpful_count + usage.helpful,
             unhelpful_count=self.unhelpful_count + usage.unhelpful,
-            last_accessed_at=last,
+            last_accessed_at=max(self.last_accessed_at or 0, usage.last_at) or None,
+            last_feedback_at=max(self.last_feedback_at or 0, usage.feedback_at) or None,
         )
 
 
@@ -68,8 +72,9 @@ class RecordFields:
 def additions_of(records: pa.Table) -> dict[int, Additions]:
     """The additions of stored records, by ordinal."""
     light = records.select(_CARRIED)
-    at = light.column_names.index("last_accessed_at")
-    light = light.set_column(at, "last_accessed_at", light["last_accessed_at"].cast(pa.int64()))
+    for name in _CARRIED_TIMES:
+        at = light.column_names.index(name)
+        light = light.set_column(at, name, light[name].cast(pa.int64()))
     return {
         row.pop("ordinal"): Additions(**(row | {"expansions": tuple(row["expansions"])}))
         for row in light.to_pylist()
@@ -98,6 +103,8 @@ def records_of(edge: pa.Table, fields: Sequence[RecordFields]) -> pa.Table:
         "hidden": pa.array([f.status.is_hidden for f in fields], pa.bool_()),
         "closed_at": _times([_nullable(f.status.closed_at) for f in fields]),
         "restated": pa.array([f.status.restated for f in fields], pa.int32()),
+        "last_feedback_at": _times([f.additions.last_feedback_at for f in fields]),
+        "decayed_at": _times([_nullable(f.status.decayed_at) for f in fields]),
     }
     return pa.table({**{name: edge[name] for name in edge.column_names}, **columns})
 

@@ -18,13 +18,17 @@ from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import publish_generation
+from helix_consolidation.usage.accesses import fold_accesses
+from helix_consolidation.usage.decay import NO_DECAY, DecayRule, sweep_decay
 from helix_memory.subjects import DERIVED_STREAM
+from helix_shared.accesses import decode_accesses
 from helix_shared.artifacts.generation.folders import published_numbers
 from helix_shared.artifacts.generation.live_stores import Live
 from helix_shared.artifacts.generation.retiring import retire
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM, VectorForm
 from helix_shared.broker.settlement import ATTEMPTS
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
+from helix_shared.moments import microseconds
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
@@ -56,12 +60,14 @@ class Shard:
         maintain_every: int,
         form: VectorForm,
         decide: Decide = decide,
+        decay: DecayRule = NO_DECAY,
     ) -> None:
         self.decide = decide
         self._root = root
         self._live = live
         self._maintain_every = maintain_every
         self._form = form
+        self._decay = decay
         self._erased = False
         self._needs_maintenance = True
         self.state = state
@@ -75,6 +81,7 @@ class Shard:
         maintain_every: int,
         form: VectorForm = DEFAULT_FORM,
         decide: Decide = decide,
+        decay: DecayRule = NO_DECAY,
     ) -> Self:
         """Start from CURRENT; the previous content of the live folder is removed.
 
@@ -88,7 +95,9 @@ class Shard:
         ledger = loaded.state.ledger
         _log.info("loaded", memories=ledger.memories - ledger.hidden, applied=loaded.state.applied.floor)
         state, live, manifest = loaded.state, loaded.live, loaded.manifest
-        return cls(root, state, live, manifest, maintain_every=maintain_every, form=form, decide=decide)
+        return cls(
+            root, state, live, manifest, maintain_every=maintain_every, form=form, decide=decide, decay=decay
+        )
 
     @property
     def can_publish(self) -> bool:
@@ -129,9 +138,30 @@ class Shard:
                 self.state.unstored_dead_letters.discard(message.metadata.sequence.stream)
 
     def sweep(self, *, now: int) -> bool:
-        """Hide what expired; return whether anything changed."""
+        """Hide what expired or decayed; return whether anything changed."""
         context = self._context(now)
         sweep(context)
+        sweep_decay(context, self._decay)
+        self._write(context.changes)
+        return not context.changes.is_empty
+
+    def apply_accesses(self, messages: Sequence[Msg], *, now: int) -> bool:
+        """Count messages of HELIX_ACCESS; return whether anything changed. A malformed one counts nothing."""
+        context = self._context(now)
+        for message in messages:
+            position = message.metadata
+            try:
+                memories = decode_accesses(message.data)
+            except PermanentError as error:
+                _log.warning("accesses skipped", sequence=position.sequence.stream, reason=str(error))
+                continue
+            fold_accesses(
+                context,
+                message.subject.rpartition(".")[2],
+                memories,
+                sequence=position.sequence.stream,
+                stored_at=microseconds(position.timestamp),
+            )
         self._write(context.changes)
         return not context.changes.is_empty
 

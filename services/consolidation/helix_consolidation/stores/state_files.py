@@ -44,6 +44,8 @@ def encode_state(state: ConsolidationState) -> bytes:
         "derived_stream": state.derived_stream,
         "erasure": state.erasure_generation,
         "decided": state.undecided.decided,
+        "access_stream": state.access_stream,
+        "accessed": state.accessed,
         "recent": [[*key, sequence] for key, sequence in sorted(state.latest_derived.items())],
     }
     others = json.dumps(value, separators=(",", ":")).removesuffix("}")
@@ -76,6 +78,7 @@ def _restore(state: ConsolidationState, value: dict[str, Any]) -> None:
     state.derived_stream = value["derived_stream"]
     # older states of this version lack it
     state.erasure_generation = value.get("erasure", 0)
+    state.access_stream, state.accessed = value.get("access_stream", ""), value.get("accessed", 0)
     state.pending = PendingActions.of([LifecycleAction.from_json(action) for action in value["pending"]])
     state.undecided.load((), value["decided"])
     state.latest_derived = {(kind, key): sequence for kind, key, sequence in value["recent"]}

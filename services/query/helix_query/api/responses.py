@@ -35,6 +35,7 @@ _PLAIN = (
     "flags", "facets",
 )  # fmt: skip
 _TIMES = ("created_at", "occurred_at", "event_start", "event_end", "valid_from", "valid_to")
+_USE_TIMES = ("last_accessed_at", "decayed_at")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -92,8 +93,13 @@ def batch_response(
 def memory_response(
     row: Mapping[str, Any], entities: Sequence[str], snapshot: Snapshot
 ) -> recall_pb2.GetMemoryResponse:
-    """The reply to GetMemory."""
-    return recall_pb2.GetMemoryResponse(memory=memory_message(row, entities), generation=snapshot.number)
+    """The reply to GetMemory, which alone tells how the memory was used."""
+    memory = memory_message(row, entities)
+    memory.access_count = row.get("access_count", 0)
+    for name in _USE_TIMES:
+        if (moment := row.get(name)) is not None:
+            getattr(memory, name).FromDatetime(moment)
+    return recall_pb2.GetMemoryResponse(memory=memory, generation=snapshot.number)
 
 
 def memory_message(row: Mapping[str, Any], entities: Sequence[str]) -> recall_pb2.Memory:
@@ -122,6 +128,7 @@ def status_response(
         memories=manifest.counts.recallable,
         entities=manifest.counts.entities,
         edges=manifest.counts.edges,
+        decayed=manifest.counts.decayed,
         uptime_seconds=uptime_seconds,
         instance=instance,
     )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2
+from helix_query.accesses.ring import AccessRing
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
 from helix_query.api.outcomes import outcomes_of, result_of
@@ -63,8 +64,13 @@ class RecallHandlers:
     """RecallService; owns the threads that run its calls."""
 
     def __init__(
-        self, current: SnapshotSource, profiles: Mapping[str, RankingProfile], settings: QuerySettings
+        self,
+        current: SnapshotSource,
+        profiles: Mapping[str, RankingProfile],
+        settings: QuerySettings,
+        accesses: AccessRing | None = None,
     ) -> None:
+        self._accesses = AccessRing(0) if accesses is None else accesses
         self._current = current
         self._profiles = profiles
         self._profile_tokens = profiles[DEFAULT_PROFILE].pack.profile_tokens
@@ -115,7 +121,9 @@ class RecallHandlers:
         until = self._until(context)
         query = query_of(request, profiles=self._profiles, clock=datetime.now(UTC))
         _, [answer] = await self._answers("Recall", [query], until)
-        return result_of(answer)
+        reply: recall_pb2.RecallResponse = result_of(answer)
+        self._accesses.record_recall(query, reply)
+        return reply
 
     async def batch_recall(
         self, request: recall_pb2.BatchRecallRequest, context: Any
@@ -125,6 +133,9 @@ class RecallHandlers:
         checked = queries_of(request, profiles=self._profiles, clock=datetime.now(UTC))
         queries = [one for one in checked if isinstance(one, Query)]
         generation, answers = await self._answers("BatchRecall", queries, until)
+        for query, answer in zip(queries, answers, strict=True):
+            if isinstance(answer, recall_pb2.RecallResponse):
+                self._accesses.record_recall(query, answer)
         rest = iter(answers)
         in_order = [next(rest) if isinstance(one, Query) else one for one in checked]
         results = [refused_of(one) if isinstance(one, BaseException) else one for one in in_order]
@@ -144,7 +155,9 @@ class RecallHandlers:
 
         _, futures = self._submit("GetMemory", scope.tenant_id, [work], until)
         [memory] = await outcomes_of(futures, until)
-        return result_of(memory)
+        reply: recall_pb2.GetMemoryResponse = result_of(memory)
+        self._accesses.record_read(scope, reply)
+        return reply
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
@@ -189,9 +202,11 @@ class RecallHandlers:
         uptime = time.monotonic() - self._started
         try:
             with self._current.lease() as snapshot:
-                return status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
+                reply = status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
         except TemporaryError:
-            return status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
+            reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
+        self._accesses.describe(reply)
+        return reply
 
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float

@@ -71,6 +71,13 @@ def _skipped(_reply: Reply, first: Replay) -> str:
     return f"The router found that the query needs no memory ({first.result.route.reason})."
 
 
+def _decayed(_reply: Reply, first: Replay) -> str:
+    return (
+        f"Decay hides it since {first.row['decayed_at']:%Y-%m-%d}: it is weak, old and unused. Reading it by "
+        "id, helpful feedback, or a forget event with restore shows it again."
+    )
+
+
 def _filter(reply: Reply, first: Replay) -> str:
     selection, zone = first.query.selection, first.query.zone or UTC
     excluding = [one for one in selection.filters if one.excluding(first.row)]
@@ -183,6 +190,7 @@ _BY_LOSS: Final[Mapping[Loss, Callable[[Reply, Replay], str]]] = {
     Loss.NONE: _in,
     Loss.SKIPPED: _skipped,
     Loss.FILTER: _filter,
+    Loss.DECAYED: _decayed,
     Loss.NOT_RETRIEVED: _not_retrieved,
     Loss.THRESHOLD: _threshold,
     Loss.NOT_AMONG_BEST: _not_among_best,

@@ -33,6 +33,7 @@ class Loss(IntEnum):
     TOKEN_BUDGET = 9
     ABSTAINED = 10
     SAME_TURN = 11
+    DECAYED = 45
 
 
 STAGES: Final[Mapping[Loss, str]] = {
@@ -48,6 +49,7 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.TOKEN_BUDGET: "pack",
     Loss.ABSTAINED: "abstain",
     Loss.SAME_TURN: "diversify",
+    Loss.DECAYED: "retrieve",
 }
 
 

@@ -267,6 +267,7 @@ def _position(replay: Replay) -> int:
 
 _BY_LOSS: Final[Mapping[Loss, Callable[[Replay], Iterator[Proposal]]]] = {
     Loss.NONE: _none,
+    Loss.DECAYED: _none,
     Loss.FILTER: _filter,
     Loss.SKIPPED: _skipped,
     Loss.NOT_RETRIEVED: _not_retrieved,

@@ -42,6 +42,8 @@ class Replay:
         """The first step that dropped the memory."""
         if self.result.route.skip:
             return Loss.SKIPPED
+        if self.row.get("decayed_at") is not None:
+            return Loss.DECAYED
         if self.query.selection.excluding(self.row):
             return Loss.FILTER
         position = self.position

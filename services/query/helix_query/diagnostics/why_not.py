@@ -38,6 +38,7 @@ PROGRESS: Final[Mapping[Loss, int]] = {
     for number, loss in enumerate(
         (
             Loss.SKIPPED,
+            Loss.DECAYED,
             Loss.FILTER,
             Loss.NOT_RETRIEVED,
             Loss.THRESHOLD,

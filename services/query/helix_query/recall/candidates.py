@@ -161,6 +161,7 @@ class CandidateSignals:
     event_start: NDArray[np.int64]
     event_end: NDArray[np.int64]
     salience: NDArray[np.float64]
+    """Of ingest, moved by use, 0 to 1."""
     confidence: NDArray[np.float64]
     priority: NDArray[np.float64]
     pinned: NDArray[np.bool_]

@@ -44,6 +44,8 @@ class Visibility:
     moment: datetime
     """When the caller asks, or `as_of`: for what expires."""
     past: Versions | None = None
+    with_decayed: bool = False
+    """Whether memories that nothing but decay hides are visible: for a read by id."""
 
     @classmethod
     def of(cls, generation: Generation, selection: Selection, now: datetime) -> Self:
@@ -64,6 +66,8 @@ class Visibility:
         signals, past = self.signals, self.selection.past
         if self.past is None:
             valid, valid_to = ~signals.hidden[ordinals], signals.valid_to[ordinals]
+            if self.with_decayed:
+                valid |= signals.decayed_at[ordinals] != NO_TIME
         else:
             valid = past.mask(signals, self.past, ordinals)
             valid_to = past.ends(signals, self.past, ordinals)

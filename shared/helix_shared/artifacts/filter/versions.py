@@ -61,6 +61,7 @@ class Versions:
             "is_latest",
             "superseded_by",
             "valid_to",
+            "decayed_at",
         )
         hidden = read("hidden = true AND deleted_at IS NULL", (*columns, *_STATED))
         corrections = read("corrects != '' AND deleted_at IS NULL", ("corrects", *_STATED))
@@ -86,7 +87,11 @@ class Versions:
         times = np.where(times == NEVER, _closed(closing, hidden), times)
         is_latest = hidden["is_latest"].to_numpy()
         times[:, ~is_latest & (times[0] == NEVER)] = ALWAYS
-        times[:, is_latest] = NEVER
+        # a memory that decay hides was known until then; what is not decayed has only expired
+        decayed_at = hidden["decayed_at"].cast(pa.int64()).fill_null(NEVER).to_numpy()
+        times[:, is_latest] = np.stack([decayed_at, np.where(decayed_at == NEVER, NEVER, ALWAYS)])[
+            :, is_latest
+        ]
         valid_to = hidden["valid_to"].cast(pa.int64()).fill_null(NO_TIME).to_numpy()
         order = np.argsort(ordinals := hidden["ordinal"].to_numpy())
         return cls(ordinals[order], times[0][order], times[1][order], valid_to[order])

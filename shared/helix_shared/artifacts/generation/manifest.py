@@ -64,6 +64,8 @@ class Counts(_Frozen):
     entities: int = Field(default=0, ge=0)
     edges: int = Field(default=0, ge=0, description="stored edges: two for each link")
 
+    decayed: int = Field(default=0, ge=0, description="hidden rows that nothing but decay hides")
+
     @property
     def recallable(self) -> int:
         """Memories that are not hidden; logs, GetStatus and `helix status` show this number."""

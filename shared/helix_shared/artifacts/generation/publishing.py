@@ -117,6 +117,7 @@ def _checked_counts(staging: Path, graph: GraphSnapshot, claimed: Counts, *, cop
     counts = Counts(
         memories=rows_of_version(staging),
         hidden=claimed.hidden,
+        decayed=claimed.decayed,
         lexicon=documents_of_commit(staging / LEXICON) - copies,
         signals=ordinal_count(open_segments(staging / SIGNALS)),
         nodes=graph.memories + graph.entities,

@@ -17,6 +17,7 @@ from helix_memory.memory_types import MEMORY_TYPES
 from helix_memory.speech_acts import FLAGS, SPEECH_ACTS
 from helix_shared.artifacts.signals.record_file import encoded_records
 from helix_shared.artifacts.signals.row_codes import codes_of_rows
+from helix_shared.artifacts.signals.salience import salience_moves
 from helix_shared.artifacts.signals.sketches import sketches_of
 from helix_shared.audience import EVERYONE
 from helix_shared.edges import MINHASH_PERMUTATIONS
@@ -40,6 +41,8 @@ TIMES: Final = (
     "valid_to",
     "expires_at",
     "last_accessed_at",
+    "last_feedback_at",
+    "decayed_at",
 )
 CODES: Final = {
     "session_code": "session_id",
@@ -51,6 +54,7 @@ AUDIENCE: Final = "audience_code"
 RESTATED: Final = 0.85
 """Factor of the doubt in a memory for each later one that says the same, up to `MOST_RESTATED`."""
 MOST_RESTATED: Final = 4
+SALIENCE_MOVE: Final = "salience_move"
 RECORD: Final = "record"
 """Key of the encoded JSON records, which are written beside the columns."""
 CACHED_CODES: Final = 4_096
@@ -84,6 +88,8 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "answers_code": np.int64,
     # bits of `helix_memory.facets.FACETS`
     "facets": np.uint16,
+    # what its use adds to the salience of ingest
+    SALIENCE_MOVE: np.float32,
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
@@ -199,10 +205,16 @@ def _audience(records: pa.Table) -> NDArray[np.generic]:
     return codes_of_rows([lists], lambda row: audience_code(lists[row].as_py()))
 
 
+def _moves(records: pa.Table) -> NDArray[np.generic]:
+    counts = (records[f"{kind}_count"].to_numpy() for kind in ("access", "helpful", "unhelpful"))
+    return salience_moves(*counts)
+
+
 _READ_BY: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
     "valid_to": _valid_to,
     "confidence": _confidence,
     AUDIENCE: _audience,
+    SALIENCE_MOVE: _moves,
 }
 """Columns with a function of their own."""
 

@@ -38,11 +38,14 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("audience", names, nullable=False),
             # event_start, else occurred_at
             pa.field("event_at", time, nullable=False),
-            # true if deleted or superseded
+            # true if deleted, superseded, expired or decayed
             pa.field("hidden", pa.bool_(), nullable=False),
             # when a later memory, `superseded_by`, replaced what this one says; and how many say it again
             pa.field("closed_at", time),
             pa.field("restated", pa.int32(), nullable=False),
+            pa.field("last_feedback_at", time),
+            # since when decay hides it; null if it does not, or something else hides it as well
+            pa.field("decayed_at", time),
         ]
     )
 

@@ -14,6 +14,7 @@ SCHEMA = pa.schema(
         ("corrects", pa.string()), ("document_id", pa.string()), ("is_latest", pa.bool_()),
         ("stream_sequence", pa.uint64()), ("created_at", TIME), ("deleted_at", TIME), ("occurred_at", TIME),
         ("superseded_by", pa.string()), ("valid_to", TIME),
+        ("decayed_at", TIME),
     ]
 )  # fmt: skip
 
@@ -144,3 +145,9 @@ def test_a_memory_that_a_later_one_closed_takes_the_times_of_that_one() -> None:
     """`superseded_by` names it; an unknown one makes the time unknown."""
     closed = [row("a", 3, superseded_by="b"), row("c", 4, superseded_by="gone")]
     assert superseded_at(closed, [row("b", 9)]) == {"a": 9, "c": ALWAYS}
+
+
+def test_a_decayed_memory_was_current_until_it_decayed() -> None:
+    """Decay hides it from then on, also for a recall of a past moment."""
+    decayed_at = datetime.fromtimestamp(0, UTC).replace(microsecond=700)
+    assert superseded_at([row("old", 1, is_latest=True, decayed_at=decayed_at)]) == {"old": 700}

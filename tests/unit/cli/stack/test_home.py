@@ -237,7 +237,8 @@ def test_copies_are_numbers_by_service() -> None:
     """Every service has one process by default; the writer and the query service never more."""
     assert parse_copies("ingest=2, kg=0") == {"ingest": 2, "kg": 0}
     assert parse_copies("") == {}
-    ones = {"ingest": 1, "doc2query": 1, "kg": 1, "consolidation": 1, "query": 1, "extract": 0}
+    ones = dict.fromkeys(("ingest", "doc2query", "kg", "consolidation", "query", "forwarder"), 1)
+    ones["extract"] = 0
     assert checked_copies({}) == ones
     assert checked_copies({"kg": 3}) == ones | {"kg": 3}
     for wrong in ({"consolidation": 2}, {"query": 2}, {"kafka": 1}, {"kg": 99}):

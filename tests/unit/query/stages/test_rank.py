@@ -21,6 +21,7 @@ from helix_query.recall.stages.rank import (
     scoring,
 )
 from helix_shared.artifacts.signals.columns import NO_TIME
+from helix_shared.artifacts.signals.salience import salience_moves
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILES = load_profiles()
@@ -249,3 +250,23 @@ def test_memories_of_one_hour_are_equally_recent() -> None:
     assert np.array_equal(normalise(faded, least_span=0.005), [0.0, 0.0])
     faded = recency(np.array([at(NOW), at(NOW) - 7_200_000_000]), now=NOW, per_hour=0.995)
     assert np.array_equal(normalise(faded, least_span=0.005), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("quality_weight", [0.0, 0.2])
+def test_repeated_serving_never_lifts_an_irrelevant_memory_above_relevant_ones(
+    quality_weight: float,
+) -> None:
+    """Serving moves salience by at most .05 and makes a memory recent; quality only reorders near equals."""
+    rank = PROFILES["helix"].rank
+    weights = PROFILES["helix-reference"].rank.weights
+    constants = rank.model_copy(update={"quality_weight": quality_weight, "weights": weights})
+    served = 0.5 + float(salience_moves(*(np.array([n]) for n in (10**9, 0, 0)))[0])
+    candidates = candidates_of([0.9, 0.5, 0.1], [0.8, 0.5, 0.2], [0.0, 0.0, 0.0])
+    signals = signals_of(
+        3,
+        salience=[0.5, 0.5, served],
+        touched_at=[at(NOW - timedelta(days=90))] * 2 + [at(NOW)],
+        access_count=[0, 0, 10**9],
+    )
+    ranked = ranked_of(candidates, signals, Route(), constants=constants)
+    assert ranked.positions.tolist() == [0, 1, 2]

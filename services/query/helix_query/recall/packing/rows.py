@@ -78,7 +78,7 @@ def _then(row: dict[str, Any], last: int | None) -> dict[str, Any]:
 def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict[str, Any]]:
     """Lines with the signals of their memories: times, values, type and event time."""
     ordinals = np.array([line["ordinal"] for line in lines], np.int64)
-    times = (map(_moment, getattr(signals, name)[ordinals].tolist()) for name in SIGNAL_TIMES)
+    times = (map(moment_or_none, getattr(signals, name)[ordinals].tolist()) for name in SIGNAL_TIMES)
     values = (getattr(signals, name)[ordinals].tolist() for name in SIGNAL_VALUES)
     kinds = (MEMORY_TYPES[number] for number in signals.type_code[ordinals].tolist())
     names = (*SIGNAL_TIMES, *SIGNAL_VALUES, "type")
@@ -90,7 +90,7 @@ def completed(lines: Sequence[Mapping[str, Any]], signals: Signals) -> list[dict
     return rows
 
 
-def _moment(value: int) -> datetime | None:
+def moment_or_none(value: int) -> datetime | None:
     """None also for a time outside the calendar's range: one bad row must not fail the whole answer."""
     if not FIRST_MOMENT <= value <= LAST_MOMENT:
         return None

@@ -70,10 +70,12 @@ def best_first(candidates: Candidates, scored: Scoring) -> Ranked:
 def candidate_signals(
     signals: Signals, ordinals: NDArray[np.int64], *, as_of: datetime | None = None
 ) -> CandidateSignals:
-    """The raw signals of candidates; an access after `as_of` does not count."""
+    """The raw signals of candidates; accesses and feedback do not count if the last came after `as_of`."""
     accessed, counts = signals.last_accessed_at[ordinals], signals.access_count[ordinals]
+    moves = signals.salience_move[ordinals].astype(np.float64)
     if as_of is not None:
         later = accessed > microseconds(as_of)
+        moves = np.where(later | (signals.last_feedback_at[ordinals] > microseconds(as_of)), 0.0, moves)
         accessed, counts = np.where(later, NO_TIME, accessed), np.where(later, 0, counts)
     return CandidateSignals(
         type_code=signals.type_code[ordinals],
@@ -81,7 +83,7 @@ def candidate_signals(
         occurred_at=signals.occurred_at[ordinals],
         event_start=signals.event_start[ordinals],
         event_end=signals.event_end[ordinals],
-        salience=signals.salience[ordinals].astype(np.float64),
+        salience=np.clip(signals.salience[ordinals] + moves, 0.0, 1.0),
         confidence=signals.confidence[ordinals].astype(np.float64),
         priority=signals.priority[ordinals].astype(np.float64),
         pinned=signals.pinned[ordinals].astype(bool),

@@ -1,0 +1,105 @@
+"""Reads accesses from the query service and publishes their counts; both sides may be down for a while.
+
+While NATS does not answer, the forwarder reads until it holds `held_memories`. Then the ring of the query
+service drops its oldest accesses. No recall waits for any of this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from helix_consolidation.forwarder.counts import AccessCounts
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_shared.errors import HelixError, TemporaryError
+from helix_shared.metrics import ACCESSES
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from helix_consolidation.forwarder.settings import ForwarderSettings
+    from helix_shared.broker.batch import Outgoing
+    from helix_shared.broker.publisher import Publishes
+
+RETRY_SECONDS: Final = 1.0
+
+_log = logger(__name__)
+
+
+async def forward(publisher: Publishes, settings: ForwarderSettings, stop: asyncio.Event) -> None:
+    """Read and publish until `stop`; then publish what was read."""
+    forwarder = Forwarder(publisher, settings)
+    reading = asyncio.create_task(forwarder.read())
+    try:
+        while not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), settings.publish_interval_seconds)
+            await forwarder.publish()
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    await forwarder.publish()
+
+
+class Forwarder:
+    """Accesses that were read and are not published yet."""
+
+    def __init__(self, publisher: Publishes, settings: ForwarderSettings) -> None:
+        self._publisher = publisher
+        self._settings = settings
+        self._counts = AccessCounts()
+        self._has_room = asyncio.Event()
+        self._outgoing: deque[Outgoing] = deque()
+        """Encoded, in order; they keep their ids until the stream has them."""
+
+    async def read(self) -> None:
+        """Count what the query service streams; connect again whenever the stream ends."""
+        reported = ""
+        while True:
+            try:
+                async with grpc.aio.insecure_channel(self._settings.access_address) as channel:
+                    stub = recall_pb2_grpc.AccessServiceStub(channel)
+                    async for batch in stub.StreamAccesses(recall_pb2.StreamAccessesRequest()):
+                        reported = ""
+                        await self.add(batch)
+            except grpc.aio.AioRpcError as error:
+                if (reason := error.code().name) != reported:
+                    _log.warning("no accesses", address=self._settings.access_address, reason=reason)
+                    reported = reason
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def publish(self) -> None:
+        """Publish what is counted; if NATS does not answer, the same messages come next time."""
+        if not self._outgoing:
+            self._cut()
+        while self._outgoing:
+            message = self._outgoing[0]
+            try:
+                await self._publisher.publish(message.subject, message.body, message_id=message.message_id)
+                ACCESSES.labels("published").inc()
+            except TemporaryError as error:
+                _log.warning("accesses not published yet", reason=str(error))
+                return
+            except HelixError as error:
+                # the stream refuses it for good; an access is not worth more than a line in the log
+                _log.warning("accesses lost", reason=str(error))
+                ACCESSES.labels("lost").inc()
+            self._outgoing.popleft()
+
+    async def add(self, batch: recall_pb2.AccessBatch) -> None:
+        """Count a batch; waits while too much is unpublished."""
+        if not self._counts.continues(batch):
+            self._cut()
+        self._counts.add(batch)
+        if self._counts.memories >= self._settings.held_memories:
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    def _cut(self) -> None:
+        """Turn what is counted into messages."""
+        self._outgoing.extend(self._counts.messages())
+        self._counts = AccessCounts()
+        self._has_room.set()

@@ -1,0 +1,84 @@
+"""AccessService on a listening address of its own: hands the ring of accesses to a forwarder.
+
+The address is separate from that of RecallService because accesses name memories of all tenants: an operator
+publishes the one and keeps the other to the machine. The recalls never wait for a reader.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import TemporaryError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from helix_query.accesses.ring import AccessRing, ServedMemories
+
+ACCESS_SERVICE: Final = recall_pb2.DESCRIPTOR.services_by_name["AccessService"].full_name
+BATCH_ACCESSES: Final = 256
+OPTIONS: Final = (("grpc.so_reuseport", 0),)
+"""Two servers on one port would silently share the accesses."""
+
+
+class AccessServer:
+    """A server that streams the accesses of one ring."""
+
+    def __init__(self, ring: AccessRing, listen: str) -> None:
+        self._ring = ring
+        self._listen = listen
+        self._server = grpc.aio.server(options=OPTIONS)
+        handler = grpc.unary_stream_rpc_method_handler(
+            self._stream,
+            request_deserializer=recall_pb2.StreamAccessesRequest.FromString,
+            response_serializer=lambda batch: batch.SerializeToString(),
+        )
+        handlers = grpc.method_handlers_generic_handler(ACCESS_SERVICE, {"StreamAccesses": handler})
+        self._server.add_generic_rpc_handlers((handlers,))
+
+    async def start(self) -> int:
+        """Listen; return the port, 0 for a Unix socket.
+
+        Raises:
+            TemporaryError: the address cannot be bound.
+        """
+        try:
+            port = self._server.add_insecure_port(self._listen)
+        except RuntimeError as error:
+            raise TemporaryError(f"cannot listen on {self._listen}: is another server there?") from error
+        await self._server.start()
+        return 0 if self._listen.startswith("unix:") else port
+
+    async def stop(self) -> None:
+        """End the streams; what is still in the ring is lost."""
+        self._ring.close()
+        await self._server.stop(grace=1.0)
+
+    async def _stream(
+        self, _request: recall_pb2.StreamAccessesRequest, _context: Any
+    ) -> AsyncIterator[recall_pb2.AccessBatch]:
+        self._ring.readers += 1
+        try:
+            while served := await self._ring.take(BATCH_ACCESSES):
+                yield _batch(self._ring.name, served)
+        finally:
+            self._ring.readers -= 1
+
+
+def _batch(ring: str, served: Sequence[ServedMemories]) -> recall_pb2.AccessBatch:
+    return recall_pb2.AccessBatch(
+        ring=ring,
+        accesses=[
+            recall_pb2.Access(
+                number=one.number,
+                tenant_id=one.tenant_id,
+                at=one.at,
+                generation=one.generation,
+                memory_ids=one.memory_ids,
+            )
+            for one in served
+        ],
+    )

@@ -1,0 +1,127 @@
+"""The forwarder between a ring of accesses and a publisher."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from helix_consolidation.forwarder.counts import AccessCounts
+from helix_consolidation.forwarder.forward import Forwarder
+from helix_consolidation.forwarder.settings import ForwarderSettings
+from helix_memory import limits
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.accesses import decode_accesses
+from helix_shared.broker.publisher import Receipt
+from helix_shared.errors import PermanentError, TemporaryError
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def memory(number: int) -> str:
+    """A memory id."""
+    return f"{number:032x}"
+
+
+def batch(*accesses: tuple[str, list[str]], ring: str = "r1", first: int = 1) -> recall_pb2.AccessBatch:
+    """A batch of (tenant, memories)."""
+    return recall_pb2.AccessBatch(
+        ring=ring,
+        accesses=[
+            recall_pb2.Access(number=first + n, tenant_id=tenant, at=NOON, memory_ids=ids)
+            for n, (tenant, ids) in enumerate(accesses)
+        ],
+    )
+
+
+class RecordingPublisher:
+    """Keeps what is published; raises the errors it is given first."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.published: list[tuple[str, bytes, str]] = []
+        self._errors = list(errors)
+
+    async def publish(
+        self, subject: str, body: bytes, *, message_id: str, headers: Mapping[str, str] | None = None
+    ) -> Receipt:
+        """Record the message, or raise."""
+        del headers
+        if self._errors:
+            raise self._errors.pop(0)
+        self.published.append((subject, body, message_id))
+        return Receipt(len(self.published), duplicate=False)
+
+
+def forwarder(publisher: Any) -> Forwarder:
+    """A forwarder that is fed by hand."""
+    return Forwarder(publisher, ForwarderSettings())
+
+
+def test_accesses_are_counted_together_by_tenant_and_memory() -> None:
+    """One message a tenant; its id says which accesses of which ring it counts."""
+    counts = AccessCounts()
+    counts.add(
+        batch(("acme", [memory(1), memory(2)]), ("acme", [memory(1)]), ("other", [memory(1)]), first=4)
+    )
+    messages = list(counts.messages())
+    assert [message.subject for message in messages] == ["helix.v1.access.acme", "helix.v1.access.other"]
+    assert [message.message_id for message in messages] == ["access:r1:4-6:acme:0", "access:r1:4-6:other:0"]
+    counted = {one.memory_id: one.accesses for one in decode_accesses(messages[0].body)}
+    assert counted == {memory(1): 2, memory(2): 1}
+
+
+def test_a_message_holds_no_more_memories_than_its_limit() -> None:
+    """The rest goes into further messages with ids of their own."""
+    counts = AccessCounts()
+    counts.add(batch(("acme", [memory(n) for n in range(limits.ACCESSED_MEMORIES + 1)])))
+    messages = list(counts.messages())
+    assert [len(decode_accesses(one.body)) for one in messages] == [limits.ACCESSED_MEMORIES, 1]
+    assert len({one.message_id for one in messages}) == 2
+
+
+def test_an_unanswered_message_is_published_again_with_its_id() -> None:
+    """The stream may have stored it although the answer was lost."""
+
+    async def published() -> list[tuple[str, bytes, str]]:
+        publisher = RecordingPublisher(TemporaryError("NATS is away"))
+        forwarding = forwarder(publisher)
+        await forwarding.add(batch(("acme", [memory(1)])))
+        await forwarding.publish()
+        assert publisher.published == []
+        await forwarding.add(batch(("acme", [memory(2)]), first=2))
+        await forwarding.publish()
+        await forwarding.publish()
+        return publisher.published
+
+    assert [name for _, _, name in asyncio.run(published())] == [
+        "access:r1:1-1:acme:0",
+        "access:r1:2-2:acme:0",
+    ]
+
+
+def test_a_refused_message_is_lost_and_the_next_one_is_published() -> None:
+    """Accesses are lossy: one message never blocks the others."""
+
+    async def published() -> list[tuple[str, bytes, str]]:
+        publisher = RecordingPublisher(PermanentError("refused"))
+        forwarding = forwarder(publisher)
+        await forwarding.add(batch(("acme", [memory(1)]), ("other", [memory(2)])))
+        await forwarding.publish()
+        return publisher.published
+
+    assert [subject for subject, _, _ in asyncio.run(published())] == ["helix.v1.access.other"]
+
+
+def test_numbers_of_another_ring_are_not_mixed() -> None:
+    """A query service that starts again counts from 1."""
+
+    async def published() -> list[tuple[str, bytes, str]]:
+        publisher = RecordingPublisher()
+        forwarding = forwarder(publisher)
+        await forwarding.add(batch(("acme", [memory(1)])))
+        await forwarding.add(batch(("acme", [memory(1)]), ring="r2"))
+        await forwarding.publish()
+        await forwarding.publish()
+        return publisher.published
+
+    names = [name for _, _, name in asyncio.run(published())]
+    assert names == ["access:r1:1-1:acme:0", "access:r2:1-1:acme:0"]

@@ -1,0 +1,92 @@
+"""The ring of accesses, and the stream that a forwarder reads from it."""
+
+import asyncio
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_query.accesses.ring import AccessRing
+from helix_query.accesses.server import AccessServer
+
+
+def query(**fields: Any) -> Any:
+    """The part of a query that the ring reads."""
+    selection = SimpleNamespace(tenant_id="acme", past=fields.pop("past", None))
+    return SimpleNamespace(selection=selection, explain=fields.pop("explain", False))
+
+
+def reply(*names: str, packed: tuple[str, ...] = (), **fields: Any) -> recall_pb2.RecallResponse:
+    """A reply with these memories."""
+    memories = [
+        recall_pb2.RecalledMemory(memory=recall_pb2.Memory(memory_id=name), packed=name in packed)
+        for name in names
+    ]
+    return recall_pb2.RecallResponse(memories=memories, generation=7, **fields)
+
+
+def test_packed_memories_are_recorded_and_all_where_nothing_was_packed() -> None:
+    """A caller without a token budget for the context uses the list."""
+
+    async def taken() -> list[tuple[str, ...]]:
+        ring = AccessRing(10)
+        ring.record_recall(query(), reply("a", "b", "c", packed=("b",)))
+        ring.record_recall(query(), reply("a", "b"))
+        ring.record_recall(query(), reply())
+        return [one.memory_ids for one in await ring.take(10)]
+
+    assert asyncio.run(taken()) == [("b",), ("a", "b")]
+
+
+def test_looking_is_no_access() -> None:
+    """Explanations, past moments and abstained answers are not recorded; nothing is while the ring is off."""
+    ring = AccessRing(10)
+    ring.record_recall(query(explain=True), reply("a"))
+    ring.record_recall(query(past=datetime(2026, 1, 1, tzinfo=UTC)), reply("a"))
+    ring.record_recall(query(), reply("a", abstained=True))
+    assert len(ring) == 0
+    off = AccessRing(0)
+    off.record_recall(query(), reply("a"))
+    assert not off.is_on
+    assert len(off) == 0
+
+
+def test_a_full_ring_drops_the_oldest_access() -> None:
+    """It is counted, and the number of the next access shows the gap."""
+
+    async def taken() -> tuple[int, list[int]]:
+        ring = AccessRing(3)
+        for _ in range(5):
+            ring.record_recall(query(), reply("a"))
+        return ring.dropped, [one.number for one in await ring.take(10)]
+
+    assert asyncio.run(taken()) == (2, [3, 4, 5])
+
+
+def test_a_stream_gets_what_waits_and_what_comes_and_ends_with_the_server() -> None:
+    """Each access is streamed once; the ring knows whether somebody reads."""
+
+    async def streamed() -> None:
+        ring = AccessRing(10)
+        server = AccessServer(ring, "127.0.0.1:0")
+        port = await server.start()
+        ring.record_recall(query(), reply("a"))
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub: Any = recall_pb2_grpc.AccessServiceStub(channel)  # type: ignore[no-untyped-call] # generated
+            call = stub.StreamAccesses(recall_pb2.StreamAccessesRequest())
+            first = await call.read()
+            assert (first.ring, [list(one.memory_ids) for one in first.accesses]) == (ring.name, [["a"]])
+            assert ring.readers == 1
+            ring.record_recall(query(), reply("b"))
+            second = await call.read()
+            assert [(one.number, one.tenant_id, one.generation) for one in second.accesses] == [
+                (2, "acme", 7)
+            ]
+            assert len(ring) == 0
+            await server.stop()
+            assert await call.read() is grpc.aio.EOF
+        assert ring.readers == 0
+
+    asyncio.run(asyncio.wait_for(streamed(), 20))
