@@ -179,6 +179,7 @@ def _figures(held: HeldOut, where: NDArray[np.bool_]) -> dict[str, Any]:
     observations = held.observations
     weighed = weights(observations)
     answerable, own = _of_kind(observations, "answerable"), _of_kind(observations, "unanswerable")
+    attribute = _of_kind(observations, "attribute")
     close = near(observations, nearest_donors(observations))
     answered = np.array([float(one.answered) for one in observations])
     lengths = [len(one.relevant) for one in observations]
@@ -190,12 +191,14 @@ def _figures(held: HeldOut, where: NDArray[np.bool_]) -> dict[str, Any]:
         "questions": {
             "answerable": int((where & answerable).sum()),
             "unanswerable": int((where & own).sum()),
-            "near": int((where & close & ~own).sum()),
+            "attribute": int((where & attribute).sum()),
+            "near": int((where & close & ~own & ~attribute).sum()),
             "far": int((where & ~answerable & ~close).sum()),
         },
         "answer": {
             "auroc_own": auroc(good, held.answers[where & own]),
-            "auroc_near": auroc(good, held.answers[where & close & ~own]),
+            "auroc_attribute": auroc(good, held.answers[where & attribute]),
+            "auroc_near": auroc(good, held.answers[where & close & ~own & ~attribute]),
             "auroc_far": auroc(good, held.answers[where & ~answerable & ~close]),
             "brier": _brier(held.answers[where], answered[where], weighed[where]),
             "ece": calibration_error(answers),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -19,19 +20,24 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from helix_lab.calibration.assessment import figures, held_out, rates, rates_by_size, threshold_of
+from helix_lab.calibration.attribute_questions import attribute_questions
 from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
-from helix_lab.calibration.observations import Observation, observe
+from helix_lab.calibration.observations import Observation, kept_at, load, observe, save
 from helix_lab.calibration.small_stores import small_stores
 from helix_lab.calibration.summary import RATES, heading_of, print_summary
-from helix_lab.calibration.unanswerable_questions import asked_of
+from helix_lab.calibration.tenants_left_out import tenants_left_out
+from helix_lab.calibration.unanswerable_questions import Asked, asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.profile_text import write_table
+from helix_lab.sets.build import corpus_key
 from helix_lab.sets.cached_corpora import in_process, the_profile
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_query.profile.sections.abstention import Abstain
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import default_model
 
 PIPED_WIDTH: Final = 130
 """Width in columns without a terminal."""
@@ -48,7 +54,10 @@ def calibrate_command(
         float,
         typer.Option(help="Share of any set's answerable questions that may be held back.", min=0, max=1),
     ] = 0.01,
-    strangers: Annotated[int, typer.Option(help="Questions asked of each other set's corpus.", min=1)] = 60,
+    strangers: Annotated[int, typer.Option(help="Questions asked of each other set's corpus.", min=1)] = 20,
+    attributes: Annotated[
+        int, typer.Option(help="Questions to each set for something nobody told about a name.", min=0)
+    ] = 80,
     of_memories: Annotated[str, typer.Option(help="Features of a memory.")] = ",".join(OF_MEMORIES),
     of_answers: Annotated[str, typer.Option(help="Features of an answer.")] = ",".join(OF_ANSWERS),
     stores: Annotated[
@@ -58,9 +67,7 @@ def calibrate_command(
     report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
     profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="Answerable questions of each set at most.", min=1)
-    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Answerable questions of each set at most.", min=1)] = 300,
 ) -> None:
     """Fit the probabilities that memories and answers are relevant, and the threshold of abstention.
 
@@ -71,8 +78,16 @@ def calibrate_command(
     evaluation = in_process(profiles_dir)
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
     start = the_profile(profile, evaluation)
-    observations = _observations(loaded, start, evaluation, console, strangers=strangers, seed=seed)
-    observations += _of_small_stores(loaded, start, evaluation, console, stores=stores, seed=seed)
+    observations = _observations(
+        loaded,
+        start,
+        evaluation,
+        console,
+        strangers=strangers,
+        attributes=attributes,
+        stores=stores,
+        seed=seed,
+    )
     check_enough(observations)
     held = held_out(
         observations,
@@ -88,6 +103,7 @@ def calibrate_command(
         "held_out": figures(held),
         "held_out_threshold": rates(observations, held.answers, held.thresholds),
         "threshold": rates(observations, answers, threshold),
+        "tenants_left_out": tenants_left_out(observations, of_memories=memory_names, of_answers=answer_names),
         "by_size": rates_by_size(observations, held.answers, held.thresholds),
         "cost": false_abstention,
         "curve": _curve(observations, models, answers),
@@ -108,37 +124,37 @@ def _observations(
     console: Console,
     *,
     strangers: int,
-    seed: int,
-) -> list[Observation]:
-    found: list[Observation] = []
-    with progress_bar(console) as progress:
-        for one in sets:
-            asked = asked_of(one, sets, strangers=strangers, seed=seed)
-            with opened(one, evaluation, progress) as corpus:
-                task = progress.add_task(one.name, total=len(asked))
-                found += observe(corpus, asked, profile, advance=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
-                progress.update(task, visible=False)
-    return found
-
-
-def _of_small_stores(
-    sets: Sequence[EvaluationSet],
-    profile: RankingProfile,
-    evaluation: Evaluation,
-    console: Console,
-    *,
+    attributes: int,
     stores: int,
     seed: int,
 ) -> list[Observation]:
+    """Those of every set and of the small stores cut from it."""
+    model = read_card(default_model(evaluation.models)).checksum
     found: list[Observation] = []
     with progress_bar(console) as progress:
-        for one in sets if stores else ():
-            cut = small_stores(one, stores=stores, seed=seed)
-            with opened(cut.data, evaluation, progress) as corpus:
-                task = progress.add_task(cut.data.name, total=len(cut.asked))
-                found += observe(corpus, cut.asked, profile, advance=lambda task=task: progress.advance(task))  # type: ignore[misc] # bound now, as a loop needs it
-                progress.update(task, visible=False)
+        for data, asked in _asked(sets, strangers=strangers, attributes=attributes, stores=stores, seed=seed):
+            key = corpus_key(data, model)
+            path = kept_at(evaluation.home / "observations", data, asked, profile, key)
+            kept = load(path)
+            if kept is None:
+                with opened(data, evaluation, progress) as corpus:
+                    task = progress.add_task(data.name, total=len(asked))
+                    kept = observe(corpus, asked, profile, advance=partial(progress.advance, task))
+                    progress.update(task, visible=False)
+                save(path, kept)
+            found += kept
     return found
+
+
+def _asked(
+    sets: Sequence[EvaluationSet], *, strangers: int, attributes: int, stores: int, seed: int
+) -> Iterator[tuple[EvaluationSet, Sequence[Asked]]]:
+    for one in sets:
+        asked = asked_of(one, sets, strangers=strangers, seed=seed)
+        yield one, [*asked, *attribute_questions(one, count=attributes, seed=seed)]
+    for one in sets if stores else ():
+        cut = small_stores(one, stores=stores, seed=seed)
+        yield cut.data, cut.asked
 
 
 def _limited(data: EvaluationSet, limit: int | None) -> EvaluationSet:

@@ -1,18 +1,25 @@
 """The features that `helix_query.recall.stages.abstain` computes for each question, with the judgements.
 
-The features come from whole recalls, so a change of the pipeline needs no change here.
-`unanswerable_questions` chooses the questions; `sample_weights` and `fit` read the observations.
+The features come from whole recalls, so a change of the pipeline needs no change here. The observations of a
+set are kept as a file beside the lab's runs, known by what they depend on: other fits cost seconds.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+import helix_query
 from helix_lab.calibration.unanswerable_questions import Asked, Kind
 from helix_lab.sets.ask import request_of
+from helix_lab.sets.build import code_digest, digest_of
+from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
 from helix_query.api.requests import query_of
 from helix_query.profile.overrides import with_constants
@@ -22,7 +29,6 @@ from helix_query.recall.recall import recall
 from helix_query.recall.stages.abstain import JUDGED
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from helix_query.recall.result import Features
@@ -39,6 +45,7 @@ class Observation:
     kind: Kind
     donor: str
     text: str
+    tenant: str
     memories: Mapping[str, NDArray[np.float64]]
     """Features of its first memories."""
     relevant: tuple[bool, ...]
@@ -95,7 +102,49 @@ def _observation(
         one.kind,
         one.donor,
         one.question.text,
+        one.question.tenant,
         features.memories,
         relevant,
         features.answer,
     )
+
+
+def kept_at(
+    folder: Path, data: EvaluationSet, asked: Sequence[Asked], profile: RankingProfile, corpus: str
+) -> Path:
+    """File of the observations of `asked` in `folder`; `corpus` is the key of the built corpus."""
+    inputs = (
+        corpus,
+        code_digest((helix_query,), ("*.py",)),
+        profile.model_dump_json(exclude={"abstain"}),
+        *(
+            f"{one.question} {one.kind} {one.donor} {sorted(data.relevant.get(one.question.id, {}))}"
+            for one in asked
+        ),
+    )
+    return folder / f"{data.name.replace(':', '-')}-{digest_of(inputs)}.json"
+
+
+def load(path: Path) -> list[Observation] | None:
+    """The observations of a file; None where there is none."""
+    if not path.exists():
+        return None
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Observation(
+            **row
+            | {"memories": {name: np.array(values) for name, values in row["memories"].items()}}
+            | {"relevant": tuple(row["relevant"])}
+        )
+        for row in rows
+    ]
+
+
+def save(path: Path, observations: Sequence[Observation]) -> None:
+    """Write them whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".part")
+    beside.write_text(
+        json.dumps([asdict(one) for one in observations], default=np.ndarray.tolist), encoding="utf-8"
+    )
+    beside.replace(path)

@@ -35,14 +35,27 @@ def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
 def print_summary(found: Mapping[str, Any], console: Console) -> None:
     """Every table."""
     held = Table(title="held out: how true the probabilities are", title_justify="left")
-    for column in ("set", "n", "none", "near", "far", "AUROC none", "near", "far", "Brier", "ECE"):
+    for column in (
+        "set",
+        "n",
+        "none",
+        "attr",
+        "near",
+        "far",
+        "AUROC none",
+        "attr",
+        "near",
+        "far",
+        "Brier",
+        "ECE",
+    ):
         held.add_column(column, justify="left" if column == "set" else "right")
     for column in ("memory AUROC", "Brier", "ECE"):
         held.add_column(column, justify="right")
     for name, row in found["held_out"].items():
         answer, memory = row["answer"], row["memory"]
         counts = [str(count) for count in row["questions"].values()]
-        areas = [_shown(answer[f"auroc_{kind}"]) for kind in ("own", "near", "far")]
+        areas = [_shown(answer[f"auroc_{kind}"]) for kind in ("own", "attribute", "near", "far")]
         rest = [answer["brier"], answer["ece"], memory["auroc"], memory["brier"], memory["ece"]]
         held.add_row(name, *counts, *areas, *map(_shown, rest))
     console.print(held)
@@ -56,6 +69,11 @@ def print_summary(found: Mapping[str, Any], console: Console) -> None:
     threshold = found["abstain"]["threshold"]
     _print_rates(f"threshold {threshold}", found["threshold"], console)
     _print_rates("held out: threshold and models of the other sets", found["held_out_threshold"], console)
+    for name, row in found["tenants_left_out"].items():
+        console.print(
+            f"{name}, every tenant left out in turn: AUROC {row['auroc']:.3f} [{row['low']:.2f}, "
+            f"{row['high']:.2f}] against its own {row['questions']:.0f} questions without an answer"
+        )
     _print_sizes(found["by_size"], console)
     curve = Table(title="what a threshold costs, mean over sets", title_justify="left")
     for column in ("most of a set", "threshold", "held back", "answered: none", "near", "far"):

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from helix_lab.sets.data import Document, EvaluationSet, Question
 
-Kind = Literal["answerable", "unanswerable", "stranger"]
+Kind = Literal["answerable", "unanswerable", "attribute", "stranger"]
 
 OWN: Final = 4
 """Questions of other tenants of one set are the realistic ones, so more of them are asked."""

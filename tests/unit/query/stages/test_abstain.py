@@ -46,6 +46,8 @@ def found(retrieved: Retrieved = RETRIEVED, *, rarities: Sequence[float] = (3.0,
         scores,
         retrieved,
         rarities=rarities,
+        coverage=0.5,
+        value_missing=1.0,
         intents=(Intent.WHAT, Intent.MULTI_HOP),
         visible=999,
     )

@@ -20,6 +20,8 @@ AnswerFeature = Literal[
     "cosine",
     "lexical",
     "mass",
+    "coverage",
+    "value_missing",
     "lead",
     "overlap",
     "words",

@@ -14,7 +14,7 @@ import numpy as np
 from helix_shared.artifacts.lexicon.analysis import idf, stems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -45,13 +45,15 @@ class QueryWords:
         return cls(words, np.array(rarities, np.float64), generation.signals)
 
     def held(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether speaker, title or text of a memory holds a word: [ordinals, words]."""
-        found = np.zeros((len(ordinals), len(self.words)), bool)
-        places = {ordinal: place for place, ordinal in enumerate(ordinals.tolist())}
-        for line in self.signals.records(ordinals) if self.words else ():
-            written = words_of_line(line)
-            found[places[line["ordinal"]]] = [word in written for word in self.words]
-        return found
+        """Whether speaker, title or text of a stored memory holds a word: [ordinals, words]."""
+        lines = {line["ordinal"]: line for line in self.signals.records(ordinals)} if self.words else {}
+        return self.held_by([lines.get(ordinal) for ordinal in ordinals.tolist()])
+
+    def held_by(self, lines: Sequence[Mapping[str, Any] | None]) -> NDArray[np.bool_]:
+        """The same of lines that are read already: [lines, words]; a missing line holds nothing."""
+        written = [frozenset[str]() if line is None else words_of_line(line) for line in lines]
+        found = [[word in one for word in self.words] for one in written]
+        return np.array(found, bool).reshape(len(lines), len(self.words))
 
     def coverage(self, held: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Share of the query's words, weighted by rarity, that each memory of `held` holds: [memories]."""

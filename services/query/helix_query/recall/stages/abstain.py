@@ -15,8 +15,9 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
+from helix_query.recall.evidence.asked_value import asked_value, states
+from helix_query.recall.evidence.query_words import QueryWords
 from helix_query.recall.result import Features, RelevanceEstimate
-from helix_shared.artifacts.lexicon.analysis import idf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,12 @@ JUDGED: Final = 10
 """The first memories, which alone count for the answer: a longer list is not a better answer."""
 RAREST: Final = 8
 """Words of a query that are enough for a full match: a long request is never covered whole."""
+
+LEADING: Final = 3
+"""Memories that must state the value asked for: a caller reads these first."""
+FULL_COVERAGE: Final = 0.3
+"""Coverage from which on a missing value counts in full. People ask with other words than their notes have; a
+memory that shares few words with the question may state the value in its own."""
 
 LARGEST: Final = 10_000
 """Visible memories from which on a store counts as large: the models were fitted to no larger one."""
@@ -53,20 +60,20 @@ def abstain(
     constants = context.profile.abstain
     if constants.memory is None and constants.answer is None:
         return None
-    lexicon, order = context.generation.lexicon, np.argsort(candidates.ordinals)
-    scopes = lexicon.scopes(context.query.selection)
+    asked, order = QueryWords.of(context), np.argsort(candidates.ordinals)
     ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
+    covered = asked.coverage(asked.held_by([found.row for found in rows[:LEADING]]))
+    coverage = float(covered.max(initial=0.0))
     found = answer_features(
         candidates,
         order[np.searchsorted(candidates.ordinals[order], ordinals)],
         np.array([found.score for found in rows]),
         retrieved,
-        rarities=[
-            idf(scopes.document_frequency("text", word), scopes.size)
-            for word in lexicon.terms(context.query.text, scopes)
-        ],
+        rarities=asked.rarities.tolist(),
+        coverage=coverage,
+        value_missing=missing_value(context.query.text, rows[:LEADING], coverage),
         intents=route.intents,
-        visible=scopes.memories,
+        visible=context.generation.lexicon.scopes(context.query.selection).memories,
     )
     return None if found is None else estimate(found, **dict(constants))
 
@@ -78,6 +85,8 @@ def answer_features(
     retrieved: Retrieved,
     *,
     rarities: Sequence[float],
+    coverage: float,
+    value_missing: float,
     intents: Sequence[Intent],
     visible: int,
 ) -> Features | None:
@@ -94,10 +103,11 @@ def answer_features(
     size             ln(1 + n) / ln(1 + `LARGEST`), n the memories open to the caller, at most `LARGEST`
     in_both_channels 1 if dense and lexical both found it, else 0
 
-    Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; `lead` of the first score
-    over the second, `overlap` of the first `JUDGED` of the two channels, `words` ln(1 + words asked),
-    `size` as above, and 1 for each intent of the query. The greatest cosine and the rarity of words grow
-    with the store, so without its size no probability holds for small and large stores alike.
+    Of the answer: the greatest cosine, lexical and mass of its first `JUDGED`; the greatest `coverage` of the
+    query's words by one of the first `LEADING`, 0 to 1; `value_missing` as `missing_value` has it; `lead` of
+    the first score over the second, `overlap` of the first `JUDGED` of the two channels, `words` ln(1 + words
+    asked), `size` as above, and 1 for each intent of the query. The greatest cosine and the rarity of words
+    grow with the store, so without its size no probability holds for small and large stores alike.
     """
     dense, lexical = retrieved.of(DENSE), retrieved.of(LEXICAL)
     if dense is None or lexical is None:
@@ -117,6 +127,8 @@ def answer_features(
     }
     answer = {name: float(memories[name][:JUDGED].max(initial=0.0)) for name in ("cosine", "lexical", "mass")}
     answer |= {
+        "coverage": coverage,
+        "value_missing": value_missing,
         "lead": 1.0 - float(memories["relative_score"][1]) if len(scores) > 1 else float(len(scores)),
         "overlap": _overlap(dense, lexical),
         "words": math.log1p(len(rarities)),
@@ -124,6 +136,17 @@ def answer_features(
         **{intent.value: float(intent in intents) for intent in INTENT_FEATURES},
     }
     return Features(memories, answer)
+
+
+def missing_value(question: str, rows: Sequence[RecalledRow], coverage: float) -> float:
+    """How sure it is that no row states the value that the question asks for, 0 to 1; 0: it asks for none.
+
+    It grows with the `coverage` of the question by the rows, up to `FULL_COVERAGE`.
+    """
+    asked = asked_value(question)
+    if asked is None or any(states(asked, one.row["text"], speaker=one.row["speaker"]) for one in rows):
+        return 0.0
+    return min(1.0, coverage / FULL_COVERAGE)
 
 
 def estimate(

@@ -1,0 +1,270 @@
+"""Which kind of value a question asks for, and whether a text states one for it.
+
+A question for a phone number, a price or a name has a narrow answer. A memory about the same things that
+states no such value does not answer it, however near it is. A question for anything else ("why", "what
+happened") asks for no value. Both are rules over words; what they cannot read counts as no value asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from helix_shared.artifacts.lexicon.analysis import stems
+
+QUESTION_CHARACTERS: Final = 600
+TEXT_CHARACTERS: Final = 2_000
+"""Characters that are read of a question, and of a memory."""
+
+
+class Value(StrEnum):
+    """Kinds of values."""
+
+    PHONE = "phone"
+    EMAIL = "email"
+    VERSION = "version"
+    MONEY = "money"
+    NUMBER = "number"
+    TIME = "time of day"
+    COLOUR = "colour"
+    NAME = "name"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValue:
+    """What a question asks for."""
+
+    kind: Value
+    about: frozenset[str]
+    """Analysed words; a sentence with one of them is about the thing. The noun asked for, if it has one."""
+    words: frozenset[str]
+    """Words of the question in lower case: what it says itself is no answer."""
+    durations: bool = False
+    """A span of time counts as a number ("how long", "how old")."""
+
+
+_UNIT_NOUNS: Final = (
+    "size|limit|percentage|percent|score|weight|height|temperature|speed|rate|quota|distance|dosage|dose|"
+    "timeout|ttl|threshold|count|pin|passcode|capacity|length|width|depth|pressure|interval|floor|storey|room|"
+    "seat|row|platform|gate|port|number|plate|registration|postcode|zip code|grade|mark|balance|mileage"
+)
+_LONG: Final = re.compile(
+    r"\bhow (?:long|old|often|far|late|early)\b|\b(?:age|timeout|ttl|interval)\b", re.IGNORECASE
+)
+_ASKS: Final = (
+    (
+        Value.PHONE,
+        re.compile(
+            r"\b(?:phone|telephone|mobile|cell|whatsapp|fax)(?: |-)(?:number|no\b)|"
+            r"\bnumber (?:do|should|can|shall) i (?:call|ring|text|dial)",
+            re.IGNORECASE,
+        ),
+    ),
+    (Value.TIME, re.compile(r"\b(?:what|which) (?:time|hour)\b", re.IGNORECASE)),
+    (Value.COLOUR, re.compile(r"\b(?:what|which) colou?r\b", re.IGNORECASE)),
+    (Value.EMAIL, re.compile(r"\be-?mail address\b|\b(?:what|which)\b[^?]{0,60}\be-?mail\b", re.IGNORECASE)),
+    (Value.VERSION, re.compile(r"\b(?:what|which)\b[^?]{0,60}\b(?P<noun>version|release)\b", re.IGNORECASE)),
+    (
+        Value.MONEY,
+        re.compile(
+            r"\bhow much (?:did|does|do|is|are|was|were|will|would|has|have|had|should|can|could|money|rent|"
+            r"cash)\b|\b(?:what|which)\b[^?]{0,80}\b(?:price|prices|cost|costs|fee|fees|rent|salary|wage|"
+            r"budget|bill|deposit|fare|quote|discount|pay|loan|charge)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Value.NUMBER,
+        re.compile(
+            r"\bhow (?:many|old|tall|big|large|heavy|fast|far|high|deep|wide)\b(?: (?P<noun>[\w'-]+))?|"
+            rf"\b(?:what|which)(?:'?s| is| was| are| were)?\b[^?]{{0,60}}?\b(?P<unit>{_UNIT_NOUNS})\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Value.NAME,
+        re.compile(
+            r"\b(?:what|which)(?:'?s| is| was| are| were)?\b[^?]{0,60}?\b(?:the )?(?:name|title)s? of "
+            r"(?:[\w-]+'s? |(?:the|my|our|his|her|their) )?(?P<of>[\w-]+)|"
+            r"\bwhat(?:'?s| is| was| are| were)\b[^?]{0,60}?(?P<called>[\w-]+) (?:called|named)\b|"
+            r"\bwhat(?:'?s| is| was)\b[^?]{0,40}?(?P<whose>[\w-]+)(?:'s|s') (?:first |last |sur)?name\b|"
+            r"\bwhat did [^?]{1,40}? (?:name|call) (?:the |her |his |their |its )?(?P<named>[\w-]+)|"
+            r"\bwhat is the (?P<that>[\w-]+) called\b|"
+            r"\bwhich (?:of (?:the|my|our|his|her|their) )?(?P<which>[a-z][\w-]+)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Value.PERSON,
+        re.compile(r"^\W*(?:(?:and|so|but|ok|then)\W+)?(?:who|whose|whom|who'?s)\b", re.IGNORECASE),
+    ),
+)
+_OTHER_NOUNS: Final = """
+way one ones day days date dates time times month months year years week weeks weekend weekends morning
+mornings afternoon afternoons evening evenings night nights hour hours season part parts side kind sort type
+order direction half end is was are were do does did has have had can could will would should
+"""
+_NOT_A_NAME: Final = frozenset(_OTHER_NOUNS.split())
+"""After "which": what such a thing is said to be is no name."""
+_NUMBER_WORD: Final = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
+    "eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|dozen|"
+    "half|once|twice|none|zero|both|single|double"
+)
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATES: Final = re.compile(
+    r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|"
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b(?: \d{{4}})?|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|"
+    rf"\b{_MONTH} \d{{4}}\b|\b(?:in|since|until|by|of) (?:19|20)\d\d\b|\b\d{{1,2}}:\d\d(?: ?[ap]m)?\b|"
+    r"\b\d{1,2} ?[ap]m\b|\bthe \d{1,2}(?:st|nd|rd|th)\b|\bat \d{1,2}\b",
+    re.IGNORECASE,
+)
+_SPANS: Final = re.compile(
+    rf"\b(?:\d+(?:\.\d+)?|{_NUMBER_WORD}|an?|few)[ -]?"
+    r"(?:yrs?|years?|months?|weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|nights?)\b",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = re.compile(rf"\d+(?:[.,]\d+)*|\b(?:{_NUMBER_WORD})\b", re.IGNORECASE)
+_ORDINALS: Final = re.compile(
+    r"\b(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|top|ground|"
+    r"middle)\b",
+    re.IGNORECASE,
+)
+_AMOUNTS: Final = re.compile(
+    r"[$\u20ac\u00a3\u00a5]|\b\d+(?:[.,]\d+)? ?k\b|\d[\d.,\u00a0 ]*\d|\b\d+ ?[a-z]{2,8}\b|\bfree\b|"
+    r"\b(?:\w+ )?(?:hundred|thousand|million|grand|quid|bucks|pounds?|euros?|dollars?)\b",
+    re.IGNORECASE,
+)
+_PHONES: Final = re.compile(r"(?:\+|\b)\d(?:[ ()./-]{0,2}\d){6,}")
+_EMAILS: Final = re.compile(r"\S@\S{1,60}\.\w")
+_VERSIONS: Final = re.compile(
+    r"\b[vV]?\d+\.\d+|\bv\d+\b|\b(?:version|release) \w*\d|\b[A-Z][\w+-]* \d+\b(?! [a-z])"
+)
+_CLOCK: Final = re.compile(
+    r"\b\d{1,2}(?:[:.h]\d\d| ?[ap]\.?m\b| o'clock)|"
+    r"\b(?:at|by|from|until|till|before|after|around) \d{1,2}\b|"
+    r"\b(?:half|quarter) (?:past|to) \w+|\bhalf \w+\b|\bnoon\b|\bmidnight\b",
+    re.IGNORECASE,
+)
+_COLOURS: Final = re.compile(
+    r"\b(?:black|white|gr[ae]y|red|blue|green|yellow|orange|purple|violet|pink|brown|beige|cream|ivory|navy|"
+    r"turquoise|teal|silver|gold|maroon|burgundy|ochre|khaki|#[0-9a-f]{3,6})(?:ish)?\b",
+    re.IGNORECASE,
+)
+_NAMES: Final = re.compile(
+    r"(?<![\w'])(?:[A-Z][\w&'-]+|[\w-]*\d[\w-]*)|\w+[/._]\w[\w/._-]*|[\"\u201c\u2018`][^\"\u201d\u2019`]{2,}"
+)
+_SENTENCE: Final = re.compile(r"[.!?;\n]+(?:\s+|$)|\s[-\u2013\u2014]\s")
+_KIN: Final = re.compile(
+    r"\b(?:I|me|we|us)\b|\b(?:my|his|her|our|the|their) (?:\w+ )?(?:mum|mom|mother|dad|father|sister|brother|"
+    r"wife|husband|son|daughter|uncle|aunt|cousin|boss|manager|neighbou?r|friend|partner|doctor|nurse|gran\w*|"
+    r"landlord|team|kids?|girlfriend|boyfriend|teacher|lawyer|agent|plumber|vet)\b"
+)
+_CAPITAL_WORDS: Final = """
+I I'm I'll I've I'd The A An This That These Those It It's He She We They You My Our His Her Their Your And
+But So If When While Because Yes No Ok Okay Oh Well Thanks Thank Sure Not Just Also Then There Here What Who
+Which Where Why How Is Are Was Were Do Does Did Have Has Had Can Could Will Would Should Let Let's Got Please
+Right Sorry Maybe For In On At To From With By As Of Or
+"""
+_NO_NAMES: Final = frozenset(_CAPITAL_WORDS.split())
+"""Words with a capital that begin sentences."""
+
+
+def asked_value(question: str) -> AskedValue | None:
+    """The value that a question asks for; None for most questions."""
+    text = " ".join(question[:QUESTION_CHARACTERS].replace("\u2019", "'").split())
+    for kind, pattern in _ASKS:
+        found = pattern.search(text)
+        if found is None:
+            continue
+        noun = next((value for value in found.groupdict().values() if value), "")
+        if kind is Value.NAME and noun.lower() in _NOT_A_NAME:
+            continue
+        every = frozenset(stems(text))
+        about = frozenset(stems(noun)) if kind is Value.NAME else every
+        words = frozenset(re.findall(r"[\w'-]+", text.lower()))
+        return AskedValue(kind, about or every, words, durations=_LONG.search(text) is not None)
+    return None
+
+
+def states(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
+    """Whether a sentence of `text` is about the thing and states a value of the kind asked for."""
+    text = text[:TEXT_CHARACTERS].replace("\u2019", "'")
+    for sentence in _SENTENCE.split(text):
+        if sentence and _STATES[asked.kind](asked, sentence, speaker) and _is_about(asked, sentence):
+            return True
+    return False
+
+
+def _is_about(asked: AskedValue, sentence: str) -> bool:
+    return not asked.about.isdisjoint(stems(sentence))
+
+
+def _phone(asked: AskedValue, sentence: str, _: str) -> bool:
+    return any(found.group() not in asked.words for found in _PHONES.finditer(sentence))
+
+
+def _email(_: AskedValue, sentence: str, __: str) -> bool:
+    return _EMAILS.search(sentence) is not None
+
+
+def _version(_: AskedValue, sentence: str, __: str) -> bool:
+    return _VERSIONS.search(sentence) is not None
+
+
+def _money(asked: AskedValue, sentence: str, _: str) -> bool:
+    rest = _SPANS.sub(" ", _DATES.sub(" ", sentence))
+    return any(found.group().lower() not in asked.words for found in _AMOUNTS.finditer(rest))
+
+
+def _number(asked: AskedValue, sentence: str, _: str) -> bool:
+    rest = _DATES.sub(" ", sentence)
+    if not asked.durations:
+        rest = _SPANS.sub(" ", rest)
+    if any(found.group().lower() not in asked.words for found in _NUMBERS.finditer(rest)):
+        return True
+    return _ORDINALS.search(sentence) is not None
+
+
+def _time(_: AskedValue, sentence: str, __: str) -> bool:
+    return _CLOCK.search(sentence) is not None
+
+
+def _colour(asked: AskedValue, sentence: str, _: str) -> bool:
+    return any(found.group().lower() not in asked.words for found in _COLOURS.finditer(sentence))
+
+
+def _name(asked: AskedValue, sentence: str, _: str) -> bool:
+    return any(True for name in _new_names(asked, sentence))
+
+
+def _person(asked: AskedValue, sentence: str, speaker: str) -> bool:
+    told = speaker.lower() not in asked.words and _KIN.search(sentence) is not None
+    return told or any(True for name in _new_names(asked, sentence))
+
+
+def _new_names(asked: AskedValue, sentence: str) -> Iterator[str]:
+    for found in _NAMES.finditer(sentence):
+        name = found.group()
+        if name not in _NO_NAMES and name.lower().removesuffix("'s") not in asked.words:
+            yield name
+
+
+_STATES: Final[dict[Value, Callable[[AskedValue, str, str], bool]]] = {
+    Value.PHONE: _phone,
+    Value.EMAIL: _email,
+    Value.VERSION: _version,
+    Value.MONEY: _money,
+    Value.NUMBER: _number,
+    Value.TIME: _time,
+    Value.COLOUR: _colour,
+    Value.NAME: _name,
+    Value.PERSON: _person,
+}
