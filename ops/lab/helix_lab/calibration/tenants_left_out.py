@@ -7,7 +7,7 @@ set out, which asks more: that no set of the fit is like it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -24,7 +24,7 @@ Z: Final = 1.96
 
 def tenants_left_out(
     observations: Sequence[Observation], *, of_memories: Sequence[str], of_answers: Sequence[str]
-) -> dict[str, Mapping[str, float]]:
+) -> dict[str, dict[str, float]]:
     """By set: AUROC between questions answered right and its own without an answer, with a 95 % interval."""
     found = {}
     for name in dict.fromkeys(one.set_name for one in observations):

@@ -1,5 +1,7 @@
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from helix_lab.calibration.assessment import (
 )
 from helix_lab.calibration.fit import fit
 from helix_lab.calibration.models import FEWEST, Models, check_enough
-from helix_lab.calibration.observations import Observation
+from helix_lab.calibration.observations import Observation, load, save
 from helix_lab.calibration.sample_weights import nearest_donors, weights
 from helix_lab.calibration.small_stores import SUFFIX
+from helix_lab.calibration.tenants_left_out import interval, tenants_left_out
 from helix_lab.calibration.unanswerable_questions import Kind
 from helix_query.profile.sections.abstention import AnswerModel, MemoryModel
 from helix_query.recall.stages.abstain import LOG_SIZE
@@ -39,11 +42,17 @@ def drawn(count: int, *, name: str = "s", seed: int = 1) -> list[Observation]:
 
 
 def observed(
-    name: str, kind: Kind, cosine: float, *, relevant: bool = False, donor: str = "other"
+    name: str,
+    kind: Kind,
+    cosine: float,
+    *,
+    relevant: bool = False,
+    donor: str = "other",
+    tenant: str = "t",
 ) -> Observation:
     """One question with one memory that has a cosine and no other feature."""
     memories = {"cosine": np.array([cosine]), "reciprocal_rank": np.ones(1)}
-    return Observation(name, kind, donor, "?", memories, (relevant,), {"cosine": cosine})
+    return Observation(name, kind, donor, "?", tenant, memories, (relevant,), {"cosine": cosine})
 
 
 def sized(memories: int, kind: Kind, cosine: float, *, relevant: bool = False) -> Observation:
@@ -200,7 +209,7 @@ def test_auroc_by_hand() -> None:
 
 
 def test_easy_strangers_never_count_most() -> None:
-    """Answerable .7, near .21, far .09 of a set, however many of each there are; a small set counts less."""
+    """Answerable .7, the rest .2 to .15 near and far, however many there are; a small set counts less."""
     mixture = [
         *[observed("s", "answerable", 0.9, relevant=True)] * 100,
         *[observed("s", "stranger", 0.5, donor="near")] * 10,
@@ -210,10 +219,66 @@ def test_easy_strangers_never_count_most() -> None:
     ]
     weighed = weights(mixture)
     assert weighed[:100].sum() == pytest.approx(0.7)
-    assert weighed[100:110].sum() == pytest.approx(0.3 * 0.7)
-    assert weighed[110:1110].sum() == pytest.approx(0.3 * 0.3)
+    assert weighed[100:110].sum() == pytest.approx(0.3 * 0.2 / 0.35)
+    assert weighed[110:1110].sum() == pytest.approx(0.3 * 0.15 / 0.35)
     assert weighed[1110:].sum() == pytest.approx(0.5)
     assert nearest_donors(mixture) == {"s": "near", "small": "s"}
+
+
+def test_real_questions_without_an_answer_count_most() -> None:
+    """Own .35, attributes .3, near strangers .2, far ones .15, of the .3 without an answer."""
+    kinds = ["answerable"] * 100 + ["unanswerable"] * 2 + ["attribute"] * 30
+    mixture = [observed("s", kind, 0.5) for kind in cast("list[Kind]", kinds)]
+    mixture += [observed("s", "stranger", 0.5, donor="near")] * 10
+    mixture += [observed("s", "stranger", 0.1, donor="far")] * 10
+    weighed = weights(mixture)
+    parts = [weighed[a:b].sum() for a, b in ((0, 100), (100, 102), (102, 132), (132, 142), (142, 152))]
+    assert parts == pytest.approx([0.7, 0.105, 0.09, 0.06, 0.045])
+
+
+def test_a_tenant_is_judged_by_models_of_the_others() -> None:
+    """Tenant b's cosines say the contrary of all others: models that never saw them are wrong about b."""
+    rows = [
+        observed(
+            "s",
+            "answerable" if good else "unanswerable",
+            n / 40 + 0.5 * (good == (tenant != "b")),
+            relevant=good,
+            tenant=tenant,
+        )
+        for tenant in ("a", "b", "c", "d")
+        for good in (True, False)
+        for n in range(20)
+    ]
+    found = tenants_left_out(rows, of_memories=COSINE, of_answers=COSINE)["s"]
+    assert found["questions"] == 80.0
+    assert found["auroc"] < 0.85
+    assert found["low"] < found["auroc"] < found["high"]
+    one_tenant = [one for one in rows if one.tenant == "a"]
+    assert tenants_left_out(one_tenant, of_memories=COSINE, of_answers=COSINE) == {}
+
+
+def test_the_interval_of_an_auroc_by_hand() -> None:
+    """Hanley and McNeil: area .8 of 20 and 10; Q1 = 2/3, Q2 = .7111, variance .0084."""
+    low, high = interval(0.8, 20, 10)
+    variance = (0.16 + 19 * (0.8 / 1.2 - 0.64) + 9 * (1.28 / 1.8 - 0.64)) / 200
+    assert (low, high) == pytest.approx((0.8 - 1.96 * variance**0.5, 0.8 + 1.96 * variance**0.5))
+    assert interval(1.0, 20, 10) == (1.0, 1.0)
+
+
+def test_observations_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    """Fits with other features need no second run."""
+    path = tmp_path / "kept" / "s.json"
+    assert load(path) is None
+    rows = [observed("s", "answerable", 0.9, relevant=True), observed("s", "attribute", 0.1)]
+    save(path, rows)
+    again = load(path)
+    assert again is not None
+    for one, other in zip(rows, again, strict=True):
+        assert {name: values.tolist() for name, values in one.memories.items()} == {
+            name: values.tolist() for name, values in other.memories.items()
+        }
+        assert replace(one, memories={}) == replace(other, memories={})
 
 
 def test_a_handful_of_strangers_is_not_the_nearest_donor() -> None:

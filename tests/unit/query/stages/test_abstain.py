@@ -11,8 +11,8 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.sections.abstention import Abstain, AnswerModel, MemoryModel
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import GRAPH, Candidates, Ranking, Retrieved, bit_of
-from helix_query.recall.result import Features
-from helix_query.recall.stages.abstain import LOG_SIZE, answer_features, estimate, logistic
+from helix_query.recall.result import Features, RecalledRow
+from helix_query.recall.stages.abstain import LOG_SIZE, answer_features, estimate, logistic, missing_value
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.lexicon.analysis import idf
 
@@ -75,7 +75,7 @@ def test_features_of_an_answer_by_hand() -> None:
     assert features.answer == pytest.approx(
         {
             "cosine": 0.7, "lexical": 0.6, "mass": 0.5, "lead": 0.75, "overlap": 0.5, "words": math.log(3),
-            "size": math.log(1_000) / LOG_SIZE,
+            "size": math.log(1_000) / LOG_SIZE, "coverage": 0.5, "value_missing": 1.0,
             "multi_hop": 1.0, "current_value": 0.0, "exact_lookup": 0.0,
         }
     )  # fmt: skip
@@ -151,10 +151,43 @@ def test_at_the_threshold_it_answers() -> None:
     assert (belief.abstained, belief.reason, belief.memories) == (False, "", None)
 
 
+def recalled(text: str, *, speaker: str = "") -> RecalledRow:
+    """A memory of an answer with this text."""
+    return RecalledRow({"text": text, "speaker": speaker}, (), 1.0, 0.5, ())
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "coverage", "expected"),
+    [
+        ("What is the plumber's phone number?", ["The plumber comes on Friday."], 0.6, 1.0),
+        ("What is the plumber's phone number?", ["The plumber comes on Friday."], 0.15, 0.5),
+        ("What is the plumber's phone number?", ["Ring the plumber: 0171 555 01 23."], 0.6, 0.0),
+        ("What is the plumber's phone number?", ["No idea.", "Plumber 0171 555 01 23"], 0.6, 0.0),
+        ("Why did the plumber come?", ["The plumber comes on Friday."], 0.9, 0.0),
+        ("What is the plumber's phone number?", [], 0.0, 0.0),
+    ],
+)
+def test_a_value_that_no_memory_states_is_missing(
+    question: str, texts: list[str], coverage: float, expected: float
+) -> None:
+    """As sure as the memories share the words of the question; a question for no value misses none."""
+    assert missing_value(question, [recalled(text) for text in texts], coverage) == pytest.approx(expected)
+
+
 def test_nothing_found_has_probability_0() -> None:
     """The intercept has no effect."""
     none = np.empty(0, np.int64)
-    features = answer_features(CANDIDATES, none, np.empty(0), RETRIEVED, rarities=(), intents=(), visible=0)
+    features = answer_features(
+        CANDIDATES,
+        none,
+        np.empty(0),
+        RETRIEVED,
+        rarities=(),
+        coverage=0.0,
+        value_missing=0.0,
+        intents=(),
+        visible=0,
+    )
     assert features is not None
     belief = estimate(features, memory=MEMORY, answer=ANSWER, threshold=0.1)
     assert (belief.answer, belief.abstained, belief.reason) == (0.0, True, "no memory was found")

@@ -94,7 +94,7 @@ _ASKS: Final = (
             r"\bwhat(?:'?s| is| was)\b[^?]{0,40}?(?P<whose>[\w-]+)(?:'s|s') (?:first |last |sur)?name\b|"
             r"\bwhat did [^?]{1,40}? (?:name|call) (?:the |her |his |their |its )?(?P<named>[\w-]+)|"
             r"\bwhat is the (?P<that>[\w-]+) called\b|"
-            r"\bwhich (?:of (?:the|my|our|his|her|their) )?(?P<which>[a-z][\w-]+)\b",
+            r"\bwhich (?:of (?:the|my|our|his|her|their|these|those) )?(?P<which>[a-z][\w-]+)\b",
             re.IGNORECASE,
         ),
     ),
@@ -171,10 +171,12 @@ _CAPITAL_WORDS: Final = """
 I I'm I'll I've I'd The A An This That These Those It It's He She We They You My Our His Her Their Your And
 But So If When While Because Yes No Ok Okay Oh Well Thanks Thank Sure Not Just Also Then There Here What Who
 Which Where Why How Is Are Was Were Do Does Did Have Has Had Can Could Will Would Should Let Let's Got Please
-Right Sorry Maybe For In On At To From With By As Of Or
+Right Sorry Maybe For In On At To From With By As Of Or Monday Mondays Tuesday Tuesdays Wednesday Wednesdays
+Thursday Thursdays Friday Fridays Saturday Saturdays Sunday Sundays January February March April June July
+August September October November December
 """
 _NO_NAMES: Final = frozenset(_CAPITAL_WORDS.split())
-"""Words with a capital that begin sentences."""
+"""Words with a capital that begin sentences or name days."""
 
 
 def asked_value(question: str) -> AskedValue | None:

@@ -1,0 +1,96 @@
+import time
+
+import pytest
+
+from helix_query.recall.evidence.asked_value import Value, asked_value, states
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What's the vet's phone number?", Value.PHONE),
+        ("what is Noor's email address", Value.EMAIL),
+        ("Which version of Postgres runs on staging?", Value.VERSION),
+        ("how much did the roof cost us", Value.MONEY),
+        ("What was the deposit for the van?", Value.MONEY),
+        ("How many chairs are in the chapel?", Value.NUMBER),
+        ("what size are Ida's boots", Value.NUMBER),
+        ("What time does the pharmacy close?", Value.TIME),
+        ("which colour did we paint the hall?", Value.COLOUR),
+        ("what's our window cleaner called?", Value.NAME),
+        ("Which bakery made the cake?", Value.NAME),
+        ("What's the name of Jonas's dog?", Value.NAME),
+        ("who signed off the discharge?", Value.PERSON),
+        ("Why was the deploy rolled back?", None),
+        ("what happened at the allotment", None),
+        ("Which of these days suits her?", None),
+        ("tell me about the inspection", None),
+        ("", None),
+    ],
+)
+def test_the_kind_of_value_a_question_asks_for(question: str, kind: Value | None) -> None:
+    """Open questions ask for none."""
+    found = asked_value(question)
+    assert (found.kind if found else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "stated"),
+    [
+        ("What's the vet's phone number?", "The vet: 020 7946 0018, ask for Bea.", True),
+        ("What's the vet's phone number?", "Vet on 14 March at 9:30, 40 euros.", False),
+        ("how much did the roof cost us", "The roof came to 8,400 in the end.", True),
+        ("how much did the roof cost us", "Roof finished on 3 May, took two weeks!", False),
+        ("how much did the roof cost us", "The roof is done. We paid 8,400 for the car.", False),
+        ("How many chairs are in the chapel?", "There are forty chairs, all wooden.", True),
+        ("How many chairs are in the chapel?", "The chairs in the chapel are wooden.", False),
+        ("what size are Ida's boots", "Ida takes a 38 in boots.", True),
+        ("Which version of Postgres runs on staging?", "Staging runs Postgres 16.2 now.", True),
+        ("Which version of Postgres runs on staging?", "Postgres on staging: 31 jobs pass.", False),
+        ("What time does the pharmacy close?", "The pharmacy closes at 18:30 on weekdays.", True),
+        ("What time does the pharmacy close?", "The pharmacy is closed for stocktaking.", False),
+        ("which colour did we paint the hall?", "Painted the hall pale green today.", True),
+        ("Which bakery made the cake?", "The cake is from the bakery Harth & Sons.", True),
+        ("Which bakery made the cake?", "We ordered the cake at the bakery.", False),
+        ("what's our window cleaner called?", "The window cleaner comes on Fridays.", False),
+        ("what's our window cleaner called?", "The new cleaner, Ottoline, starts soon.", True),
+        ("what is Noor's email address", "write to Noor at noor@clinic.example", True),
+        ("who signed off the discharge?", "the discharge was signed off by Dr Achebe", True),
+        ("who signed off the discharge?", "the discharge is signed off", False),
+        ("who signed off the discharge?", "my sister signed off on the discharge", True),
+    ],
+)
+def test_a_sentence_about_the_thing_states_the_value(question: str, text: str, *, stated: bool) -> None:
+    """Dates and spans of time are no amounts; what the question says itself is no answer."""
+    asked = asked_value(question)
+    assert asked is not None
+    assert states(asked, text) is stated
+
+
+def test_a_speaker_who_says_i_is_a_person() -> None:
+    """Unless the question names them: then somebody else is asked for."""
+    asked, own = asked_value("who waters the plants"), asked_value("who waters Eamon's plants")
+    assert asked is not None
+    assert own is not None
+    assert states(asked, "I can do the plants", speaker="Eamon")
+    assert not states(own, "the plants are dry", speaker="Eamon")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 " * 50_000,
+        "A" * 100_000,
+        "@" * 100_000,
+        "half " * 20_000,
+        "what is the number " * 5_000,
+        "'" * 100_000,
+    ],
+)
+def test_hostile_text_costs_a_bounded_time(text: str) -> None:
+    """Questions and memories are cut, and no pattern goes back and forth."""
+    started = time.perf_counter()
+    for question in (text, f"which {text}", f"how much {text}", f"what's {text}'s name"):
+        if (asked := asked_value(question)) is not None:
+            states(asked, text)
+    assert time.perf_counter() - started < 1.0
