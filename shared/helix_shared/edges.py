@@ -182,6 +182,21 @@ def statements_schema(dimensions: int) -> pa.Schema:
     )
 
 
+def empty_row(schema: pa.Schema) -> dict[str, Any]:
+    """A row of `schema` with every required column empty (no text, an empty list, 0 or false)."""
+    return {field.name: _empty(field.type) for field in schema if not field.nullable}
+
+
+def _empty(kind: pa.DataType) -> Any:
+    if pa.types.is_string(kind):
+        return ""
+    if pa.types.is_list(kind):
+        return []
+    if pa.types.is_boolean(kind):
+        return False
+    return 0 if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
+
+
 def encode(origin: Origin, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> bytes:
     """The body of a message: `origin`, and `rows` as one record batch of `schema`."""
     header = asdict(origin) | {"version": EDGE_VERSION}

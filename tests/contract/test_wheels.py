@@ -47,6 +47,7 @@ EXTRAS = {
         "helix_shared.edges",
         "helix_shared.encoders",
     ),
+    "helix-memory-doc2query": ("helix_doc2query.t5.beam", "helix_doc2query.t5.question_model"),
     "helix-memory-lab": ("helix_lab.peers.engines",),
 }
 """Modules of a member that need one of its extras."""

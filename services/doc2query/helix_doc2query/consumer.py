@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import functools
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
 from helix_doc2query.keep import keep
 from helix_doc2query.predict import COLUMNS, predict
@@ -19,10 +21,34 @@ VERSION: Final = "1"
 """Part of the message id: raise it with the rules, so that new results are not dropped as repetitions."""
 
 
-def expansion_rows(row: derive.Row) -> list[dict[str, Any]]:
-    """Rows of the expansions edge for one memory: one, or none without a useful question."""
-    questions = keep(predict(row), f"{row['title']} {row['text']}")
+class AsksQuestions(Protocol):
+    """A model that predicts questions."""
+
+    @property
+    def checksum(self) -> str:
+        """Names the model."""
+
+    def questions(self, text: str) -> list[str]:
+        """Questions that a text answers, best first."""
+
+
+def expansion_rows(row: derive.Row, model: AsksQuestions | None = None) -> list[dict[str, Any]]:
+    """Rows of the expansions edge for one memory: one, or none without a useful question.
+
+    The questions of `model` come before those of the rules.
+    """
+    predicted = model.questions(str(row["text"])) if model is not None else []
+    questions = keep([*predicted, *predict(row)], f"{row['title']} {row['text']}")
     return [{"memory_id": row["memory_id"], "expansions": questions}] if questions else []
+
+
+def with_model(model: AsksQuestions) -> derive.Derivation:
+    """The derivation with a model; its results have a version of their own."""
+    return replace(
+        DERIVATION,
+        version=f"{VERSION}:{model.checksum}",
+        derive=functools.partial(expansion_rows, model=model),
+    )
 
 
 DERIVATION: Final = derive.Derivation(EDGE, VERSION, edges.expansions_schema(), COLUMNS, expansion_rows)

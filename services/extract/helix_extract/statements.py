@@ -79,6 +79,8 @@ class StatementsBuilder:
             pieces[memory.source.sequence] += 1
             rows.append(self._row(memory, vector, named, piece, window.last.sequence))
         schema = edges.statements_schema(self.encoder.card.dimensions)
+        # columns that only the words of a turn decide stay empty
+        rows = [edges.empty_row(schema) | row for row in rows]
         version = f"{VERSION}:{key}:{self.encoder.card.checksum[:12]}"
         return DerivedMessage.of(origin, rows, schema, version=version)
 

@@ -23,6 +23,7 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
+from helix_shared.identity import memory_id
 
 from .endpoint_server import EndpointServer
 
@@ -65,12 +66,15 @@ class Helix:
 
         return asyncio.run(connected())
 
-    def texts(self, query: str, *, user: str = "") -> list[str]:
+    def recall(self, query: str) -> list[Any]:
+        """What a recall finds, best first; of a turn and a statement drawn from it the statement."""
+        scope = recall_pb2.Scope(tenant_id="acme")
+        request = recall_pb2.RecallRequest(scope=scope, query=query, never_skip=True, top_k=20)
+        return list(self.client.recall(request).memories)
+
+    def texts(self, query: str) -> list[str]:
         """Texts of a recall, best first."""
-        request = recall_pb2.RecallRequest(
-            scope=recall_pb2.Scope(tenant_id="acme", user_id=user), query=query, never_skip=True, top_k=20
-        )
-        return [found.memory.text for found in self.client.recall(request).memories]
+        return [found.memory.text for found in self.recall(query)]
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Wait until `holds`."""
@@ -137,7 +141,7 @@ async def _deliver_soon_again(client: Client) -> None:
 
 
 def test_what_the_model_drew_from_turns_is_recallable(helix: Helix) -> None:
-    """Three turns are one window and one question; the verbatim turns stay."""
+    """Three turns are one window and one question; the verbatim turns stay and are cited."""
     helix.say("The kiln in the cellar is Odile's.")
     helix.say("Noted!", role="assistant", speaker="")
     last = helix.say("She fires stoneware on Fridays.", user_id="")
@@ -148,7 +152,9 @@ def test_what_the_model_drew_from_turns_is_recallable(helix: Helix) -> None:
     assert (helix.server.answered, helix.recorded()) == (1, 1)
     (request,) = [one for one in helix.server.requests if one.get("answered")]
     assert len(request["messages"][-1]["content"].splitlines()) == 3
-    assert "She fires stoneware on Fridays." in helix.texts("stoneware")
+    (found,) = [one.memory for one in helix.recall("stoneware") if one.memory.text == wanted]
+    assert (found.derived_from, found.source_class) == (memory_id("acme", "t3", 0), "user")
+    assert helix.client.status().memories == 5
     status = helix.endpoint_status()
     assert (status["counts"]["answered"], status["counts"]["statements"]) == (1, 2)
     assert sum(status["tokens"].values()) == 500

@@ -99,6 +99,9 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
         PermanentError: another tenant, a malformed id, or a value out of range.
     """
     check_schema(origin, rows.schema, memories_schema(_dimensions_of(rows)))
+    lacking = [f.name for f in rows.schema if not f.nullable and rows[f.name].null_count]
+    if lacking:
+        raise PermanentError(f"memories message has rows without a value for {', '.join(lacking)[:120]}")
     if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
         raise PermanentError(f"memories message of tenant {origin.tenant_id} holds rows of another tenant")
     if not all(MEMORY_ID_PATTERN.match(memory_id) for memory_id in rows["memory_id"].to_pylist()):

@@ -110,6 +110,7 @@ def test_a_statement_is_hidden_restored_and_erased_with_its_turn(
         {"links": [{"edge": "KNOWS", "kind": "name", "name": "a", "surface": "a", "weight": 1.0}]},
         {"links": [{"edge": "MENTIONS", "kind": "name", "name": "a", "surface": "a", "weight": 0.0}]},
         {"revision_sequence": 7},
+        {"speaker": None},
     ],
 )
 def test_a_statement_that_no_turn_can_have_given_is_refused(
