@@ -1,7 +1,8 @@
 """Completing a correction: fields that its event leaves open are copied from the memory it corrects.
 
 The rows are completed before anything else uses them, so the new version belongs to the session and document
-of the old one unless the event names others. Who may recall it is always copied from the old one: `user_id`
+of the old one unless the event names others. A correction of a derived statement corrects the verbatim memory
+that it came from. Who may recall it is always copied from the old one: `user_id`
 and `acl` of the event say for whom it acts (`event_reach`).
 """
 
@@ -35,13 +36,20 @@ def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.
     if not corrects:
         return rows
     _check_columns(origin, rows)
-    ordinal = context.find(origin.tenant_id, corrects)
+    ordinal, ledger = context.find(origin.tenant_id, corrects), context.state.ledger
     if ordinal is None:
         own = memories_of(context, origin.tenant_id, origin.event_id, origin.event_sequence)
-        ordinal = next(iter(own), None)
-    if ordinal is None:
-        return rows
-    values = context.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY}))
+        stored = next(iter(own), None)
+        if stored is None:
+            return rows
+        values = context.values_of(stored, sorted({*origin.keeps, *VISIBILITY, "corrects"}))
+    else:
+        verbatim = ledger.sources.of(ordinal)
+        ordinal = ordinal if verbatim is None else verbatim
+        values = {
+            **context.values_of(ordinal, sorted({*origin.keeps, *VISIBILITY})),
+            "corrects": ledger.memory_id(ordinal),
+        }
     return pa.RecordBatch.from_arrays(
         [_filled(rows, name, values) for name in rows.schema.names], schema=rows.schema
     )

@@ -234,6 +234,8 @@ def _dimensions_of(rows: pa.RecordBatch) -> int:
 def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
     tenant = values["tenant_id"]
     owner, audience = owner_of(values["user_id"], shared=values["shared"]), audience_of(values["acl"])
+    # what a language model drew follows its source by `extracted`
+    source = values["derived_from"] if values["piece"] < FIRST_STATEMENT_PIECE else ""
     entry = Entry(
         memory_id=values["memory_id"],
         tenant_id=tenant,
@@ -249,6 +251,7 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
         created_at=values["created_at"],
         salience=values["salience"],
         may_decay=values["may_decay"],
+        source=source,
     )
     facts = MemoryFacts(
         stream_sequence=entry.stream_sequence,
@@ -258,6 +261,7 @@ def _row(values: dict[str, Any], signature: NDArray[np.uint32]) -> IncomingRow:
         user=entry.user,
         visibility=entry.visibility,
         expires_at=entry.expires_at,
+        source=value_code(tenant, "memory", source),
     )
     group = group_code(tenant, owner, values["type"], audience, derived_from=values["derived_from"])
     content = content_code(values["content_hash"])

@@ -5,10 +5,13 @@ when every earlier event is processed. Nothing is removed before that: a correct
 session and document from the memory it corrects, and without them an erasure of that session would miss it.
 Ids that are unknown, of another tenant or out of reach are skipped without an error, so the outcome does not
 tell which memories exist.
+
+A derived statement and its verbatim memory say the same, so an event that names one reaches both.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.relate import decide_due
@@ -102,10 +105,12 @@ def _due_actions(context: FoldContext) -> Iterator[LifecycleAction]:
 
 
 def _execute(context: FoldContext, action: LifecycleAction) -> None:
-    tombstones, reached = context.state.tombstones, _reached(context, action)
+    tombstones = context.state.tombstones
     if action.kind == "feedback":
         _count_feedback(context, action)
         return
+    action = _of_whole_turns(context, action)
+    reached = _reached(context, action)
     for selector in action.selectors:
         if action.kind == "erase":
             tombstones.record_erasure(selector, action.actor, action.sequence)
@@ -128,7 +133,8 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     ledger = context.state.ledger
     if action.selector_kind == "memory":
         named = (context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids)
-        found = [ordinal for ordinal in named if ordinal is not None]
+        turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named if ordinal is not None]
+        found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
         found = [
             ordinal
@@ -136,6 +142,15 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
             for ordinal in ledger.selected(action.selector_kind, code, before=action.sequence)
         ]
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
+
+
+def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+    """The action, which where it names a derived statement also names its verbatim memory."""
+    ledger = context.state.ledger
+    named = [context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids]
+    facts = [ledger.memory_facts(ordinal) for ordinal in named if ordinal is not None]
+    sources = {fact.source for fact in facts if fact.source and action.reaches(fact)}
+    return replace(action, selectors=tuple(sorted({*action.selectors, *sources}))) if sources else action
 
 
 def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:

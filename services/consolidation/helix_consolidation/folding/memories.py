@@ -166,7 +166,7 @@ def _store_own(context: FoldContext, origin: Origin, own: list[Indexed], sequenc
 def _await_decision(
     context: FoldContext, own: list[Indexed], ordinals: list[int | None], sequence: int
 ) -> None:
-    """Let the statements of an event's own rows be decided about; relate those derived from another row."""
+    """Let the statements of an event's own rows be decided about."""
     if not own:
         return
     batch = context.changes.batches[own[0][1][0]]
@@ -176,11 +176,6 @@ def _await_decision(
         if ordinal is not None
     ]
     await_decision(context, batch, stored, sequence=own[0][0].entry.stream_sequence, derived=sequence)
-    for number, ordinal in stored:
-        source = batch["derived_from"][number].as_py()
-        verbatim = context.find(own[0][0].entry.tenant_id, source) if source else None
-        if verbatim is not None and verbatim != ordinal:
-            context.changes.relate(Relation(ordinal, verbatim, "DERIVES", 1.0))
 
 
 def _complete(context: FoldContext, row: IncomingRow, source: tuple[int, int], sequence: int) -> None:
@@ -240,7 +235,7 @@ def _relate_versions(context: FoldContext, ordinal: int) -> None:
 
 
 def _relate_source(context: FoldContext, ordinal: int, row: IncomingRow) -> None:
-    """Set the edge from a derived statement to its verbatim memory, which comes before it in the message."""
+    """Set the edge from a derived statement to its verbatim memory, which is stored before it."""
     source = context.find(row.entry.tenant_id, row.derived_from) if row.derived_from else None
     if source is not None:
         context.changes.relate(Relation(ordinal, source, "DERIVES", 1.0))

@@ -69,7 +69,7 @@ def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) ->
     if not state.ledger.is_there(row.ordinal):
         return
     _, corrected = state.ledger.corrected_by(row.ordinal)
-    known = {row.ordinal, corrected}
+    known = {row.ordinal, corrected, state.ledger.sources.of(row.ordinal)}
     matches = [match for match in matches if state.statements.ordinal(match.number) not in known]
     if not matches:
         return

@@ -9,11 +9,11 @@ only through members that are not active. So a new correction in a long family i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.links import decided_of, update_links
-from helix_consolidation.folding.memory_status import forgotten_at, status_of
+from helix_consolidation.folding.memory_status import Decided, forgotten_at, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.tombstones import NO_ORDINAL
 from helix_consolidation.ledger.usage_facts import decayed_at
@@ -49,8 +49,11 @@ def update_status(context: FoldContext, ordinals: Iterable[int]) -> None:
 
 
 def _update(context: FoldContext, requested: set[int]) -> list[int]:
-    """Update the memories and their versions; returns those that began or ceased to hold."""
-    state, changed = context.state, list[int]()
+    """Update the memories, their versions and what was said in the same turn.
+
+    Returns those that began or ceased to hold.
+    """
+    state, changed, beside = context.state, list[int](), set[int]()
     for start in dict.fromkeys(_start_of(state, ordinal) for ordinal in sorted(requested)):
         for member, status in _statuses(state, start, context.now, requested).items():
             before = state.ledger.status(member)
@@ -58,7 +61,9 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
                 changed += [member] * (status.holds != before.holds)
-    return changed
+                if status.superseded_by != before.superseded_by:
+                    beside.update(state.ledger.sources.same_turn(member))
+    return [*changed, *_update(context, beside)] if beside else changed
 
 
 def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
@@ -87,11 +92,30 @@ def _statuses(
                 state.tombstones,
                 state.pending,
                 now,
-                superseded_by=successor,
-                decided=decided_of(state, member.ordinal),
+                superseded_by=successor or _successor_of_source(state, member.ordinal),
+                decided=_decided_of_turn(state, member.ordinal),
                 decayed_at=decayed_at(state.ledger, member.ordinal),
             )
     return found
+
+
+def _successor_of_source(state: ConsolidationState, ordinal: int) -> str:
+    """Id of the version that replaces the verbatim memory of a derived statement, and so the statement."""
+    source = state.ledger.sources.of(ordinal)
+    if source is None:
+        return ""
+    status = state.ledger.status(source)
+    return status.superseded_by if status.closed_at == NEVER else ""
+
+
+def _decided_of_turn(state: ConsolidationState, ordinal: int) -> Decided:
+    """What decided relations say of a memory; what closes a derived statement or its source closes both."""
+    own = decided_of(state, ordinal)
+    if own.closed_by:
+        return own
+    others = (decided_of(state, beside) for beside in state.ledger.sources.same_turn(ordinal))
+    closing = next((other for other in others if other.closed_by), None)
+    return replace(closing, restated=own.restated) if closing else own
 
 
 def _start_of(state: ConsolidationState, ordinal: int) -> tuple[int, int | None]:

@@ -84,11 +84,13 @@ class MemoryFacts:
     user: int
     visibility: Visibility = EVERYBODY
     expires_at: int = NEVER
+    source: int = NOTHING
+    """The verbatim memory of a derived statement: what selects it selects the statement too."""
 
     @property
     def selectors(self) -> tuple[int, ...]:
         """Codes an event may select the memory by; some are `NOTHING`."""
-        return self.memory, self.session, self.document, self.user
+        return self.memory, self.session, self.document, self.user, self.source
 
 
 def actor_of(tenant_id: str, user_id: str, acl: Iterable[str]) -> Actor:

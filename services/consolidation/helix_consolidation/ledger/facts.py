@@ -60,6 +60,8 @@ class Entry:
     salience: float = 0.0
     may_decay: bool = False
     """Whether decay may hide it, by its type, pin, priority and speech act."""
+    source: str = ""
+    """Id of the verbatim memory beside which this statement was made by ingest, in one message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
-"""Indexes inside the ledger: memory id -> ordinal, corrected memory -> its corrections, value -> number."""
+"""Indexes inside the ledger: ids, corrections, sources of derived statements, numbered values."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -79,6 +80,38 @@ class CorrectionIndex:
     def corrections_of(self, code: int) -> list[int]:
         """Ordinals of the corrections of the memory of this code, ascending."""
         return sorted(self._corrections.get(code, ()))
+
+
+class SourceIndex:
+    """Which statement of a turn stands beside which verbatim memory, in both directions."""
+
+    def __init__(self, sources: Mapping[int, int] = MappingProxyType({})) -> None:
+        self._sources: dict[int, int] = {}
+        self._derived: dict[int, set[int]] = {}
+        for ordinal, source in sources.items():
+            self.add(ordinal, source)
+
+    def add(self, ordinal: int, source: int) -> None:
+        """The memory at `ordinal` was derived from the one at `source`."""
+        self._sources[ordinal] = source
+        self._derived.setdefault(source, set()).add(ordinal)
+
+    def remove(self, ordinal: int) -> None:
+        """Drop a memory that is erased."""
+        for derived in self._derived.pop(ordinal, ()):
+            del self._sources[derived]
+        source = self._sources.pop(ordinal, None)
+        if source is not None:
+            self._derived[source].discard(ordinal)
+
+    def of(self, ordinal: int) -> int | None:
+        """The memory that this one was derived from."""
+        return self._sources.get(ordinal)
+
+    def same_turn(self, ordinal: int) -> list[int]:
+        """The source of a derived memory, and what was derived from a verbatim one, ascending."""
+        source = self._sources.get(ordinal)
+        return [source] if source is not None else sorted(self._derived.get(ordinal, ()))
 
 
 class Interned(Generic[T]):

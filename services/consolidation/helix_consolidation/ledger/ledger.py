@@ -19,7 +19,7 @@ from helix_consolidation.ledger.event_reach import (
     value_code,
 )
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, USAGE, Entry, MemoryStatus, shown_decay
-from helix_consolidation.ledger.indexes import CorrectionIndex, IdIndex, Interned
+from helix_consolidation.ledger.indexes import CorrectionIndex, IdIndex, Interned, SourceIndex
 from helix_shared.identity import id_digest
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Ledger:
         self._visibilities = Interned[Visibility]()
         self._ids = IdIndex()
         self._corrections = CorrectionIndex()
+        self.sources = SourceIndex()
         self._superseded_by: dict[int, str] = {}
         self._closed: dict[int, tuple[int, int]] = {}
         """Ordinal -> when it was closed, and how often it was restated, where either is set."""
@@ -125,6 +126,8 @@ class Ledger:
         self._superseded_by.pop(ordinal, None)
         self._closed.pop(ordinal, None)
         self._record_correction(ordinal, entry.tenant_id, entry.corrects)
+        if entry.source and (source := self.find(entry.source)) is not None:
+            self.sources.add(ordinal, source)
 
     def _record_correction(self, ordinal: int, tenant_id: str, corrects: str) -> None:
         if corrects:
@@ -140,6 +143,7 @@ class Ledger:
         hole["decayed_at"] = NEVER
         self._ids.remove(self.memory_id(ordinal))
         self._corrections.remove(ordinal)
+        self.sources.remove(ordinal)
         # the sorted ids still hold the ordinal; `is_there` is False
         self._facts[ordinal] = hole
         self._superseded_by.pop(ordinal, None)
@@ -195,6 +199,7 @@ class Ledger:
             user=int(fact["user"]),
             visibility=self._visibilities[int(fact["visibility"])],
             expires_at=int(fact["expires_at"]),
+            source=NOTHING if (source := self.sources.of(ordinal)) is None else self.code(source),
         )
 
     def status(self, ordinal: int) -> MemoryStatus:
@@ -273,6 +278,7 @@ class Ledger:
         visibilities: list[Visibility],
         *,
         corrects: dict[int, str],
+        sources: SourceIndex,
         superseded_by: dict[int, str],
         closed: dict[int, tuple[int, int]],
         digest: int,
@@ -283,6 +289,7 @@ class Ledger:
         self._tenants, self._visibilities = Interned(tenants), Interned(visibilities)
         for ordinal, corrected in corrects.items():
             self._record_correction(ordinal, self.tenant_id(ordinal), corrected)
+        self.sources = sources
         self._superseded_by, self._closed = superseded_by, closed
         self.digest = digest
         self._index()

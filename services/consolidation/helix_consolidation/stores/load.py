@@ -18,6 +18,7 @@ from helix_consolidation.folding.incoming_rows import content_code, group_code
 from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
 from helix_consolidation.ledger.event_reach import NEVER, Visibility, value_code, visibility_of
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE
+from helix_consolidation.ledger.indexes import SourceIndex
 from helix_consolidation.ledger.sequences import log_position
 from helix_consolidation.ledger.usage_facts import DECAY_COLUMNS, may_decay
 from helix_consolidation.stores.relation_state import restore_relations
@@ -140,11 +141,14 @@ def _fill(state: ConsolidationState, table: pa.Table, ordinals: int) -> None:
     facts["duplicate_of"][rows] = _ordinals_of(table, "duplicate_of", rows)
     tenants = table["tenant_id"].combine_chunks().dictionary_encode()
     facts["tenant"][rows] = tenants.indices.to_numpy()
+    sources = _ordinals_of(table, "derived_from", rows)
+    derived = (sources != NO_DUPLICATE) & (table["piece"].to_numpy() < FIRST_STATEMENT_PIECE)
     state.ledger.fill(
         facts,
         tenants.dictionary.to_pylist(),
         visibilities,
         corrects=_sparse(table, "corrects"),
+        sources=SourceIndex(dict(zip(rows[derived].tolist(), sources[derived].tolist(), strict=True))),
         superseded_by=_sparse(table, "superseded_by"),
         closed=_closed(table),
         digest=int(digest_of(ids), 16),
