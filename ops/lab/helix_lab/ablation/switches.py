@@ -34,6 +34,7 @@ ORDER_OF_FUSION: Final[Mapping[str, Any]] = {
     "rank.recipe": {},
     "rank.future_penalty": 1.0,
     "rank.acts": {},
+    "rank.outdated": {},
     # the latest statement and phrase matches lead only where they were looked up
     "retrieve.term_coverage_limit": 0,
     "retrieve.phrase_match_limit": 0,
@@ -114,4 +115,5 @@ def _signals(profile: RankingProfile) -> Iterator[Switch]:
     for boost in Boosts.model_fields:
         yield Switch(f"boost {boost}", "signal", {f"rank.boosts.{boost}": 0.0})
     yield Switch("statements first", "signal", {"rank.acts.statements_first": False})
+    yield Switch("replacements", "signal", {"rank.outdated.enabled": False})
     yield Switch("recipe factors", "signal", {"rank.recipe": {}})

@@ -54,6 +54,8 @@ class Route:
     as_of_moment: datetime | None = None
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
+    history: bool = False
+    """Whether it asks for what was, not for what holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Candidates:
     degraded: tuple[str, ...] = ()
     """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
     related: Related | None = None
-    """Which candidates answer which; None: no question among them has an answer."""
+    """Which candidates answer or replace which; None: none."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

@@ -75,8 +75,14 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         None
         if candidates.phrase_match is None
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
-        related=Related(random.integers(0, total, 2), random.integers(0, total, 2)) if total else None,
+        related=related_of(random, total) if total else None,
     )
+
+
+def related_of(random: np.random.Generator, count: int) -> Related:
+    """Random pairs of answers and replacements."""
+    positions = [random.integers(0, count, 2) for _ in range(4)]
+    return Related(*positions, random.random(2))
 
 
 def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:

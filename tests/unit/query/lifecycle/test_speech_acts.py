@@ -25,6 +25,12 @@ def signals_of(acts: list[str], tokens: list[int]) -> CandidateSignals:
     )  # fmt: skip
 
 
+def related_of(questions: list[int], answers: list[int]) -> Related:
+    """Pairs of question and answer."""
+    none = np.empty(0, np.int64)
+    return Related(np.array(questions), np.array(answers), none, none, np.empty(0))
+
+
 def scored(
     acts: list[str], tokens: list[int], scores: list[float], *, wants_questions: bool = False
 ) -> list[float]:
@@ -69,7 +75,7 @@ def test_who_asks_what_was_asked_gets_questions() -> None:
 def test_an_answer_takes_the_better_score() -> None:
     """Of its question if that is better; of several questions the best one."""
     scores = np.array([0.9, 0.2, 0.5, 0.1])
-    related = Related(np.array([0, 2, 2]), np.array([1, 1, 3]))
+    related = related_of([0, 2, 2], [1, 1, 3])
     assert (scores + answer_gains(scores, related)).tolist() == pytest.approx([0.9, 0.9, 0.5, 0.5])
-    better = Related(np.array([1]), np.array([0]))
+    better = related_of([1], [0])
     assert answer_gains(scores, better).tolist() == [0.0] * 4

@@ -48,6 +48,24 @@ class SpeechActs(Section):
     )
 
 
+class Outdated(Section):
+    """What a memory that replaces an earlier one does to the scores of both, by the probability of the link."""
+
+    enabled: bool = Field(default=False, description="whether links between memories count")
+    min_probability: Share = Field(default=0.1, description="least probability of a link that counts")
+    added: int = Field(
+        default=10, ge=0, le=50, description="replacements of candidates that become candidates themselves"
+    )
+    inherited: Factor = Field(
+        default=1.0,
+        description="a replacement gets min(1, this x probability) of the score of what it replaces",
+    )
+    gives_way: Factor = Field(
+        default=1.0,
+        description="a replaced memory loses min(1, this x probability) x min(1, new / old score) of it",
+    )
+
+
 class Rank(Section):
     """Stage 6. All signals are normalised over the candidates.
 
@@ -73,6 +91,7 @@ class Rank(Section):
     )
     boosts: Boosts = Boosts()
     acts: SpeechActs = SpeechActs()
+    outdated: Outdated = Outdated()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
         default=0.8,

@@ -1,7 +1,8 @@
-"""End of stage 5: which candidates answer which, and the answers that no channel found.
+"""End of stage 5: how the candidates stand to one another, and the memories that only a relation finds.
 
 An answer seldom names what it is about ("No, I sold my ticket"), so it is found through its question. Ingest
-states the pair; the answer is looked up behind the question in its session.
+states the pair; the answer is looked up behind the question in its session. A replacement ("we went back to
+Redux") is found through what it replaces (`relations`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
+from helix_query.recall.lifecycle.relations import NONE, Replacements, replacements_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,30 +22,83 @@ if TYPE_CHECKING:
 
 REACH: Final = 4
 """Memories behind a question among which its answer is looked for."""
+CHAIN: Final = 2
+"""Times that replacements of what was added are added in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Pairs of candidates, by position: a question and a memory that answers it."""
+    """Pairs of candidates, by position: question and answer, replacement and what it replaces."""
 
     questions: NDArray[np.int64]
     answers: NDArray[np.int64]
+    newer: NDArray[np.int64]
+    older: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    """That `newer` replaces `older`, 0 to 1."""
 
 
 def with_related(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:
-    """The candidates with the answers to the best of their questions, and which pairs there are."""
-    most = context.profile.rank.acts.answered_questions
-    signals = context.generation.signals
+    """The candidates with answers to the best of their questions, with replacements, and with the pairs."""
+    if not len(candidates):
+        return candidates
+    candidates, asked = _with_answers(context, candidates, cosines)
+    candidates, replaced = _with_replacements(context, candidates, cosines)
+    if not len(asked) and not len(replaced.newer):
+        return candidates
+    questions, answers = _answered_pairs(context, candidates, asked)
+    order = np.argsort(candidates.ordinals)
+    newer, older = (
+        order[np.searchsorted(candidates.ordinals[order], ordinals)]
+        for ordinals in (replaced.newer, replaced.older)
+    )
+    return replace(candidates, related=Related(questions, answers, newer, older, replaced.probability))
+
+
+def _with_answers(
+    context: RecallContext, candidates: Candidates, cosines: Cosines
+) -> tuple[Candidates, NDArray[np.int64]]:
+    """The candidates with the answers to the best questions, and the positions of answered questions."""
+    most, signals = context.profile.rank.acts.answered_questions, context.generation.signals
     asked = np.flatnonzero(signals.is_answered[candidates.ordinals])
     if not most or not len(asked):
-        return candidates
+        return candidates, asked[:0]
     best = asked[np.argsort(-candidates.fused[asked], kind="stable")[:most]]
-    found = [_behind(context, int(ordinal)) for ordinal in candidates.ordinals[best]]
-    answers = np.unique(np.concatenate(found))
+    answers = np.unique(np.concatenate([_behind(context, int(one)) for one in candidates.ordinals[best]]))
     answers = np.setdiff1d(answers, candidates.ordinals)
     answers = answers[context.visibility.is_visible(answers)]
-    candidates = added(candidates, answers, cosines=cosines)
-    return replace(candidates, related=_pairs(context, candidates, asked))
+    return added(candidates, answers, cosines=cosines), asked
+
+
+def _with_replacements(
+    context: RecallContext, candidates: Candidates, cosines: Cosines
+) -> tuple[Candidates, Replacements]:
+    """The candidates with the likeliest replacements of the best, and all pairs among them."""
+    constants = context.profile.rank.outdated
+    if not constants.enabled:
+        return candidates, NONE
+    pairs = NONE
+    looked_up = candidates.ordinals
+    for _ in range(1 + CHAIN):
+        fresh = replacements_of(context, looked_up, min_probability=constants.min_probability)
+        pairs = pairs.joined(fresh)
+        newer = _best_missing(candidates, fresh, most=constants.added)
+        if not len(newer):
+            break
+        candidates, looked_up = added(candidates, newer, cosines=cosines), newer
+    return candidates, pairs.to(np.isin(pairs.newer, candidates.ordinals))
+
+
+def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:
+    """At most `most` replacements that are no candidates: those of the best, the likeliest first."""
+    missing = pairs.to(~np.isin(pairs.newer, candidates.ordinals))
+    order = np.argsort(candidates.ordinals)
+    places = order[np.searchsorted(candidates.ordinals[order], missing.older)]
+    worth = missing.probability * candidates.fused[places]
+    newer = missing.newer[np.argsort(-worth, kind="stable")]
+    _, first = np.unique(newer, return_index=True)
+    found: NDArray[np.int64] = newer[np.sort(first)[:most]]
+    return found
 
 
 def added(candidates: Candidates, ordinals: NDArray[np.int64], *, cosines: Cosines) -> Candidates:
@@ -75,8 +130,12 @@ def _behind(context: RecallContext, ordinal: int) -> NDArray[np.int64]:
     return found
 
 
-def _pairs(context: RecallContext, candidates: Candidates, asked: NDArray[np.int64]) -> Related:
-    """Every pair among the candidates; `asked` are the positions of answered questions."""
+def _answered_pairs(
+    context: RecallContext, candidates: Candidates, asked: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of questions and their answers; `asked` are those of answered questions."""
+    if not len(asked):
+        return asked, asked
     signals = context.generation.signals
     codes = signals.source_code[candidates.ordinals[asked]]
     order = np.argsort(codes, kind="stable")
@@ -84,4 +143,4 @@ def _pairs(context: RecallContext, candidates: Candidates, asked: NDArray[np.int
     answered = signals.answers_code[candidates.ordinals]
     places = np.minimum(np.searchsorted(codes, answered), len(codes) - 1)
     answers = np.flatnonzero((codes[places] == answered) & (answered != 0))
-    return Related(asked[places[answers]], answers)
+    return asked[places[answers]], answers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helix_query.profile.intent import Intent
+from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
 from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
@@ -32,12 +33,13 @@ def lifecycle_steps(
     constants: Rank,
     wants_questions: bool,
 ) -> None:
-    """Later memories, answers, the latest statement of a value, then statements before questions."""
+    """Later memories, answers, the latest statement of a value, replacements, statements before questions."""
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
-    if candidates.related is not None:
-        builder.plus("answer", answer_gains(builder.scores, candidates.related))
+    related = candidates.related
+    if related is not None and len(related.answers):
+        builder.plus("answer", answer_gains(builder.scores, related))
     if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
         gains = latest_statement(
             builder.scores,
@@ -48,6 +50,9 @@ def lifecycle_steps(
             min_score=constants.current_min_score,
         )
         builder.plus("latest_statement", gains)
+    if related is not None and len(related.newer) and not route.history:
+        builder.plus("replacement", inherited_gains(builder.scores, related, constants.outdated))
+        builder.times("outdated", outdated_factors(builder.scores, related, constants.outdated))
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():

@@ -1,0 +1,51 @@
+"""Stage 6: a memory that a later one has probably replaced gives way to it.
+
+Whoever asks wants what holds. A replacement often shares no word with the question ("we went back to Redux"),
+so it takes a part of the score of what it replaces; that one then loses the more, the surer the link is and
+the better the replacement answers. With links in a row the latest memory gets most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.ranking import Outdated
+    from helix_query.recall.lifecycle.related import Related
+
+ROUNDS: Final = 4
+"""Links in a row through which a score is handed on."""
+
+
+def inherited_gains(
+    scores: NDArray[np.float64], related: Related, constants: Outdated
+) -> NDArray[np.float64]:
+    """What each replacement lacks to its part of the scores of what it replaces; 0 for all others.
+
+    The part is min(1, `inherited` x probability).
+    """
+    part = np.minimum(1.0, constants.inherited * related.probability)
+    best = scores.copy()
+    for _ in range(ROUNDS):
+        before = best.copy()
+        np.maximum.at(best, related.newer, part * before[related.older])
+        if np.array_equal(before, best):
+            break
+    gains: NDArray[np.float64] = best - scores
+    return gains
+
+
+def outdated_factors(
+    scores: NDArray[np.float64], related: Related, constants: Outdated
+) -> NDArray[np.float64]:
+    """Product over the replacements of each of 1 - min(1, `gives_way` x probability) x min(1, new / old)."""
+    factors = np.ones(len(scores))
+    old, new = scores[related.older], scores[related.newer]
+    ratio = np.divide(new, old, out=np.zeros_like(old), where=old > 0)
+    loss = np.minimum(1.0, constants.gives_way * related.probability) * np.minimum(1.0, ratio)
+    np.multiply.at(factors, related.older, 1.0 - loss)
+    return factors

@@ -1,0 +1,89 @@
+"""End of stage 5: which memories later ones have probably replaced, from the typed links of the graph.
+
+A link of kind UPDATES or CONTRADICTS goes from the newer memory to the older one; its weight is the
+probability that it holds. A replaced memory that is hidden stands between two visible ones: its own
+replacement replaces what it had replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_shared.artifacts.graph.base import ENTITIES_FROM
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.recall.context import RecallContext
+
+REPLACING: Final = tuple(EDGE_KINDS.index(kind) for kind in ("UPDATES", "CONTRADICTS"))
+HOPS: Final = 3
+"""Links in a row that are followed through hidden memories."""
+LINKS: Final = 2_000
+"""Links that are followed at most in one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacements:
+    """Pairs of ordinals: `newer` replaces `older` with `probability`, 0 to 1."""
+
+    newer: NDArray[np.int64]
+    older: NDArray[np.int64]
+    probability: NDArray[np.float64]
+
+    def to(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Replacements:
+        """Some of them."""
+        return Replacements(self.newer[rows], self.older[rows], self.probability[rows])
+
+    def joined(self, other: Replacements) -> Replacements:
+        """Both; of equal pairs the more probable one."""
+        newer = np.concatenate([self.newer, other.newer])
+        older = np.concatenate([self.older, other.older])
+        probability = np.concatenate([self.probability, other.probability])
+        order = np.lexsort((-probability, older, newer))
+        newer, older, probability = newer[order], older[order], probability[order]
+        first = np.ones(len(newer), bool)
+        first[1:] = (newer[1:] != newer[:-1]) | (older[1:] != older[:-1])
+        return Replacements(newer[first], older[first], probability[first])
+
+
+NONE: Final = Replacements(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def replacements_of(
+    context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float
+) -> Replacements:
+    """The visible memories that replace one of `ordinals` with at least `min_probability`."""
+    graph, visibility = context.generation.graph, context.visibility
+    found = NONE
+    origins, nodes, probability = ordinals, ordinals, np.ones(len(ordinals))
+    for _ in range(HOPS):
+        if not len(nodes):
+            break
+        edges = graph.edges_of(nodes)
+        replaced = ~edges.forward & np.isin(edges.kinds, REPLACING) & (edges.targets < ENTITIES_FROM)
+        sources = np.repeat(np.arange(len(nodes)), edges.counts)[replaced]
+        newer = edges.targets[replaced]
+        likely = probability[sources] * np.clip(edges.weights[replaced].astype(np.float64), 0.0, 1.0)
+        best = np.flatnonzero(likely >= min_probability)
+        best = best[np.argsort(-likely[best], kind="stable")[:LINKS]]
+        origins, nodes, probability = origins[sources[best]], newer[best], likely[best]
+        visible = visibility.is_visible(nodes)
+        other = nodes != origins
+        shown = visible & other
+        found = found.joined(Replacements(nodes[shown], origins[shown], probability[shown]))
+        through = ~visible & other & _may_be_passed(context, nodes)
+        origins, nodes, probability = origins[through], nodes[through], probability[through]
+    return found
+
+
+def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which hidden memories the caller could see if they were not; of a past moment none."""
+    visibility, signals = context.visibility, context.generation.signals
+    if visibility.past is not None:
+        return np.zeros(len(ordinals), bool)
+    return visibility.selection.among(signals, ordinals, signals.hidden[ordinals].copy())
