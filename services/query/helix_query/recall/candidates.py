@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.past import Past
 from helix_query.profile.sections.graph import GraphMethod
 from helix_query.profile.sections.section import CHANNEL_NAMES
 
@@ -54,8 +55,8 @@ class Route:
     as_of_moment: datetime | None = None
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
-    history: bool = False
-    """Whether it asks for what was, not for what holds."""
+    past: Past = Past.NO
+    """Whether it is about what was, not about what holds."""
 
 
 @dataclass(frozen=True, slots=True)

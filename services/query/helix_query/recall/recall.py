@@ -71,7 +71,7 @@ def recall(
         estimate = abstain(context, rows, candidates, retrieved, route)
         abstained = estimate is not None and estimate.abstained
     with stage("pack"):
-        packed, profile = pack_with_profile(context, () if abstained else rows)
+        packed, profile = pack_with_profile(context, () if abstained else rows, route)
     degraded = (*retrieved.degraded, *candidates.degraded)
     trace = None
     if context.query.explain:

@@ -7,18 +7,37 @@ the better the replacement answers. With links in a row the latest memory gets m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from helix_query.profile.past import Past
+from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated
+    from helix_query.recall.candidates import Route
     from helix_query.recall.lifecycle.related import Related
 
 ROUNDS: Final = 4
 """Links in a row through which a score is handed on."""
+
+
+def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
+    """The pairs with the probabilities that count for this question.
+
+    None for one about earlier times, a part for one in the past tense; and none of a replacement that came
+    after the time that the question names.
+    """
+    share = {Past.NO: 1.0, Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}[route.past]
+    probability = share * related.probability
+    if route.as_of_moment is not None:
+        later = occurred_at[related.newer] > microseconds(route.as_of_moment)
+        probability = np.where(later, 0.0, probability)
+    return replace(related, probability=probability)
 
 
 def inherited_gains(

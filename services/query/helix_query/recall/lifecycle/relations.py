@@ -1,8 +1,8 @@
 """End of stage 5: which memories later ones have probably replaced, from the typed links of the graph.
 
 A link of kind UPDATES or CONTRADICTS goes from the newer memory to the older one; its weight is the
-probability that it holds. A replaced memory that is hidden stands between two visible ones: its own
-replacement replaces what it had replaced.
+probability that it holds. One of kind RELATES says less, so a share of its weight counts. A replaced memory
+that is hidden stands between two visible ones: its own replacement replaces what it had replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from helix_query.recall.context import RecallContext
 
-REPLACING: Final = tuple(EDGE_KINDS.index(kind) for kind in ("UPDATES", "CONTRADICTS"))
+REPLACING: Final = ("UPDATES", "CONTRADICTS")
+RELATING: Final = "RELATES"
 HOPS: Final = 3
 """Links in a row that are followed through hidden memories."""
 LINKS: Final = 2_000
@@ -55,9 +56,15 @@ NONE: Final = Replacements(np.empty(0, np.int64), np.empty(0, np.int64), np.empt
 
 
 def replacements_of(
-    context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float
+    context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float, related: float
 ) -> Replacements:
-    """The visible memories that replace one of `ordinals` with at least `min_probability`."""
+    """The visible memories that replace one of `ordinals` with at least `min_probability`.
+
+    `related` is the share of its weight that counts of a link of kind RELATES.
+    """
+    factors = np.zeros(len(EDGE_KINDS))
+    factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
+    factors[EDGE_KINDS.index(RELATING)] = related
     graph, visibility = context.generation.graph, context.visibility
     found = NONE
     origins, nodes, probability = ordinals, ordinals, np.ones(len(ordinals))
@@ -65,10 +72,11 @@ def replacements_of(
         if not len(nodes):
             break
         edges = graph.edges_of(nodes)
-        replaced = ~edges.forward & np.isin(edges.kinds, REPLACING) & (edges.targets < ENTITIES_FROM)
+        weights = factors[edges.kinds] * np.clip(edges.weights.astype(np.float64), 0.0, 1.0)
+        replaced = ~edges.forward & (weights > 0) & (edges.targets < ENTITIES_FROM)
         sources = np.repeat(np.arange(len(nodes)), edges.counts)[replaced]
         newer = edges.targets[replaced]
-        likely = probability[sources] * np.clip(edges.weights[replaced].astype(np.float64), 0.0, 1.0)
+        likely = probability[sources] * weights[replaced]
         best = np.flatnonzero(likely >= min_probability)
         best = best[np.argsort(-likely[best], kind="stable")[:LINKS]]
         origins, nodes, probability = origins[sources[best]], newer[best], likely[best]

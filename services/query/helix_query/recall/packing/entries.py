@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Entry:
     text: str
     tokens: int
     """Tokens of the text alone, counted when it was written."""
+    occurred_at: datetime | None = None
 
 
 Block = tuple[str, Entry]
@@ -32,7 +33,9 @@ Block = tuple[str, Entry]
 
 def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
     """The entry of a row for a caller in `zone`; None: UTC."""
-    return Entry(row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"])
+    return Entry(
+        row["memory_id"], heading(row, zone or UTC), row["text"], row["token_count"], row["occurred_at"]
+    )
 
 
 def heading(row: Mapping[str, Any], zone: tzinfo) -> str:

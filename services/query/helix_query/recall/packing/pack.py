@@ -1,32 +1,38 @@
 """Stage 8: whole memories into a token budget, the best at both ends, each under its citation.
 
 Models read the two ends of a long context best (Liu et al. 2023, "Lost in the Middle"), hence the order
-outside-in: best first, second last, third after the first. Neighbours fill what is left of the budget.
+outside-in: best first, second last, third after the first. An answer about earlier times is in the order of
+time instead. Neighbours fill what is left of the budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from helix_query.profile.past import Past
 from helix_query.recall.packing.entries import Block, Entry, TokenCounter, entry_of, mark_of, text_of
 from helix_query.recall.packing.neighbour_rows import neighbours_of
 from helix_query.recall.packing.neighbours import with_neighbours
 from helix_query.recall.result import Packed
 
 if TYPE_CHECKING:
+    from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
     from helix_query.recall.result import RecalledRow
 
 Item = TypeVar("Item")
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def pack(context: RecallContext, rows: Sequence[RecalledRow], *, token_budget: int) -> Packed:
+def pack(context: RecallContext, rows: Sequence[RecalledRow], route: Route, *, token_budget: int) -> Packed:
     """Stage 8 without a profile, counted by the generation's own tokenizer."""
     query, encoder, budget = context.query, context.snapshot.encoder, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
     counter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    packed = pack_entries(entries, token_budget=budget, counter=counter)
+    in_time = route.past is Past.SAID
+    packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time)
     expand_context = query.expand_context or context.profile.pack.expand_context
     if expand_context == "none" or not packed.memory_ids:
         return packed
@@ -44,10 +50,13 @@ def pack(context: RecallContext, rows: Sequence[RecalledRow], *, token_budget: i
     return with_neighbours(entries, packed, neighbours, token_budget=budget, counter=counter)
 
 
-def pack_entries(entries: Sequence[Entry], *, token_budget: int, counter: TokenCounter) -> Packed:
+def pack_entries(
+    entries: Sequence[Entry], *, token_budget: int, counter: TokenCounter, in_time: bool = False
+) -> Packed:
     """As many of `entries` (best first) as fit, whole; one that does not fit is passed over.
 
-    The tokens of the finished text never exceed `token_budget`.
+    They are laid out outside-in, or with `in_time` by the time at which they occurred. The tokens of the
+    finished text never exceed `token_budget`.
     """
     widest = mark_of(len(entries))
     fitting: list[Entry] = []
@@ -60,11 +69,11 @@ def pack_entries(entries: Sequence[Entry], *, token_budget: int, counter: TokenC
             fitting.append(entry)
             used += needed
     # Tokenizers may count a whole differently from its parts; the whole is what the caller pays for.
-    while fitting and (tokens := counter.whole(blocks_of(fitting))) > token_budget:
+    while fitting and (tokens := counter.whole(blocks_of(fitting, in_time=in_time))) > token_budget:
         fitting.pop()
     if not fitting:
         return Packed()
-    blocks = blocks_of(fitting)
+    blocks = blocks_of(fitting, in_time=in_time)
     return Packed(text_of(blocks), tuple(entry.memory_id for _, entry in blocks), tokens)
 
 
@@ -73,6 +82,11 @@ def outside_in(items: Sequence[Item]) -> list[Item]:
     return [*items[::2], *reversed(items[1::2])]
 
 
-def blocks_of(entries: Sequence[Entry]) -> list[Block]:
+def blocks_of(entries: Sequence[Entry], *, in_time: bool = False) -> list[Block]:
     """Memories, best first, in the order of the text, each with its citation."""
-    return [(mark_of(number), entry) for number, entry in enumerate(outside_in(entries), start=1)]
+    laid_out = sorted(entries, key=_time_of) if in_time else outside_in(entries)
+    return [(mark_of(number), entry) for number, entry in enumerate(laid_out, start=1)]
+
+
+def _time_of(entry: Entry) -> datetime:
+    return entry.occurred_at or EARLIEST

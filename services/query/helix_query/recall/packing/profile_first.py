@@ -12,6 +12,7 @@ from helix_query.recall.user_profile.build import user_profile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
     from helix_query.recall.result import Packed, RecalledRow
     from helix_query.recall.user_profile.layout import UserProfile
@@ -21,7 +22,7 @@ LARGEST_SHARE: Final = 0.5
 
 
 def pack_with_profile(
-    context: RecallContext, rows: Sequence[RecalledRow]
+    context: RecallContext, rows: Sequence[RecalledRow], route: Route
 ) -> tuple[Packed, UserProfile | None]:
     """The packed context, and the profile in front of it if the query asks for one.
 
@@ -32,7 +33,7 @@ def pack_with_profile(
     """
     query, encoder, budget = context.query, context.snapshot.encoder, context.token_budget
     if not query.include_profile:
-        return pack(context, rows, token_budget=budget), None
+        return pack(context, rows, route, token_budget=budget), None
     profile = user_profile(
         context.snapshot,
         query.selection,
@@ -43,7 +44,7 @@ def pack_with_profile(
     )
     room = budget - profile.tokens
     while True:
-        packed = pack(context, rows, token_budget=room)
+        packed = pack(context, rows, route, token_budget=room)
         text = BETWEEN.join(part for part in (profile.text, packed.text) if part)
         tokens = profile.tokens + packed.tokens
         if not encoder.counts_add_up:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors
+from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
 from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
@@ -50,9 +50,10 @@ def lifecycle_steps(
             min_score=constants.current_min_score,
         )
         builder.plus("latest_statement", gains)
-    if related is not None and len(related.newer) and not route.history:
-        builder.plus("replacement", inherited_gains(builder.scores, related, constants.outdated))
-        builder.times("outdated", outdated_factors(builder.scores, related, constants.outdated))
+    if related is not None and len(related.newer):
+        holding = replacing(related, raw.occurred_at, route, constants.outdated)
+        builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
+        builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():

@@ -1,0 +1,71 @@
+"""A replaced memory gives way to its replacement, by the link and by how well that one answers."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from helix_query.profile.past import Past
+from helix_query.profile.sections.ranking import Outdated
+from helix_query.recall.candidates import Route
+from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
+from helix_query.recall.lifecycle.related import Related
+
+CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75)
+NONE = np.empty(0, np.int64)
+
+
+def links(*pairs: tuple[int, int, float]) -> Related:
+    """Links newer, older, probability."""
+    newer, older, probability = zip(*pairs, strict=True)
+    return Related(NONE, NONE, np.array(newer), np.array(older), np.array(probability))
+
+
+def ranked(scores: list[float], related: Related) -> list[float]:
+    """Scores after both steps."""
+    values = np.array(scores)
+    values = values + inherited_gains(values, related, CONSTANTS)
+    return (values * outdated_factors(values, related, CONSTANTS)).tolist()
+
+
+def test_a_sure_replacement_takes_the_place() -> None:
+    """It shares no word with the question: .9 of .8 is .72; the old one keeps 1 - .9 x .9 of .8."""
+    assert ranked([0.8, 0.0], links((1, 0, 0.9))) == pytest.approx([0.8 * (1 - 0.9 * 0.9), 0.72])
+
+
+def test_an_unsure_link_costs_little() -> None:
+    """At .2 the old one stays first."""
+    assert ranked([0.8, 0.1], links((1, 0, 0.2))) == pytest.approx([0.8 * (1 - 0.2 * 0.2), 0.16])
+
+
+def test_a_better_replacement_takes_no_more_than_the_link_gives() -> None:
+    """The ratio of the scores counts up to 1."""
+    assert ranked([0.4, 0.9], links((1, 0, 0.5))) == pytest.approx([0.2, 0.9])
+
+
+def test_the_last_of_a_chain_holds() -> None:
+    """C replaces B, B replaces A: C is first whichever of them the question resembles."""
+    chain = links((1, 0, 0.9), (2, 1, 0.9))
+    for scores in ([0.9, 0.0, 0.0], [0.2, 0.9, 0.1], [0.5, 0.5, 0.5]):
+        assert int(np.argmax(ranked(scores, chain))) == 2
+
+
+def test_a_circle_ends() -> None:
+    """Two memories that each claim to replace the other keep finite scores."""
+    found = ranked([0.6, 0.5], links((1, 0, 0.5), (0, 1, 0.5)))
+    assert all(0 <= score <= 0.6 for score in found)
+
+
+@pytest.mark.parametrize(("past", "expected"), [(Past.NO, 0.8), (Past.TENSE, 0.2), (Past.SAID, 0.0)])
+def test_questions_about_the_past_take_the_links_back(past: Past, expected: float) -> None:
+    """The past tense takes three quarters, a word of earlier times all."""
+    route = Route(past=past)
+    found = replacing(links((1, 0, 0.8)), np.array([5, 9]), route, CONSTANTS)
+    assert found.probability.tolist() == pytest.approx([expected])
+
+
+def test_a_replacement_after_the_time_asked_about_does_not_count() -> None:
+    """What came in microsecond 9 replaces nothing for a question about microsecond 7."""
+    route = Route(as_of_moment=datetime.fromtimestamp(0, UTC).replace(microsecond=7))
+    found = replacing(links((1, 0, 0.8), (2, 0, 0.6)), np.array([5, 9, 6]), route, CONSTANTS)
+    assert found.probability.tolist() == [0.0, 0.6]
