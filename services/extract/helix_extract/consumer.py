@@ -148,7 +148,7 @@ class Extract:
     async def _build(
         self, window: Window, answer: RecordedAnswer, key: str, connected: Connected
     ) -> DerivedMessage:
-        checked = self._checked(answer, window)
+        checked = await connected.lanes.run(self._checked, answer, window)
         for reason, count in checked.dropped.items():
             DROPPED.labels(reason).inc(count)
         await self.ledger.add(

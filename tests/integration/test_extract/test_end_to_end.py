@@ -20,9 +20,11 @@ from helix_cli.stack.stack import Stack
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared import edges
 from helix_shared.broker import streams
 from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
+from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.identity import memory_id
 
 from .endpoint_server import EndpointServer
@@ -241,3 +243,15 @@ def test_a_replay_repeats_the_answers_and_asks_nothing(helix: Helix) -> None:
     helix.until_idle()
     assert (len(helix.server.requests), helix.recorded()) == (asked, recorded)
     assert helix.texts("Mara wheel squeaks").count("Mara says that The wheel squeaks since Tuesday.") == 1
+
+
+def test_statements_are_derived_again_from_the_recorded_answer(helix: Helix) -> None:
+    """As the writer requests it after another release or model; nothing is asked."""
+    asked = len(helix.server.requests)
+
+    async def derive(client: Client) -> bytes:
+        return await request_derivation(client, "statements", sequence=3)
+
+    origin, rows = edges.decode(helix.on_nats(derive))
+    assert (origin.edge, origin.event_sequence, rows.num_rows) == ("statements", 3, 2)
+    assert len(helix.server.requests) == asked

@@ -155,3 +155,14 @@ def test_hostile_text_takes_bounded_time(part: str) -> None:
     object_in(part * (100_000 // len(part)))
     check({"memories": [memory(text=part * 100, quote=part * 20_000)]}, window("x" * 100_000))
     assert time.monotonic() - begun < 2.0
+
+
+def test_many_items_about_long_turns_take_bounded_time() -> None:
+    """An endless answer about the longest turns that an event may hold."""
+    turns = window(*(f"{n} " + "kiln " * 19_000 for n in range(4)))
+    items = [memory(turns=[1, 2, 3, 4], quote=f"no {n}", entities=list(range(50))) for n in range(3_000)]
+    names = [{"name": f"Name {n}"} for n in range(3_000)]
+    begun = time.monotonic()
+    found = check({"memories": items, "entities": names, "links": [{}] * 3_000}, turns)
+    assert not found.memories
+    assert time.monotonic() - begun < 3.0

@@ -10,12 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
+from helix_extract.answers.json_text import MOST_ITEMS
 from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entities_of, links_of, read_entities
 from helix_extract.answers.passages import holds, plain
 from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
@@ -88,12 +89,13 @@ def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
     checked = CheckedAnswer()
     entities = read_entities(_items(answer, "entities"))
     known = {content_hash(turn.event.text) for turn in window.turns}
+    context = _Context(window, entities, _known_numbers(window), checked.dropped)
     for item in _items(answer, "memories"):
         if len(checked.memories) >= MOST_MEMORIES:
             checked.dropped["too many"] += 1
             continue
         try:
-            memory = _memory(item, window, entities, checked.dropped)
+            memory = _memory(item, context)
         except _DroppedError as dropped:
             checked.dropped[str(dropped)] += 1
             continue
@@ -111,15 +113,23 @@ class _DroppedError(Exception):
     """An item fails a check; the message is the reason."""
 
 
-def _memory(
-    item: Any, window: Window, entities: Sequence[NamedEntity | None], dropped: Counter[str]
-) -> CheckedMemory:
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What every memory of an answer is checked against."""
+
+    window: Window
+    entities: Sequence[NamedEntity | None]
+    numbers: set[int]
+    dropped: Counter[str]
+
+
+def _memory(item: Any, context: _Context) -> CheckedMemory:
     try:
         memory = _Memory.model_validate(item)
     except ValidationError as error:
         turns_wrong = any(problem["loc"][:1] == ("turns",) for problem in error.errors())
         raise _DroppedError("turn" if turns_wrong else "schema") from error
-    turns = _turns(memory.turns, window)
+    turns = _turns(memory.turns, context.window)
     source = next((turn for turn in turns if holds(turn.event.text, memory.quote)), None)
     if source is None:
         raise _DroppedError("quote")
@@ -129,7 +139,7 @@ def _memory(
     valid_from, valid_to = _date(memory.valid_from), _date(memory.valid_to)
     if valid_from and valid_to and valid_to < valid_from:
         raise _DroppedError("date")
-    if not _numbers(text) <= _known_numbers(window, (valid_from, valid_to)):
+    if not _numbers(text) <= context.numbers | _parts_of(valid_from, valid_to):
         raise _DroppedError("number")
     return CheckedMemory(
         source=source,
@@ -140,14 +150,14 @@ def _memory(
         confidence=memory.confidence,
         valid_from=valid_from,
         valid_to=valid_to,
-        entities=entities_of(memory.entities, entities, turns, dropped),
-        questions=_questions(memory.questions, dropped),
+        entities=entities_of(memory.entities, context.entities, turns, context.dropped),
+        questions=_questions(memory.questions, context.dropped),
     )
 
 
 def _items(answer: Mapping[str, Any], name: str) -> list[Any]:
     items = answer.get(name)
-    return items if isinstance(items, list) else []
+    return items[:MOST_ITEMS] if isinstance(items, list) else []
 
 
 def _turns(numbers: Sequence[int], window: Window) -> tuple[Turn, ...]:
@@ -172,17 +182,18 @@ def _numbers(text: str) -> set[int]:
     return {int(digits[:18]) for digits in _DIGITS.findall(text)}
 
 
-def _known_numbers(window: Window, days: Iterable[dt.date | None]) -> set[int]:
-    """Numbers that stand in the turns, or in a date that follows from theirs."""
+def _known_numbers(window: Window) -> set[int]:
+    """Numbers that stand in the turns, or in a date near theirs."""
     known = set[int]()
     for turn in window.turns:
         known |= _numbers(plain(turn.event.text))
         year = turn.occurred_at.year
         known |= {year - 1, year, year + 1, turn.occurred_at.month, turn.occurred_at.day}
-    for day in days:
-        if day is not None:
-            known |= {day.year, day.month, day.day}
     return known
+
+
+def _parts_of(*days: dt.date | None) -> set[int]:
+    return {part for day in days if day is not None for part in (day.year, day.month, day.day)}
 
 
 def _questions(items: Sequence[Any], dropped: Counter[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 MOST_STARTS: Final = 64
 """Braces tried as the beginning of the answer."""
 MOST_ITEMS: Final = 256
+"""Items of one list that are read."""
 LISTS: Final = ("entities", "memories", "links")
 
 _THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
 from helix_shared.unicode_form import normalised
 
+CACHED_TEXTS: Final = 64
+"""The turns of a window are compared with every item of an answer."""
 _SPACE: Final = re.compile(r"\s+")
 _QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
@@ -20,5 +23,10 @@ def plain(text: str) -> str:
 
 def holds(text: str, passage: str) -> bool:
     """Whether `passage` occurs in `text`, apart from white space, case and the form of quotation marks."""
-    wanted = plain(passage).casefold()
-    return any(map(str.isalnum, wanted)) and wanted in plain(text).casefold()
+    wanted = _folded(passage)
+    return any(map(str.isalnum, wanted)) and wanted in _folded(text)
+
+
+@functools.lru_cache(CACHED_TEXTS)
+def _folded(text: str) -> str:
+    return plain(text).casefold()

@@ -121,8 +121,9 @@ class SessionLog:
             TemporaryError: the worker ends.
         """
         woken = self._waiting.setdefault(subject, asyncio.Event())
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(woken.wait(), seconds)
+        if not self._ending.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), seconds)
         if self._waiting.get(subject) is woken:
             del self._waiting[subject]
         if self._ending.is_set():
