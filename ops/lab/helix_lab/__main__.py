@@ -22,6 +22,7 @@ from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
 from helix_lab.peers.run import ENGINES
 from helix_lab.ranking_profiles import chosen, profile_folder
+from helix_lab.relations.command import relations_command
 from helix_lab.report.write import write_report
 from helix_lab.sets.data import EvaluationSet, load_sets
 from helix_lab.sets.stream import Loading
@@ -143,6 +144,7 @@ app.command(name="tune")(tune_command)
 app.command(name="share")(share_command)
 app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
+app.command(name="relations")(relations_command)
 app.command(name="vectors")(vectors_command)
 
 

@@ -136,12 +136,12 @@ def derived_messages(
         return (memories, *derived)
 
     with ThreadPoolExecutor(AT_WORK, thread_name_prefix="lab-build") as pool:
-        log = _log(data, started)
+        log = logged_events(data, started)
         while some := list(itertools.islice(log, EVENTS_AT_ONCE)):
             yield from pool.map(follow, some)
 
 
-def _log(data: EvaluationSet, started: datetime) -> Iterator[tuple[LoggedEvent, list[LoggedEvent]]]:
+def logged_events(data: EvaluationSet, started: datetime) -> Iterator[tuple[LoggedEvent, list[LoggedEvent]]]:
     """Every document as an event of the log, with the turns before it that ingest would read back."""
     turns: defaultdict[tuple[str, str], deque[LoggedEvent]] = defaultdict(lambda: deque(maxlen=CONTEXT_TURNS))
     for position in range(len(data.documents)):

@@ -3,22 +3,144 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from helix_consolidation.relations.statement import Candidate, Decision, Statement
+from helix_consolidation.relations import rules
+from helix_consolidation.relations.features import NAMES, features
+from helix_consolidation.relations.model import RelationModel, shipped_model
+from helix_consolidation.relations.reading import Reading, holds_value, read
+from helix_consolidation.relations.statement import RELATIONS, Candidate, Decision, Relation, Statement
 
 SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
+REVIVES: Final = "revives"
+RETURNS: Final = "returns"
+"""Evidence: the older value holds again; the new statement says so, but does not name the value."""
+_SHOWN: Final = (
+    "cosine", "lexical", "new_sure_change", "new_change", "other_value", "equal_values", "old_value_named",
+    "negation_differs", "share_of_old", "same_speaker", "gap",
+)  # fmt: skip
+"""Features that are kept as evidence, where they are not 0."""
+_SHOWN_AT: Final = tuple((name, NAMES.index(name)) for name in _SHOWN)
 
 
-def decide(new: Statement, candidates: Sequence[Candidate]) -> list[Decision]:
+def decide(
+    new: Statement, candidates: Sequence[Candidate], model: RelationModel | None = None
+) -> list[Decision]:
     """How `new` relates to the earlier `candidates`; a statement on its own gives an empty list.
 
-    The order of the result is that of `candidates`.
+    At most one decision a candidate, in the order of `candidates`. Depends on the arguments only.
     """
-    decisions = []
+    if not candidates:
+        return []
+    model = model or shipped_model()
+    rows = features(new, candidates)
+    chances = model.probabilities(rows)
+    this = read(new.text)
+    found: list[Decision] = []
     for index, candidate in enumerate(candidates):
-        likeness = 1.0 if candidate.exact else candidate.jaccard
-        if likeness >= SAME_WORDING and candidate.statement.source_class == new.source_class:
-            decisions.append(Decision(index, "DUPLICATE", likeness, evidence={"wording": likeness}))
-    return decisions
+        other = read(candidate.statement.text)
+        evidence = {name: round(float(rows[index, at]), 3) for name, at in _SHOWN_AT if rows[index, at]}
+        relation, chance = _relation(new, this, candidate, other, chances[index].tolist(), evidence, model)
+        if chance >= (model.relate if relation == "RELATES" else model.link):
+            closes = (
+                relation == "UPDATES"
+                and chance >= model.close
+                and rules.may_close(new, this, candidate, other)
+            )
+            found.append(Decision(index, relation, round(chance, 4), closes, evidence))
+    return _with_return(this, candidates, found) if this.back else found
+
+
+def _relation(
+    new: Statement,
+    this: Reading,
+    candidate: Candidate,
+    other: Reading,
+    chances: Sequence[float],
+    evidence: dict[str, float],
+    model: RelationModel,
+) -> tuple[Relation, float]:
+    """The relation to one candidate, and its probability."""
+    old = candidate.statement
+    likeness = 1.0 if candidate.exact else candidate.jaccard
+    if likeness >= SAME_WORDING and new.source_class == old.source_class:
+        evidence["wording"] = round(likeness, 3)
+        return "DUPLICATE", likeness
+    by_name = dict(zip(RELATIONS, chances, strict=True))
+    if reason := rules.veto(new, this, old, other):
+        evidence[f"not:{reason}"] = 1.0
+        del by_name["UPDATES"]
+        if reason != "persons":
+            return "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
+        del by_name["DUPLICATE"]
+    if by_name.get("DUPLICATE", 0.0) < model.repeat or not rules.may_repeat(this, other):
+        by_name.pop("DUPLICATE", None)
+    related = by_name.pop("RELATES")
+    best = max(by_name, key=lambda name: by_name[name])
+    return (best, by_name[best]) if by_name[best] >= model.link else ("RELATES", related)
+
+
+def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Decision]) -> list[Decision]:
+    """Tell which earlier value holds again, and which one, said since, is replaced by the return.
+
+    The latest replaced statement is the one between. Nothing else is closed: an older one may have the value
+    that holds again.
+    """
+    replaced = [decision for decision in found if decision.relation == "UPDATES"]
+    if not replaced:
+        return [_reviving(this, candidates, decision) for decision in found]
+    between = max(
+        replaced,
+        key=lambda decision: (candidates[decision.older].statement.occurred_at, decision.older),
+    )
+    counts = [
+        sum(holds_value(read(candidate.statement.text), value) for value in this.returned)
+        for candidate in candidates
+    ]
+    revived = _revived(candidates, counts, between.older, alone=len(replaced) == 1)
+    is_sure = revived is not None and counts[between.older] < counts[revived]
+    marked: list[Decision] = []
+    for decision in found:
+        if decision.older == revived:
+            continue
+        kept = decision if decision is between and is_sure else replace(decision, closes=False)
+        is_unnamed = decision is between and revived is None
+        marked.append(_marked(kept, "UPDATES", RETURNS) if is_unnamed else kept)
+    if revived is not None:
+        own = next((decision for decision in found if decision.older == revived), None)
+        again = own or Decision(revived, "RELATES", between.probability)
+        marked.append(_marked(again, "DUPLICATE" if again.relation == "DUPLICATE" else "RELATES", REVIVES))
+    return sorted(marked, key=lambda decision: decision.older)
+
+
+def _reviving(this: Reading, candidates: Sequence[Candidate], decision: Decision) -> Decision:
+    """A restatement with a word of return revives what it restates."""
+    text = candidates[decision.older].statement.text
+    if decision.relation == "DUPLICATE" and any(holds_value(read(text), value) for value in this.returned):
+        return _marked(decision, "DUPLICATE", REVIVES)
+    return decision
+
+
+def _revived(
+    candidates: Sequence[Candidate], counts: Sequence[int], between: int, *, alone: bool
+) -> int | None:
+    """The candidate before the one `between` that has most of the values that return, the later of equals.
+
+    If nothing else is replaced, the one `between` may itself be it: what came after it was not found.
+    """
+    until = candidates[between].statement.occurred_at
+    earlier = [
+        (counts[index], candidate.statement.occurred_at, index)
+        for index, candidate in enumerate(candidates)
+        if counts[index] and index != between and candidate.statement.occurred_at <= until
+    ]
+    if earlier:
+        return max(earlier)[2]
+    return between if alone and counts[between] else None
+
+
+def _marked(decision: Decision, relation: Relation, evidence: str) -> Decision:
+    closes = decision.closes and relation == "UPDATES"
+    return replace(decision, relation=relation, closes=closes, evidence={**decision.evidence, evidence: 1.0})

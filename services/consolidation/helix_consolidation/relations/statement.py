@@ -39,7 +39,7 @@ class Statement:
     entities: tuple[str, ...] = ()
     """Canonical names found in `text` by `helix_shared.naming`."""
     session: int = 0
-    """Code of the session; equal codes mean the same session."""
+    """Code of the session; equal codes mean the same session, 0 none."""
     occurred_at: int = 0
     event_start: int | None = None
     event_end: int | None = None

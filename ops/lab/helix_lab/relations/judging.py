@@ -1,0 +1,83 @@
+"""Figures of a model: how well it ranks labelled pairs, and what `decide` makes of each class."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helix_consolidation.relations.decide import decide
+from helix_consolidation.relations.model import RelationModel
+from helix_consolidation.relations.statement import Decision
+from helix_lab.relations.labelled import LabelledSet
+from helix_lab.relations.pairing import Case
+
+RECALLS: Final = (0.1, 0.2, 0.36, 0.5)
+
+
+def area_under_curve(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    """Probability that a true pair scores above a false one; ties count half. NaN without both."""
+    positive = int(truth.sum())
+    if not positive or positive == len(truth):
+        return math.nan
+    order = np.sort(scores)
+    low, high = np.searchsorted(order, scores), np.searchsorted(order, scores, side="right")
+    ranks = (low + high + 1) / 2
+    above = ranks[truth].sum() - positive * (positive + 1) / 2
+    return float(above / (positive * (len(truth) - positive)))
+
+
+def precision_at(scores: NDArray[np.float64], truth: NDArray[np.bool_], recall: float, total: int) -> float:
+    """Precision where `recall` of `total` true pairs is reached; 0 where it never is."""
+    found = np.cumsum(truth[np.argsort(-scores, kind="stable")])
+    at = int(np.searchsorted(found, math.ceil(recall * total)))
+    return float(found[at] / (at + 1)) if at < len(found) else 0.0
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What was decided about pairs, by class."""
+
+    count: Counter[str] = field(default_factory=Counter)
+    linked: Counter[str] = field(default_factory=Counter)
+    """With any relation."""
+    closed: Counter[str] = field(default_factory=Counter)
+    relations: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    closings: list[tuple[str, str]] = field(default_factory=list)
+    """Texts (older, newer) of closed pairs that are no updates."""
+
+    def add(self, kind: str, decision: Decision | None, texts: tuple[str, str], *, may_close: bool) -> None:
+        """Count one pair."""
+        self.count[kind] += 1
+        self.relations[kind][decision.relation if decision else "none"] += 1
+        if decision is not None:
+            self.linked[kind] += 1
+            self.closed[kind] += decision.closes
+            if decision.closes and not may_close:
+                self.closings.append(texts)
+
+
+def decided(
+    labelled: LabelledSet,
+    cases: Mapping[str, Sequence[Case]],
+    models: Mapping[str, RelationModel],
+    closable: frozenset[str],
+) -> Verdicts:
+    """Run `decide` on every case with the model of its group; pairs without a class count as `unlabelled`."""
+    verdicts = Verdicts()
+    for tenant, some in cases.items():
+        for case in some:
+            model = models.get(labelled.groups.get(case.newer, tenant))
+            if model is None:
+                continue
+            by_index = {one.older: one for one in decide(case.new, case.candidates, model)}
+            for index, older in enumerate(case.older):
+                kind = labelled.classes.get((older, case.newer), labelled.otherwise or "unlabelled")
+                texts = (case.candidates[index].statement.text, case.new.text)
+                verdicts.add(kind, by_index.get(index), texts, may_close=kind in closable)
+    return verdicts

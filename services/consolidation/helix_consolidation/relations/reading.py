@@ -1,0 +1,145 @@
+"""What a text is read for once: content words, values, cues. Cached by text, as candidates come again."""
+
+from __future__ import annotations
+
+import functools
+import re
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from helix_consolidation.relations import cues
+from helix_consolidation.relations.quantities import Quantity, find_quantities, is_value_word
+from helix_shared.naming.words import FUNCTION_WORDS
+
+
+def _split(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READ_CHARACTERS: Final = 1_000
+"""The first characters of a text that are read."""
+_CACHED: Final = 8_192
+_WORD: Final = re.compile(r"[$\u20ac\u00a3]?\w+(?:[.,:/'_-]\w+)*%?")
+_ENDINGS: Final = ("'s", "ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e", "ly", "y")
+_NEAR: Final = 4
+"""Words beside a phrase of return that may name the value."""
+_LEAST_STEM: Final = 3
+_UNTELLING: Final = FUNCTION_WORDS | _split("""
+    instead longer anymore now new change changed switch switched move moved moving swap replace replaced
+    scrap drop dropped cancel cancelled canceled postponed pushed revert reverted update updated actually
+    correction finally already today tomorrow yesterday tonight week month year day night morning evening
+    afternoon hour time thing ok okay yes no yeah please btw lol haha hey hi oh well also just really so im
+    i'm i've i'll it's that's don't didn't we're we've can't isn't want wants wanted say says said told
+    think got get gets make made take took go goes went
+""")
+"""Words that say nothing about what a statement is about."""
+
+
+class Reading(NamedTuple):
+    """A text as the features need it."""
+
+    words: frozenset[str] = frozenset()
+    """Stems of content words, without values and words of change."""
+    quantities: frozenset[Quantity] = frozenset()
+    length: int = 0
+    """Words."""
+    change: int = 0
+    """Phrases of change."""
+    sure_change: bool = False
+    back: bool = False
+    returned: frozenset[str] = frozenset()
+    """Stems and values beside a phrase of return: "back to X", "X again"."""
+    negated: bool = False
+    hypothetical: bool = False
+    unreal: bool = False
+    plan: bool = False
+    done: bool = False
+    reported: bool = False
+    personal: bool = False
+    asks: bool = False
+    """Ends with a question."""
+    only_asks: bool = False
+    """Every sentence is a question."""
+
+
+def read(text: str) -> Reading:
+    """Read the first `READ_CHARACTERS` of `text`."""
+    return _read(text[:READ_CHARACTERS])
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Stems of the content words of the first `READ_CHARACTERS` of `text`."""
+    return _content(text[:READ_CHARACTERS])
+
+
+@functools.lru_cache(_CACHED)
+def _read(text: str) -> Reading:
+    words = _words(text)
+    phrases = _phrases(words)
+    end = text.rstrip(" )\n\"'*")
+    asks = end.endswith("?")
+    return Reading(
+        words=_stems(words),
+        quantities=frozenset(find_quantities(words)),
+        length=len(words),
+        change=len(phrases & cues.CHANGE),
+        sure_change=not phrases.isdisjoint(cues.SURE_CHANGE),
+        back=not phrases.isdisjoint(cues.BACK),
+        returned=_returned(words) if not phrases.isdisjoint(cues.BACK) else frozenset(),
+        negated="n't" in text or not phrases.isdisjoint(cues.NEGATION),
+        hypothetical=not phrases.isdisjoint(cues.HYPOTHETICAL),
+        unreal=not phrases.isdisjoint(cues.UNREAL),
+        plan=not phrases.isdisjoint(cues.PLAN),
+        done=not phrases.isdisjoint(cues.DONE),
+        reported=not phrases.isdisjoint(cues.REPORTED),
+        personal=not phrases.isdisjoint(cues.PERSONAL),
+        asks=asks,
+        only_asks=asks and not any(mark in end for mark in (". ", "! ", "\n", "? ")),
+    )
+
+
+def holds_value(reading: Reading, value: str) -> bool:
+    """Whether a text has a stem or value of `Reading.returned`."""
+    return value in reading.words or any(quantity.value == value for quantity in reading.quantities)
+
+
+def _returned(words: list[str]) -> frozenset[str]:
+    near: list[str] = []
+    for at, word in enumerate(words):
+        if word in cues.RETURN_BEFORE:
+            near += words[at + 1 : at + 1 + _NEAR]
+        if word in cues.RETURN_AFTER or words[at : at + 2] in cues.RETURN_AFTER_PAIRS:
+            near += words[max(0, at - _NEAR) : at]
+    return _stems(near) | {quantity.value for quantity in find_quantities(near)}
+
+
+@functools.lru_cache(_CACHED)
+def _content(text: str) -> frozenset[str]:
+    return _stems(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, apostrophes straight."""
+    return _WORD.findall(text.replace("\u2019", "'").lower())
+
+
+def _phrases(words: list[str]) -> set[str]:
+    """All runs of one to `cues.LONGEST` words."""
+    phrases = set(words)
+    phrases.update(map(" ".join, pairwise(words)))
+    phrases.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+    return phrases
+
+
+def _stems(words: list[str]) -> frozenset[str]:
+    return frozenset(
+        stem(word) for word in words if word not in _UNTELLING and len(word) > 1 and not is_value_word(word)
+    )
+
+
+def stem(word: str) -> str:
+    """The word without its commonest ending; equal stems are taken for one word."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,96 @@
+"""What the model may not decide alone: which statements replace nothing, and when closing is certain."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from helix_consolidation.relations.reading import READ_CHARACTERS, Reading
+from helix_consolidation.relations.statement import Candidate, Statement
+
+_STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
+_CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
+_TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
+"""Source classes by what they may change: nothing of a higher class is closed by a lower one."""
+_LEAST_TO_REPLACE: Final = 2
+"""Tools and documents replace only each other's statements."""
+_SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
+_CLOSING_SHARE: Final = 0.3
+_CLOSING_WORDS: Final = 2
+_REPEATING_SHARE: Final = 0.6
+
+
+def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
+    """Why `new` cannot replace `old`; empty if it may."""
+    codes = _codes(this), _codes(other)
+    reasons = {
+        "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
+        "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
+        "quotation": old.speech_act == "quotation" or _quotes(new) or _quotes(old),
+        "source": trust(new) < min(_LEAST_TO_REPLACE, trust(old)),
+        "identifiers": bool(codes[0] and codes[1]) and not codes[0] & codes[1] and not this.change,
+        "titles": bool(new.title and old.title) and new.title != old.title,
+        "persons": is_of_two_persons(new, this, old, other),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def is_of_two_persons(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+    """Whether two people speak of their own tastes, traits or opinions."""
+    named = new.speaker and old.speaker and new.speaker != old.speaker
+    return bool(named) and this.personal and other.personal
+
+
+def may_repeat(this: Reading, other: Reading) -> bool:
+    """Whether two statements have the same values, the same negation, and nearly the same content words."""
+    if this.quantities != other.quantities or this.negated != other.negated or this.asks != other.asks:
+        return False
+    return len(this.words & other.words) >= _REPEATING_SHARE * len(this.words | other.words)
+
+
+def may_close(new: Statement, this: Reading, candidate: Candidate, other: Reading) -> bool:
+    """Whether `new` says, beyond doubt, something else about the very thing of the candidate.
+
+    The same speaker (or the user after the assistant) states it as a fact, with a word of change, and both
+    share much of what they are about; whoever and whatever the older one names is named again, and no
+    identifier differs.
+    """
+    old = candidate.statement
+    if (
+        new.speech_act not in _CLOSING_ACTS
+        or this.asks
+        or this.hypothetical
+        or this.reported
+        or other.only_asks
+    ):
+        return False
+    is_same = (new.role, new.speaker) == (old.role, old.speaker)
+    if trust(new) < trust(old) or not (is_same or (new.role == "user" and old.role == "assistant")):
+        return False
+    if _codes(this) and _codes(other) and not _codes(this) & _codes(other):
+        return False
+    if not _names(old) <= _names(new):
+        return False
+    shared = this.words & other.words
+    return (
+        this.sure_change
+        and len(shared) >= min(_CLOSING_WORDS, len(other.words))
+        and len(shared) >= _CLOSING_SHARE * len(other.words)
+    )
+
+
+def _quotes(statement: Statement) -> bool:
+    return _SAYING.search(statement.text[:READ_CHARACTERS]) is not None
+
+
+def trust(statement: Statement) -> int:
+    """How much a statement may change, by its source class."""
+    return _TRUST.get(statement.source_class, 1)
+
+
+def _codes(reading: Reading) -> set[str]:
+    return {quantity.value for quantity in reading.quantities if quantity.kind == "code"}
+
+
+def _names(statement: Statement) -> set[str]:
+    return {name for name in statement.entities if not any(map(str.isdigit, name))}

@@ -1,0 +1,144 @@
+"""Decisions: what replaces what, what never does, what is closed, and what a return revives."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helix_consolidation.relations.decide import REVIVES, decide
+from helix_consolidation.relations.features import NAMES, features
+from helix_consolidation.relations.statement import Candidate, Decision, Statement
+from helix_shared.naming import find_names
+
+DAY = 86_400_000_000
+
+
+def said(text: str, day: int = 0, **values: object) -> Statement:
+    """A statement of the user; its vector stays unused, as cosines are given."""
+    names = tuple(sorted({name.name for name in find_names(text)}))
+    known = {"role": "user", "entities": names, "occurred_at": (20_000 + day) * DAY} | values
+    return Statement(text, np.ones(1, dtype=np.float32), **known)  # type: ignore[arg-type] # by name
+
+
+def candidate(older: Statement, new: Statement, cosine: float = 0.7) -> Candidate:
+    """A candidate with a plain share of words."""
+    words, others = (set(one.text.lower().split()) for one in (new, older))
+    return Candidate(older, lexical=len(words & others) / len(words), cosine=cosine)
+
+
+def decided(new: Statement, *older: Statement, cosine: float = 0.7) -> dict[int, Decision]:
+    """Decisions by index of the older statement."""
+    candidates = [candidate(one, new, cosine) for one in older]
+    return {one.older: one for one in decide(new, candidates)}
+
+
+def test_a_statement_without_candidates_stands_on_its_own() -> None:
+    """No candidate, no decision."""
+    assert decide(said("The lift is broken"), []) == []
+
+
+def test_another_value_of_the_same_thing_updates_it() -> None:
+    """With the feature that spoke for it as evidence."""
+    new = said("From Monday choir practice starts at 18:30 instead of 19:30", 9)
+    found = decided(new, said("choir practice starts at 19:30"), cosine=0.8)
+    assert found[0].relation == "UPDATES"
+    assert found[0].evidence["new_sure_change"] == 1
+
+
+def test_an_explicit_replacement_by_the_same_speaker_closes_the_older() -> None:
+    """A word of change, the same subject, the same speaker."""
+    older = said("choir practice is on Mondays in the town hall")
+    new = said("choir practice in the town hall moved to Wednesdays, no longer Mondays", 9)
+    assert decided(new, older, cosine=0.9)[0].closes
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (said("Order QX-5512 ships on Monday"), said("order QX-5519 ships on Tuesday", 2)),
+        (said("I love olives", speaker="Ana"), said("I hate olives", 2, speaker="Ben")),
+        (said("We live in Leeds"), said("If we ever get rich we move to Madeira instead of Leeds", 2)),
+        (said("We use GitLab"), said("should we switch to Gitea instead of GitLab?", 2)),
+        (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="quotation")),
+        (said("We use GitLab"), said("we switched from GitLab to Gitea", 2, speech_act="hypothetical")),
+        (said("We use GitLab"), said("GitLab is replaced by Gitea now", 2, source_class="tool")),
+        (said("Otto has two sons", title="Otto"), said("Otto now has four sons", 2, title="Otto the Second")),
+    ],
+)
+def test_what_replaces_nothing_gives_no_update(older: Statement, newer: Statement) -> None:
+    """Other identifiers, other people, questions, quotations, dreams, tools and other documents."""
+    found = decided(newer, older, cosine=0.85)
+    assert all(one.relation != "UPDATES" and not one.closes for one in found.values())
+
+
+def test_an_agent_closes_nothing_that_the_user_said() -> None:
+    """Its confirmation is a link."""
+    older = said("choir practice is on Mondays in the town hall")
+    text = "choir practice in the town hall moved to Wednesdays, no longer Mondays"
+    new = said(text, 9, role="assistant", source_class="agent")
+    found = decided(new, older, cosine=0.9)
+    assert found[0].relation == "UPDATES"
+    assert not found[0].closes
+
+
+def test_equal_wording_is_a_duplicate() -> None:
+    """The content hash decides without the model."""
+    new = said("The boiler was serviced in October", 3)
+    again = replace(candidate(said("The boiler was serviced in October"), new, 1.0), exact=True)
+    (only,) = decide(new, [again])
+    assert (only.relation, only.probability) == ("DUPLICATE", 1.0)
+
+
+def test_other_values_are_never_a_duplicate() -> None:
+    """However near the vectors are."""
+    found = decided(said("rent is 960 a month", 3), said("rent is 900 a month"), cosine=0.97)
+    assert found[0].relation == "UPDATES"
+
+
+def test_a_return_revives_the_first_value_and_replaces_the_one_between() -> None:
+    """A phrase of return names the value that holds again."""
+    first = said("the job queue runs on Redis")
+    between = said("decision: the job queue moves to Postgres, no more Redis", 20)
+    new = said("reverted, the job queue is back on Redis", 40)
+    found = decided(new, first, between, cosine=0.8)
+    assert found[0].evidence[REVIVES] == 1
+    assert found[0].relation in {"DUPLICATE", "RELATES"}
+    assert found[1].relation == "UPDATES"
+    assert not found[0].closes
+
+
+def test_the_order_of_candidates_changes_nothing() -> None:
+    """Decisions go by what is compared."""
+    new = said("the dentist moved me to 10 May", 9)
+    older = [
+        said("My dentist appointment is on 3 May"),
+        said("Lena handles invoices", 2),
+        said("We keep bees", 3),
+    ]
+    ahead = [candidate(one, new, cosine) for one, cosine in zip(older, (0.7, 0.2, 0.1), strict=True)]
+    forth, back = decide(new, ahead), decide(new, ahead[::-1])
+
+    def by_text(found: Sequence[Decision], candidates: Sequence[Candidate]) -> dict[str, tuple[str, float]]:
+        return {candidates[one.older].statement.text: (one.relation, one.probability) for one in found}
+
+    assert by_text(forth, ahead) == by_text(back, ahead[::-1])
+
+
+def test_features_have_a_name_each_and_are_finite() -> None:
+    """Also for empty texts."""
+    new = said("")
+    rows = features(new, [candidate(said("", day), said("x")) for day in range(3)])
+    assert rows.shape == (3, len(NAMES))
+    assert np.isfinite(rows).all()
+
+
+def test_long_texts_take_bounded_time() -> None:
+    """Only the first characters of a text are read."""
+    texts = ["now instead " * 10_000, "a" * 100_000, '"' * 100_000, "said " * 20_000, "1.2.3," * 20_000]
+    started = time.process_time()
+    for text in texts:
+        older = [replace(said("x", day), text=f"{day} {text}", context=text) for day in range(18)]
+        decide(replace(said("x"), text=text, context=text), [Candidate(one, cosine=0.5) for one in older])
+    assert time.process_time() - started < 2
