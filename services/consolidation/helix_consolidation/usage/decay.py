@@ -80,9 +80,9 @@ def decay_times(state: ConsolidationState, rule: DecayRule) -> NDArray[np.int64]
 def _latest(state: ConsolidationState) -> NDArray[np.int64]:
     """When the newest memory of each tenant was published, by number of the tenant."""
     facts = state.ledger.facts
-    there = facts[facts["is_there"]]
-    latest = np.full(int(facts["tenant"].max()) + 1, NEVER, np.int64)
-    np.maximum.at(latest, there["tenant"], there["created_at"])
+    tenants, is_there = np.ascontiguousarray(facts["tenant"]), facts["is_there"]
+    latest = np.full(int(tenants.max()) + 1, NEVER, np.int64)
+    np.maximum.at(latest, tenants, np.where(is_there, facts["created_at"], NEVER))
     return latest
 
 
