@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_status_of_a_whole_stack_has_no_lag(stack: Stack) -> None:
     assert report["lag"] == 0
     assert report["query"]["generation"] > 0
     assert report["query"]["memories"] > 0
-    assert len(report["nats"]["consumers"]) == 5
+    assert len(report["nats"]["consumers"]) == 6
     code, out, err = run(stack.home.root, "status", "--deep", "--json")
     assert code == 0, err
     measured = json.loads(out)
@@ -220,11 +221,31 @@ def test_forgetting_restoring_and_forgetting_again_is_done_each_time(stack: Stac
     assert seen == [True, False, True, False]
 
 
+def test_an_expired_memory_is_hidden_without_another_event(stack: Stack) -> None:
+    """The clock of the query service decides; before its time the memory is recalled."""
+    home, text = stack.home.root, "The guest code of the gate is 4417."
+    # the memory becomes recallable well before
+    expires_at = datetime.now(UTC) + timedelta(seconds=12)
+    event = ("--kind", "memory", "--text", text, "--set", f"expires_at={expires_at.isoformat()}", "--wait")
+    assert run(home, "publish", *event)[0] == 0
+
+    def is_found() -> bool:
+        code, out, err = run(home, "recall", "what is the guest code of the gate?", "--json")
+        assert code == 0, err
+        return text in [found["memory"]["text"] for found in json.loads(out)["memories"]]
+
+    if datetime.now(UTC) < expires_at - timedelta(seconds=4):
+        assert is_found()
+    until(lambda: not is_found())
+    assert datetime.now(UTC) >= expires_at
+
+
 def test_two_copies_of_a_worker_are_two_processes(stack: Stack) -> None:
     """The record names all of them."""
     record = read_record(stack.home)
     assert record is not None
     names = ["nats", "ingest-1", "ingest-2", "doc2query-1", "kg-1", "consolidation-1", "query-1"]
+    names.append("forwarder-1")
     assert list(record.pids) == names
     assert [child.name for child in stack.processes] == names
 
