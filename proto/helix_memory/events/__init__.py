@@ -26,7 +26,7 @@ from helix_memory.events.content import (
     SessionEvent,
     ToolEvent,
 )
-from helix_memory.events.lifecycle import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events.lifecycle import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 
 __all__ = [
     "EVENT_ADAPTER",
@@ -43,6 +43,7 @@ __all__ = [
     "MessageEvent",
     "SessionEvent",
     "ToolEvent",
+    "UndoEvent",
     "encode_event",
     "explain",
     "parse_event",

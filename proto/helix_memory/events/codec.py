@@ -19,7 +19,7 @@ from helix_memory.events.content import (
     SessionEvent,
     ToolEvent,
 )
-from helix_memory.events.lifecycle import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events.lifecycle import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_memory.refusal import first_broken
 
 Event = Annotated[
@@ -30,6 +30,7 @@ Event = Annotated[
     | CorrectEvent
     | ForgetEvent
     | EraseEvent
+    | UndoEvent
     | FeedbackEvent
     | SessionEvent,
     Field(discriminator="kind"),
@@ -44,10 +45,11 @@ EVENT_MODELS: Final[Mapping[str, type[EventBase]]] = {
     "correct": CorrectEvent,
     "forget": ForgetEvent,
     "erase": EraseEvent,
+    "undo": UndoEvent,
     "feedback": FeedbackEvent,
     "session": SessionEvent,
 }
-LIFECYCLE_KINDS: Final = ("forget", "erase", "feedback")
+LIFECYCLE_KINDS: Final = ("forget", "erase", "undo", "feedback")
 """Kinds that consolidation reads; ingest reads all others."""
 
 

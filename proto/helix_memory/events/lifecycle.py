@@ -1,4 +1,4 @@
-"""Events about existing memories: forget, erase, feedback."""
+"""Events about existing memories: forget, erase, undo, feedback."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ class EraseEvent(EventBase, Selector):
     """
 
     kind: Literal["erase"] = "erase"
+
+
+class UndoEvent(EventBase):
+    """Takes back how a memory was related to earlier and later ones, up to this event.
+
+    What it had closed holds again, what had closed it does so no longer, and its links go; the decision is
+    not made again. It applies to the same memories as `forget`.
+    """
+
+    kind: Literal["undo"] = "undo"
+    memory_id: MemoryId = Field(description="Memory whose relations are taken back.")
+    other: MemoryId | Literal[""] = Field(
+        default="", description="Only the relation to this memory; empty: all relations."
+    )
 
 
 class FeedbackEvent(EventBase):

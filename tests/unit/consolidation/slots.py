@@ -7,9 +7,13 @@ from typing import Any
 
 from nats.aio.msg import Msg
 
+from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
+from helix_consolidation.stores.shard import Shard
+from helix_memory.events import EraseEvent, ForgetEvent, UndoEvent
+from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.identity import memory_id
-from tests.unit.consolidation.conftest import Stream, row
+from tests.unit.consolidation.conftest import Bench, Stream, row
 
 TENANT = "acme"
 
@@ -42,3 +46,34 @@ def said(stream: Stream, sequence: int, text: str, **fields: Any) -> Msg:
     return stream.memories(
         TENANT, f"e{sequence}", sequence, [row(TENANT, f"e{sequence}", sequence, text, **fields)]
     )
+
+
+def restarted(bench: Bench) -> None:
+    """Restart the shard from its last generation."""
+    bench.shard.close()
+    bench.shard = Shard.open(bench.folder, maintain_every=64, decide=decide_by_slot)
+
+
+def current(bench: Bench) -> set[str]:
+    """Texts of the memories that are not hidden."""
+    return {r["text"] for r in bench.rows().values() if not r["hidden"]}
+
+
+def edges(bench: Bench) -> dict[tuple[str, str, str], float]:
+    """Edges between memories of the next generation."""
+    names = {r["ordinal"]: memory for memory, r in bench.rows().items()}
+    generation = Generation.open(bench.folder, bench.publish().generation)
+    graph = to_networkx(generation.graph)
+    generation.close()
+    return {
+        (names[a], names[b], data["kind"]): round(data["weight"], 2) for a, b, data in graph.edges(data=True)
+    }
+
+
+def event(kind: str, name: str, *memories: str) -> Any:
+    """A forget, restore or erase of memories; an undo of the first, or of its relation to the second."""
+    if kind == "undo":
+        named = dict(zip(("memory_id", "other"), memories, strict=False))
+        return UndoEvent(event_id=name, tenant_id=TENANT, **named)
+    body = {"event_id": name, "tenant_id": TENANT, "memory_ids": list(memories)}
+    return EraseEvent(**body) if kind == "erase" else ForgetEvent(**body, restore=kind == "restore")

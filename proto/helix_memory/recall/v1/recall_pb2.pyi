@@ -1851,6 +1851,142 @@ class GetProfileResponse(_message.Message):
 Global___GetProfileResponse: _TypeAlias = GetProfileResponse  # noqa: Y015
 
 @_typing.final
+class GetHistoryRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """32 hexadecimal digits."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        memory_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHistoryRequest: _TypeAlias = GetHistoryRequest  # noqa: Y015
+
+@_typing.final
+class Evidence(_message.Message):
+    """What spoke for a relation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of a feature or rule."""
+    value: _builtins.float
+    """Its value."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        value: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Evidence: _TypeAlias = Evidence  # noqa: Y015
+
+@_typing.final
+class HistoryRelation(_message.Message):
+    """How a newer memory relates to an older one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEWER_ID_FIELD_NUMBER: _builtins.int
+    OLDER_ID_FIELD_NUMBER: _builtins.int
+    RELATION_FIELD_NUMBER: _builtins.int
+    PROBABILITY_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    CLOSED_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    newer_id: _builtins.str
+    """The newer memory."""
+    older_id: _builtins.str
+    """The older memory."""
+    relation: _builtins.str
+    """UPDATES, EXTENDS, CONTRADICTS, RELATES, DUPLICATE or DERIVES; CORRECTS where an event said so."""
+    probability: _builtins.float
+    """That the relation holds, 0 to 1."""
+    closed: _builtins.bool
+    """Whether the older memory stopped to hold because of this."""
+    counts: _builtins.bool
+    """Whether it counts: it was not undone, and the newer memory was not taken back."""
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]:
+        """What spoke for it, the strongest first, at most 6; empty if nothing was decided."""
+
+    def __init__(
+        self,
+        *,
+        newer_id: _builtins.str = ...,
+        older_id: _builtins.str = ...,
+        relation: _builtins.str = ...,
+        probability: _builtins.float = ...,
+        evidence: _abc.Iterable[Global___Evidence] | None = ...,
+        closed: _builtins.bool = ...,
+        counts: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "counts", b"counts", "evidence", b"evidence", "newer_id", b"newer_id", "older_id", b"older_id", "probability", b"probability", "relation", b"relation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HistoryRelation: _TypeAlias = HistoryRelation  # noqa: Y015
+
+@_typing.final
+class GetHistoryResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    RELATIONS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Whether there are more memories than a reply holds, 100."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___Memory]:
+        """The memories in the order in which they occurred, the one asked for included; without forgotten ones."""
+
+    @_builtins.property
+    def relations(self) -> _containers.RepeatedCompositeFieldContainer[Global___HistoryRelation]:
+        """The relations between them, by the newer memory, then the older."""
+
+    def __init__(
+        self,
+        *,
+        memories: _abc.Iterable[Global___Memory] | None = ...,
+        relations: _abc.Iterable[Global___HistoryRelation] | None = ...,
+        truncated: _builtins.bool = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memories", b"memories", "relations", b"relations", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHistoryResponse: _TypeAlias = GetHistoryResponse  # noqa: Y015
+
+@_typing.final
 class GetStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -49,6 +49,11 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryResponse.FromString,
                 _registered_method=True)
+        self.GetHistory = channel.unary_unary(
+                '/helix.recall.v1.RecallService/GetHistory',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.FromString,
+                _registered_method=True)
         self.GetStatus = channel.unary_unary(
                 '/helix.recall.v1.RecallService/GetStatus',
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetStatusRequest.SerializeToString,
@@ -93,6 +98,14 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetHistory(self, request, context):
+        """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
+        repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetStatus(self, request, context):
         """The loaded generation, its model and its counts.
         """
@@ -132,6 +145,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.GetMemory,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryResponse.SerializeToString,
+            ),
+            'GetHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHistory,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.SerializeToString,
             ),
             'GetStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.GetStatus,
@@ -230,6 +248,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/GetMemory',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/GetHistory',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,10 @@ class RecallServiceStub:
     """
     GetMemory: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]
     """One memory by id; NOT_FOUND if the scope may not see it."""
+    GetHistory: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetHistoryRequest, _recall_pb2.GetHistoryResponse]
+    """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
+    repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
+    """
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
     """The loaded generation, its model and its counts."""
     WhyNot: _grpc.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]
@@ -69,6 +73,10 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """
     GetMemory: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetMemoryRequest, _recall_pb2.GetMemoryResponse]  # type: ignore[assignment]
     """One memory by id; NOT_FOUND if the scope may not see it."""
+    GetHistory: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetHistoryRequest, _recall_pb2.GetHistoryResponse]  # type: ignore[assignment]
+    """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
+    repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
+    """
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
     """The loaded generation, its model and its counts."""
     WhyNot: _aio.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]  # type: ignore[assignment]
@@ -107,6 +115,16 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.GetMemoryResponse, _abc.Awaitable[_recall_pb2.GetMemoryResponse]]:
         """One memory by id; NOT_FOUND if the scope may not see it."""
+
+    @_abc_1.abstractmethod
+    def GetHistory(
+        self,
+        request: _recall_pb2.GetHistoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.GetHistoryResponse, _abc.Awaitable[_recall_pb2.GetHistoryResponse]]:
+        """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
+        repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
+        """
 
     @_abc_1.abstractmethod
     def GetStatus(

@@ -85,6 +85,16 @@ class RecallClient:
         reply: recall_pb2.GetMemoryResponse = self._call(self._stub.GetMemory, request)
         return reply.memory
 
+    def history(self, request: recall_pb2.GetHistoryRequest) -> recall_pb2.GetHistoryResponse:
+        """What a memory replaced, what replaced it, and why.
+
+        Raises:
+            NotFoundError: it does not exist, or the caller may not see it.
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        reply: recall_pb2.GetHistoryResponse = self._call(self._stub.GetHistory, request)
+        return reply
+
     def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
         """Why a recall does not return a memory, and which change would return it.
 

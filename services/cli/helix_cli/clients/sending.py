@@ -1,8 +1,8 @@
 """Publishing events one by one, many at once, in the order of each session.
 
 The next event of a session is sent when the one before it is acknowledged; sessions run concurrently. Events
-that refer to others (correct, forget, erase, feedback) wait for all events before them, and all events after
-them wait, because their effect depends on their position in the stream.
+that refer to others (correct, forget, erase, undo, feedback) wait for all events before them, and all events
+after them wait, because their effect depends on their position in the stream.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from helix_shared.errors import InvalidInputError
 IN_FLIGHT: Final = 64
 AHEAD: Final = 1_000
 """Events read ahead, so that a long session in a file does not delay the others."""
-ALONE: Final = (events.CorrectEvent, events.ForgetEvent, events.EraseEvent, events.FeedbackEvent)
+ALONE: Final = (
+    events.CorrectEvent,
+    events.ForgetEvent,
+    events.EraseEvent,
+    events.UndoEvent,
+    events.FeedbackEvent,
+)
 """Events that refer to others; each is sent alone."""
 
 T = TypeVar("T")

@@ -70,7 +70,9 @@ def publish_command(
     session: Annotated[str, Option("--session", help="Conversation or run: a token.")] = "",
     kind: Annotated[
         str,
-        Option("--kind", help="message, tool, memory, document, correct, forget, erase, feedback, session."),
+        Option(
+            "--kind", help="message, tool, memory, document, correct, forget, erase, undo, feedback, session."
+        ),
     ] = "message",
     role: Annotated[str, Option("--role", help="user, assistant, system or tool.")] = "user",
     text: Annotated[str, Option("--text", help="Text of the event; the body of a document.")] = "",

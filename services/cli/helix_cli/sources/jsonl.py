@@ -23,7 +23,7 @@ LINE_BYTES: Final = 4 * 1024 * 1024
 
 SAID_KINDS: Final = ("message", "tool", "memory", "document")
 """Kinds whose repetition adds nothing. Every other kind takes effect again, or marks a moment."""
-HIDING_KINDS: Final = ("forget", "erase")
+HIDING_KINDS: Final = ("forget", "erase", "undo")
 """Kinds that also apply to what was published since their first time."""
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

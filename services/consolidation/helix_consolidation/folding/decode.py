@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.incoming_rows import check_links, check_memories, check_statements
 from helix_memory import subjects
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared import edges
 from helix_shared.broker.worker.rederive import header_sequence
 from helix_shared.edges import Origin
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from nats.aio.msg import Msg
 
-LifecycleEvent = ForgetEvent | EraseEvent | FeedbackEvent
+LifecycleEvent = ForgetEvent | EraseEvent | UndoEvent | FeedbackEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """A forget, erase or feedback event; `at` is when the server stored it, in microseconds."""
+    """A forget, erase, undo or feedback event; `at` is when the server stored it, in microseconds."""
 
     event: LifecycleEvent
     sequence: int

@@ -1,4 +1,4 @@
-"""Folding lifecycle events: forget, restore, erase, feedback, and the replacement of a document.
+"""Folding lifecycle events: forget, restore, erase, undo, feedback, and the replacement of a document.
 
 An event becomes a `LifecycleAction`, which hides what it reaches at once. `apply_due_actions` carries it out
 when every earlier event is processed. Nothing is removed before that: a correction still to come copies
@@ -14,14 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from helix_consolidation.folding.links import update_links
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.version_family import update_status
-from helix_consolidation.ledger.event_reach import NEVER, actor_of, own_actor_of, value_code
+from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
 from helix_consolidation.ledger.pending_actions import LifecycleAction
 from helix_consolidation.ledger.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
-from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +42,10 @@ def action_of(item: Lifecycle) -> LifecycleAction:
     if isinstance(event, FeedbackEvent):
         named = (_ids(event.helpful), _ids(event.unhelpful))
         return LifecycleAction(sequence, code, "feedback", tenant, actor, "memory", (), at, *named)
+    if isinstance(event, UndoEvent):
+        ids = (event.memory_id, *filter(None, (event.other,)))
+        codes = tuple(value_code(tenant, "memory", memory_id) for memory_id in ids)
+        return LifecycleAction(sequence, code, "undo", tenant, actor, "memory", codes, at, ids[:1])
     kind: ActionKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
     ids = _ids(event.memory_ids)
     selector_kind, values = _selection(event, ids)
@@ -108,6 +113,11 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
     tombstones = context.state.tombstones
     if action.kind == "feedback":
         _count_feedback(context, action)
+        return
+    if action.kind == "undo":
+        memory, *other = action.selectors
+        tombstones.record_undo(memory, next(iter(other), NOTHING), action.actor, action.sequence)
+        update_status(context, sorted(update_links(context, reached)))
         return
     action = _of_whole_turns(context, action)
     reached = _reached(context, action)
@@ -177,7 +187,7 @@ def show_decayed(context: FoldContext, ordinal: int) -> None:
 
 def _update_reached(context: FoldContext, actions: Iterable[LifecycleAction]) -> None:
     for action in actions:
-        if action.kind != "feedback":
+        if action.kind not in ("feedback", "undo"):
             update_status(context, _reached(context, action))
 
 

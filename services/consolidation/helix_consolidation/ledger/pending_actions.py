@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.ledger.event_reach import MemoryFacts
 
-ActionKind = Literal["forget", "restore", "erase", "feedback", "replace"]
+ActionKind = Literal["forget", "restore", "erase", "undo", "feedback", "replace"]
 _HIDING: Final = ("forget", "restore", "erase", "replace")
 
 
@@ -28,7 +28,8 @@ _HIDING: Final = ("forget", "restore", "erase", "replace")
 class LifecycleAction:
     """One event; `event` and `selectors` are codes, `at` is server time in microseconds.
 
-    `memory_ids` are named ids; of feedback the helpful ones, and `unhelpful` the others.
+    `memory_ids` are named ids; of feedback the helpful ones, and `unhelpful` the others. The selectors of an
+    undo are its memory and, if it names one, the other memory.
     """
 
     sequence: int

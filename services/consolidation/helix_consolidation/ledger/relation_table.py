@@ -66,6 +66,11 @@ class RelationTable:
         self._index(row)
         return row
 
+    @property
+    def void(self) -> NDArray[np.int64]:
+        """Rows that do not count, ascending."""
+        return np.flatnonzero(~self._counts[: self._size])
+
     def counts(self, row: int) -> bool:
         """Whether a relation counts."""
         return bool(self._counts[row])

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from helix_consolidation.folding.links import restore_links
 from helix_consolidation.statements.statement_row import rows_of, table_of
-from helix_shared.artifacts.relations.relation_files import NAMES_FILE, RELATIONS, RelationFiles, read_names
+from helix_shared.artifacts.relations.relation_files import (
+    NAMES_FILE,
+    RELATIONS,
+    VOID_FILE,
+    RelationFiles,
+    encoded_void,
+    read_names,
+)
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -33,6 +40,7 @@ def save_relations(state: ConsolidationState, live: Path) -> dict[str, Path | by
     relations.append(state.relations.unsaved())
     files |= {f"{RELATIONS}/{path.name}": path for path in relations.files}
     files[f"{RELATIONS}/{NAMES_FILE}"] = json.dumps(state.relations.names.names).encode()
+    files[f"{RELATIONS}/{VOID_FILE}"] = encoded_void(state.relations.void)
     table = table_of(state.undecided.rows)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:

@@ -23,23 +23,17 @@ from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
+from helix_query.api.memory_replies import history_reply, memory_reply
 from helix_query.api.outcomes import outcomes_of, result_of
 from helix_query.api.profile_call import profile_reply
-from helix_query.api.requests import (
-    memory_id_of,
-    profile_query_of,
-    queries_of,
-    query_of,
-    scope_of,
-)
-from helix_query.api.responses import batch_response, memory_response, recall_response, status_response
+from helix_query.api.requests import memory_id_of, profile_query_of, queries_of, query_of, scope_of
+from helix_query.api.responses import batch_response, recall_response, status_response
 from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
-from helix_query.recall.packing.memory import get_memory
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
 from helix_query.scheduling.fair_executor import FairExecutor
@@ -102,6 +96,7 @@ class RecallHandlers:
             "Recall": (self.recall, recall_pb2.RecallRequest),
             "BatchRecall": (self.batch_recall, recall_pb2.BatchRecallRequest),
             "GetMemory": (self.get_memory, recall_pb2.GetMemoryRequest),
+            "GetHistory": (self.get_history, recall_pb2.GetHistoryRequest),
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
             "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
             "GetProfile": (self.get_profile, recall_pb2.GetProfileRequest),
@@ -146,18 +141,20 @@ class RecallHandlers:
     ) -> recall_pb2.GetMemoryResponse:
         """One memory by id."""
         until = self._until(context)
-        memory_id = memory_id_of(request.memory_id)
-        scope = scope_of(request.scope, request)
-
-        def work(snapshot: Snapshot, _channels: Mapping[str, Executor]) -> recall_pb2.GetMemoryResponse:
-            row, entities = get_memory(memory_id, scope, snapshot, now=datetime.now(UTC), deadline=until)
-            return memory_response(row, entities, snapshot)
-
-        _, futures = self._submit("GetMemory", scope.tenant_id, [work], until)
-        [memory] = await outcomes_of(futures, until)
-        reply: recall_pb2.GetMemoryResponse = result_of(memory)
+        memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope, request)
+        work = partial(memory_reply, memory_id, scope, until=until)
+        reply = await self._one("GetMemory", scope.tenant_id, work, until)
         self._accesses.record_read(scope, reply)
         return reply
+
+    async def get_history(
+        self, request: recall_pb2.GetHistoryRequest, context: Any
+    ) -> recall_pb2.GetHistoryResponse:
+        """What a memory replaced, and what replaced it."""
+        until = self._until(context)
+        memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope)
+        work = partial(history_reply, memory_id, scope, until=until)
+        return await self._one("GetHistory", scope.tenant_id, work, until)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
@@ -175,13 +172,10 @@ class RecallHandlers:
             until=until,
         )
         try:
-            _, futures = self._submit("WhyNot", tenant, [search.step], until)
-            [reason] = await outcomes_of(futures, until)
+            return await self._one("WhyNot", tenant, search.step, until)
         finally:
             # also if the call was cancelled or is late
             search.stop()
-        reply: recall_pb2.WhyNotResponse = result_of(reason)
-        return reply
 
     async def get_profile(
         self, request: recall_pb2.GetProfileRequest, context: Any
@@ -190,9 +184,8 @@ class RecallHandlers:
         until, query = self._until(context), profile_query_of(request)
         work = partial(profile_reply, query, budget=self._profile_tokens, until=until)
         tenant = query.selection.tenant_id
-        _, [profile] = await self._after(
-            query.min_sequence, "GetProfile", tenant, lambda _: [work], until, count=1
-        )
+        works, wanted = (lambda _: [work]), query.min_sequence
+        _, [profile] = await self._after(wanted, "GetProfile", tenant, works, until, count=1)
         return result_of(profile)
 
     async def get_status(
@@ -207,6 +200,12 @@ class RecallHandlers:
             reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
         self._accesses.describe(reply)
         return reply
+
+    async def _one(self, rpc: str, tenant: str, work: Callable[..., T], until: float) -> T:
+        """The result of one work on the current generation."""
+        _, futures = self._submit(rpc, tenant, [work], until)
+        [outcome] = await outcomes_of(futures, until)
+        return result_of(outcome)
 
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float

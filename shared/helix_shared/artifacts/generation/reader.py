@@ -1,4 +1,4 @@
-"""The reader of a generation: vectors, lexicon, graph and signals of one moment, opened together."""
+"""The reader of a generation: vectors, lexicon, graph, signals, relations of one moment, opened together."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from helix_shared.artifacts.generation.folders import GRAPH, LEXICON, SIGNALS, f
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.artifacts.lexicon.reader import LexiconReader
+from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.errors import CorruptArtifactError
@@ -27,6 +28,7 @@ class Generation:
     lexicon: LexiconReader
     graph: GraphSnapshot
     signals: Signals
+    relations: RelationReader
 
     @classmethod
     def open(
@@ -64,9 +66,10 @@ class Generation:
             )
             if vectors.dimensions != manifest.model.dimensions or len(signals) != manifest.counts.signals:
                 raise CorruptArtifactError(f"generation {number} does not fit its manifest")
+            relations = RelationReader.open(folder)
             lexicon = LexiconReader(folder / LEXICON, scratch=scratch)
             opened.pop_all()
-        return cls(manifest, vectors, lexicon, graph, signals)
+        return cls(manifest, vectors, lexicon, graph, signals, relations)
 
     def close(self) -> None:
         """Close the engines' files; a mapped file is closed with the last reference to it."""

@@ -6,6 +6,7 @@ milliseconds for millions of relations. Who asks for a history waits for that; n
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.files.segment_files import Merge
 
 RELATIONS: Final = "relations"
-"""Folder in a generation; `RELATIONS/evidence.json` has the names."""
+"""Folder in a generation."""
 NAMES_FILE: Final = "evidence.json"
+"""Names of evidence, a JSON list."""
+VOID_FILE: Final = "void.npy"
+"""Rows of the relations that do not count, ascending: undone, or of memories that no longer hold."""
 
 
 class RelationFiles:
@@ -64,9 +68,12 @@ class RelationFiles:
 class RelationReader:
     """The relations of one generation."""
 
-    def __init__(self, segments: Sequence[NDArray[np.void]], names: Sequence[str]) -> None:
+    def __init__(
+        self, segments: Sequence[NDArray[np.void]], names: Sequence[str], void: NDArray[np.int64]
+    ) -> None:
         self._segments = segments
         self._names = names
+        self._void = void
 
     @classmethod
     def open(cls, generation: Path) -> RelationReader:
@@ -77,15 +84,21 @@ class RelationReader:
         """
         folder = generation / RELATIONS
         if not folder.is_dir():
-            return cls((), ())
-        return cls([_load(path) for path in sorted(folder.glob("seg-*.npy"))], read_names(folder))
+            return cls((), (), np.zeros(0, np.int64))
+        segments = [_load(path) for path in sorted(folder.glob("seg-*.npy"))]
+        return cls(segments, read_names(folder), _read_void(folder))
 
-    def of(self, ordinals: NDArray[np.int64]) -> list[DecidedRelation]:
-        """The relations from or to any of these memories, in the order of decision."""
-        found = []
+    def of(self, ordinals: NDArray[np.int64]) -> list[tuple[DecidedRelation, bool]]:
+        """The relations from or to any of these memories, in order of decision, and whether they count."""
+        found: list[tuple[DecidedRelation, bool]] = []
+        start = 0
         for segment in self._segments:
             chosen = np.isin(segment["newer"], ordinals) | np.isin(segment["older"], ordinals)
-            found += [decoded(segment[row], self._names) for row in np.flatnonzero(chosen)]
+            rows = np.flatnonzero(chosen)
+            counts = ~np.isin(rows + start, self._void)
+            decided = (decoded(segment[row], self._names) for row in rows)
+            found += zip(decided, counts.tolist(), strict=True)
+            start += len(segment)
         return found
 
 
@@ -99,6 +112,21 @@ def read_names(folder: Path) -> list[str]:
         return [str(name) for name in json.loads((folder / NAMES_FILE).read_bytes())]
     except (OSError, ValueError, TypeError) as error:
         raise CorruptArtifactError(f"names of evidence cannot be read: {folder}") from error
+
+
+def encoded_void(rows: NDArray[np.int64]) -> bytes:
+    """Content of `VOID_FILE`."""
+    buffer = io.BytesIO()
+    np.save(buffer, rows)
+    return buffer.getvalue()
+
+
+def _read_void(folder: Path) -> NDArray[np.int64]:
+    try:
+        rows: NDArray[np.int64] = np.load(folder / VOID_FILE, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CorruptArtifactError(f"relations that do not count cannot be read: {folder}") from error
+    return rows
 
 
 def _load(path: Path) -> NDArray[np.void]:

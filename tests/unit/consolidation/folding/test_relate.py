@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,47 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nats.aio.msg import Msg
 
-from helix_cli.output.graph_export import to_networkx
-from helix_consolidation.stores.shard import Shard
-from helix_memory.events import EraseEvent, ForgetEvent
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.artifacts.signals.columns import raised_confidence
 from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
-from tests.unit.consolidation.slots import TENANT, decide_by_slot, ids, said
+from tests.unit.consolidation.slots import (
+    TENANT,
+    current,
+    decide_by_slot,
+    edges,
+    event,
+    ids,
+    restarted,
+    said,
+)
 
 ID = ids(9)
-
-
-@pytest.fixture
-def slots(tmp_path: Path) -> Iterator[Bench]:
-    """A shard that decides by slots."""
-    bench = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64, decide=decide_by_slot))
-    yield bench
-    bench.shard.close()
-
-
-def current(bench: Bench) -> set[str]:
-    """Texts of the memories that are not hidden."""
-    return {r["text"] for r in bench.rows().values() if not r["hidden"]}
-
-
-def edges(bench: Bench) -> dict[tuple[str, str, str], float]:
-    """Edges between memories of the next generation."""
-    names = {r["ordinal"]: memory for memory, r in bench.rows().items()}
-    generation = Generation.open(bench.folder, bench.publish().generation)
-    graph = to_networkx(generation.graph)
-    generation.close()
-    return {
-        (names[a], names[b], data["kind"]): round(data["weight"], 2) for a, b, data in graph.edges(data=True)
-    }
-
-
-def event(kind: str, name: str, *memories: str) -> Any:
-    """A forget, restore or erase of memories."""
-    body = {"event_id": name, "tenant_id": TENANT, "memory_ids": list(memories)}
-    return EraseEvent(**body) if kind == "erase" else ForgetEvent(**body, restore=kind == "restore")
 
 
 def test_a_sure_update_closes_the_older_memory(slots: Bench, stream: Stream) -> None:
@@ -77,8 +51,7 @@ def test_without_the_newer_memory_the_older_one_is_current_again(
     """Its link goes as well; also when a restart lies between."""
     slots.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"))
     slots.publish()
-    slots.shard.close()
-    slots.shard = Shard.open(slots.folder, maintain_every=64, decide=decide_by_slot)
+    restarted(slots)
     slots.apply(lifecycle(event(kind, "x", ID[2]), 3))
     assert current(slots) == {"port 80"}
     assert edges(slots) == {}
@@ -161,14 +134,13 @@ def test_statements_and_relations_survive_a_restart_and_an_erasure_removes_them(
     files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert any(b"host one" in body for body in files)
     assert not any(b"port eighty" in body for body in files)
-    slots.shard.close()
-    slots.shard = Shard.open(slots.folder, maintain_every=64, decide=decide_by_slot)
+    restarted(slots)
     slots.apply(said(stream, 4, "host two"), said(stream, 5, "port new"))
     assert current(slots) == {"host two", "port new"}
-    [relation] = RelationReader.open(slots.folder / "generations" / f"{slots.publish().generation:012d}").of(
-        _ordinals(slots, ID[2])
-    )
+    folder = slots.folder / "generations" / f"{slots.publish().generation:012d}"
+    [(relation, counts)] = RelationReader.open(folder).of(_ordinals(slots, ID[2]))
     assert (relation.kind, relation.closes, relation.evidence) == ("UPDATES", True, {"slot": 1.0})
+    assert counts
 
 
 def _ordinals(bench: Bench, *memories: str) -> Any:

@@ -1,0 +1,194 @@
+"""The history of a memory: what it replaced and what replaced it, step by step, and what else it relates to.
+
+A value that replaced another, or contradicts it, belongs to the chain, whatever the distance; what merely
+extends or repeats a memory of the chain is shown only for the memory asked for. The caller sees the memories
+that he may recall or could have recalled before something replaced them, never forgotten ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from helix_query.recall.packing.rows import completed
+from helix_query.scheduling.deadline import check
+from helix_shared.artifacts.graph.base import ENTITIES_FROM
+from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
+from helix_shared.artifacts.relations.records import DecidedRelation
+from helix_shared.errors import NotFoundError
+from helix_shared.moments import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from helix_query.generations.snapshot import Snapshot
+    from helix_shared.artifacts.filter.selection import Selection
+
+MOST_MEMORIES: Final = 100
+_IN_CHAIN: Final = ("UPDATES", "CONTRADICTS", "CORRECTS")
+_SHOWN: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES", "DERIVES")
+"""Edge kinds between memories."""
+_STATE: Final = ("ordinal", "memory_id", "corrects", "superseded_by", "deleted_at", "hidden")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A relation between two memories by ordinal."""
+
+    newer: int
+    older: int
+    relation: str
+    probability: float
+    evidence: Mapping[str, float]
+    closed: bool
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Rows of the memories in the order in which they occurred, and the steps between them."""
+
+    rows: Sequence[Mapping[str, Any]]
+    entities: Sequence[tuple[str, ...]]
+    steps: Sequence[Step]
+    ids: Mapping[int, str]
+    truncated: bool
+
+
+def history_of(
+    memory_id: str, selection: Selection, snapshot: Snapshot, *, now: datetime, deadline: float = math.inf
+) -> History:
+    """The history of a memory.
+
+    Raises:
+        NotFoundError: there is none, or the caller may not see it; the error does not say which.
+        OverdueError: `deadline`, a moment of the monotonic clock, has passed.
+    """
+    found = _Walk(snapshot, selection, microseconds(now))
+    start = [int(ordinal) for ordinal in snapshot.ordinals_of([memory_id])]
+    if not found.visit(start):
+        raise NotFoundError(f"no memory {memory_id} is visible to this scope")
+    frontier, is_first = set(start), True
+    while frontier and not found.is_full:
+        check(deadline)
+        steps = found.steps_of(sorted(frontier))
+        followed = [step for step in steps if is_first or step.relation in _IN_CHAIN]
+        ends = {end for step in followed for end in (step.newer, step.older)}
+        frontier, is_first = set(found.visit(sorted(ends.difference(found.rows)))), False
+        found.steps |= {(step.newer, step.older, step.relation): step for step in followed}
+    return found.history()
+
+
+class _Walk:
+    """The memories and steps found so far."""
+
+    def __init__(self, snapshot: Snapshot, selection: Selection, now: int) -> None:
+        self._generation = snapshot.generation
+        self._selection = selection
+        self._now = now
+        self.rows: dict[int, Mapping[str, Any]] = {}
+        self.steps: dict[tuple[int, int, str], Step] = {}
+        self._state: dict[int, Mapping[str, Any]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more memories are looked for."""
+        return len(self.rows) >= MOST_MEMORIES
+
+    def visit(self, ordinals: Sequence[int]) -> list[int]:
+        """Take the memories that the caller may see; returns them."""
+        wanted = np.array(ordinals[: MOST_MEMORIES - len(self.rows)], np.int64)
+        if not len(wanted):
+            return []
+        states = {row["ordinal"]: row for row in self._generation.vectors.take(wanted, _STATE).to_pylist()}
+        shown = np.array(
+            [o for o in wanted.tolist() if o in states and self._is_shown(o, states[o])], np.int64
+        )
+        signals, found = self._generation.signals, []
+        for row in completed(signals.records(shown), signals) if len(shown) else ():
+            if self._selection.admits(row):
+                found.append(int(row["ordinal"]))
+                self.rows[found[-1]], self._state[found[-1]] = row, states[found[-1]]
+        return found
+
+    def _is_shown(self, ordinal: int, state: Mapping[str, Any]) -> bool:
+        """Whether a memory may be recalled now, or could be until another one replaced it."""
+        signals = self._generation.signals
+        expires = int(signals.expires_at[ordinal])
+        is_over = expires != _NO_TIME and expires <= self._now
+        is_hidden = state["hidden"] and not state["superseded_by"]
+        is_to_come = int(signals.valid_from[ordinal]) > self._now
+        return state["deleted_at"] is None and not (is_over or is_hidden or is_to_come)
+
+    def steps_of(self, ordinals: Sequence[int]) -> list[Step]:
+        """The steps from or to these memories, which were visited: decided ones, and other edges."""
+        nodes = np.array(ordinals, np.int64)
+        edges = self._edges(nodes)
+        steps = []
+        for relation, counts in self._generation.relations.of(nodes):
+            if counts:
+                edges.pop((relation.newer, relation.older, relation.edge), None)
+            steps.append(_decided(relation, counts=counts))
+        for (newer, older, kind), weight in edges.items():
+            steps.append(Step(newer, older, kind, weight, {}, closed=False, counts=True))
+        return steps
+
+    def _edges(self, nodes: np.ndarray[Any, np.dtype[np.int64]]) -> dict[tuple[int, int, str], float]:
+        """Edges between memories by newer, older and kind, with their weights."""
+        rows = self._generation.graph.edges_of(nodes)
+        owners = np.repeat(nodes, rows.counts)
+        found = {}
+        for owner, target, weight, number, forward in zip(
+            owners.tolist(),
+            rows.targets.tolist(),
+            rows.weights.tolist(),
+            rows.kinds.tolist(),
+            rows.forward.tolist(),
+            strict=True,
+        ):
+            if target < ENTITIES_FROM and EDGE_KINDS[number] in _SHOWN:
+                newer, older = (owner, target) if forward else (target, owner)
+                found[newer, older, EDGE_KINDS[number]] = weight
+        return found
+
+    def history(self) -> History:
+        """All that was found, in order; steps to a memory that is not shown are left out."""
+        ids = {ordinal: str(row["memory_id"]) for ordinal, row in self.rows.items()}
+        order = sorted(
+            self.rows, key=lambda o: (self.rows[o]["occurred_at"], self.rows[o]["stream_sequence"])
+        )
+        place = {ordinal: number for number, ordinal in enumerate(order)}
+        steps = [s for s in self.steps.values() if s.newer in place and s.older in place]
+        steps = [self._named(step, ids) for step in steps]
+        return History(
+            rows=[self.rows[ordinal] for ordinal in order],
+            entities=self._generation.graph.entities_of(np.array(order, np.int64)),
+            steps=sorted(steps, key=lambda s: (place[s.newer], place[s.older], s.relation)),
+            ids=ids,
+            truncated=self.is_full,
+        )
+
+    def _named(self, step: Step, ids: Mapping[int, str]) -> Step:
+        """A correction is called that: its edge has the kind of an update."""
+        if step.relation != "UPDATES" or self._state[step.newer]["corrects"] != ids[step.older]:
+            return step
+        return Step(step.newer, step.older, "CORRECTS", 1.0, {}, closed=True, counts=True)
+
+
+_NO_TIME: Final = int(np.iinfo(np.int64).min)
+
+
+def _decided(relation: DecidedRelation, *, counts: bool) -> Step:
+    return Step(
+        relation.newer,
+        relation.older,
+        relation.kind,
+        relation.probability,
+        relation.evidence,
+        closed=relation.closes and counts,
+        counts=counts,
+    )

@@ -1,0 +1,106 @@
+"""Relations through all processes: what was said again or replaced, its history, undo, and a second run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.stack.stack import Stack
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
+from helix_shared.identity import memory_id
+
+pytestmark = pytest.mark.integration
+
+PATIENCE_SECONDS: Final = 60
+BEGINNING: Final = datetime(2026, 1, 10, 18, tzinfo=UTC)
+SAID: Final = (
+    "We are going to Japan next April.",
+    "In Japan we want to eat well, see old temples and ride the trains.",
+    "Our cat Momo is four years old.",
+    "Change of plan: we are going to Japan in May instead.",
+    "Our cat Momo is four years old.",
+)
+APRIL, MOMO, MAY, AGAIN = (memory_id("acme", f"trip-{number}", 0) for number in (0, 2, 3, 4))
+
+
+class Trip:
+    """A running stack in which Ann has spoken about a trip, once a week."""
+
+    def __init__(self, stack: Stack, client: RecallClient) -> None:
+        self.client = client
+        self._runner = CliRunner(env={"HELIX_HOME": str(stack.home.root), "HELIX_TENANT": "acme"})
+        for number, text in enumerate(SAID):
+            moment = (BEGINNING + timedelta(days=7 * number)).isoformat()
+            fields = {"event_id": f"trip-{number}", "speaker": "Ann", "occurred_at": moment}
+            given = [option for name, value in fields.items() for option in ("--set", f"{name}={value}")]
+            session = f"week-{number}"
+            self.run("publish", "--session", session, "--user", "ann", "--text", text, "--wait", *given)
+
+    def run(self, *arguments: str) -> str:
+        """Standard output of a command that succeeds."""
+        result = self._runner.invoke(app, list(arguments))
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def history(self, memory: str, *, user: str = "ann") -> Any:
+        """The history of a memory as the command prints it for programs."""
+        return json.loads(self.run("memory", "history", memory, "--user", user, "--json"))
+
+    def relations(self, memory: str) -> set[tuple[str, str, str, bool]]:
+        """Newer, kind, older, and whether the older one was closed."""
+        found = self.history(memory).get("relations", [])
+        return {
+            (one["newer_id"], one["relation"], one["older_id"], one.get("closed", False))
+            for one in found
+            if one.get("counts")
+        }
+
+    def texts(self, query: str, **moments: datetime) -> list[str]:
+        """Texts that a recall returns."""
+        scope = recall_pb2.Scope(tenant_id="acme", user_id="ann")
+        request = recall_pb2.RecallRequest(scope=scope, query=query, never_skip=True, top_k=10)
+        for name, moment in moments.items():
+            getattr(request, name).FromDatetime(moment)
+        return [found.memory.text for found in self.client.recall(request).memories]
+
+
+@pytest.fixture(scope="module")
+def trip(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Trip]:
+    """One stack for the tests of this file."""
+    with Stack(tmp_path_factory.mktemp("home"), nats_port=0, query_port=0, models=models_dir) as stack:
+        stack.wait_ready()
+        with RecallClient(stack.query_address) as client:
+            yield Trip(stack, client)
+
+
+def test_a_repetition_is_in_the_history_of_both(trip: Trip) -> None:
+    """And raises the confidence of the first; nobody else sees either."""
+    assert trip.relations(MOMO) == trip.relations(AGAIN) == {(AGAIN, "DUPLICATE", MOMO, False)}
+    first, again = trip.history(MOMO)["memories"]
+    assert (first["memory_id"], again["memory_id"]) == (MOMO, AGAIN)
+    assert first["confidence"] > again["confidence"]
+    scope = recall_pb2.Scope(tenant_id="acme", user_id="bob")
+    with pytest.raises(NotFoundError):
+        trip.client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=MOMO))
+
+
+def test_undo_takes_a_relation_back_for_good(trip: Trip) -> None:
+    """By the command; the history still tells what was decided, and that it does not count."""
+    assert trip.relations(AGAIN)
+    trip.run("memory", "undo", AGAIN, "--user", "ann", "--wait")
+    # that the words are nearly the same is no decision, and stays
+    assert trip.relations(AGAIN) == {(AGAIN, "RELATES", MOMO, False)}
+    undone = [one for one in trip.history(MOMO)["relations"] if one["relation"] == "DUPLICATE"]
+    assert [one.get("counts", False) for one in undone] == [False]
+    confidences = {one["confidence"] for one in trip.history(MOMO)["memories"]}
+    assert len(confidences) == 1
+    assert "void" in trip.run("memory", "history", MOMO, "--user", "ann")
