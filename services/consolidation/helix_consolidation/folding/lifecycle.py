@@ -117,7 +117,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
     if action.kind == "undo":
         memory, *other = action.selectors
         tombstones.record_undo(memory, next(iter(other), NOTHING), action.actor, action.sequence)
-        update_status(context, sorted(update_links(context, reached)))
+        update_status(context, sorted(update_links(context, _reached(context, action))))
         return
     action = _of_whole_turns(context, action)
     reached = _reached(context, action)
