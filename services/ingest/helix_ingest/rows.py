@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_ingest.extraction.classify import classify
 from helix_ingest.extraction.draft import Draft
+from helix_ingest.extraction.flags import flags_of
 from helix_ingest.extraction.score import confidence, event_times, salience, source_class
 from helix_ingest.facets.columns import facet_columns
 from helix_memory.events import CorrectEvent, DocumentEvent, MessageEvent, ToolEvent
@@ -87,7 +88,7 @@ def _row(draft: Draft, vector: NDArray[np.float32], tokens: int, model: str) -> 
         "answers": draft.answers,
         "answered_by": draft.answered_by,
         "derived_from": draft.derived_from,
-        "flags": [],
+        "flags": flags_of(f"{draft.title}\n{draft.text}"),
         "vector": vector,
         "model": model,
     }

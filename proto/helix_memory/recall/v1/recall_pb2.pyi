@@ -216,6 +216,7 @@ class Filter(_message.Message):
     SESSION_IDS_FIELD_NUMBER: _builtins.int
     EVENT_AFTER_FIELD_NUMBER: _builtins.int
     EVENT_BEFORE_FIELD_NUMBER: _builtins.int
+    EXCLUDE_FLAGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Memory types, 0 to 64 entries: episodic, semantic, procedural, decision, code."""
@@ -238,6 +239,10 @@ class Filter(_message.Message):
     def event_before(self) -> _timestamp_pb2.Timestamp:
         """Event time before this moment."""
 
+    @_builtins.property
+    def exclude_flags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Leave out memories with one of these flags: instruction, secret, invisible."""
+
     def __init__(
         self,
         *,
@@ -246,10 +251,11 @@ class Filter(_message.Message):
         session_ids: _abc.Iterable[_builtins.str] | None = ...,
         event_after: _timestamp_pb2.Timestamp | None = ...,
         event_before: _timestamp_pb2.Timestamp | None = ...,
+        exclude_flags: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before", "project_ids", b"project_ids", "session_ids", b"session_ids", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_after", b"event_after", "event_before", b"event_before", "exclude_flags", b"exclude_flags", "project_ids", b"project_ids", "session_ids", b"session_ids", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

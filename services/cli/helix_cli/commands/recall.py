@@ -178,5 +178,6 @@ def _table(reply: recall_pb2.RecallResponse, *, characters: int, zone: tzinfo) -
         text = one_line(memory.text, characters=characters) if characters else memory.text
         when = happened_on(memory, zone) + (GUESSED if memory.event_guessed else "")
         value = f"{found.relevance:.2f}" if judged else f"{found.score:.3f}"
-        table.add_row(str(found.rank), value, plain(memory.type), when, plain(text))
+        flags = f" (flagged: {', '.join(memory.flags)})" if memory.flags else ""
+        table.add_row(str(found.rank), value, plain(memory.type), when, plain(text + flags))
     return table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filter import (
     Filter,
     NumberRange,
@@ -17,7 +18,7 @@ from helix_shared.artifacts.filter.filter import (
     check_names,
 )
 from helix_shared.artifacts.filter.sql import literals, timestamp
-from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME, code, flag_bits
 from helix_shared.errors import InvalidInputError
 from helix_shared.moments import microseconds
 
@@ -178,10 +179,54 @@ class EventTime(Filter):
         return f"event time {row['event_at'].astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
-FILTERS: Final[tuple[type[Filter], ...]] = (Types, Projects, Sessions, EventTime)
+@dataclass(frozen=True, slots=True)
+class WithoutFlags(Filter):
+    """The memory has none of the flags `values`, of which there is at least one.
+
+    The lexicon has no negation of terms, so its field `clear_of` lists the flags that a memory does not have.
+    """
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not set(self.values) <= set(FLAGS):
+            raise InvalidInputError("filter.exclude_flags", f"unknown flag; known: {', '.join(FLAGS)}")
+
+    @classmethod
+    def requested(cls, request: RequestedFilter) -> Self | None:
+        """The filter by the flags of the request."""
+        values = request.names("exclude_flags")
+        return cls(values) if values else None
+
+    def sql(self) -> Iterable[str]:
+        """One condition."""
+        return (f"NOT array_has_any(flags, [{literals(self.values)}])",)
+
+    def clauses(self) -> Iterable[TermSet]:
+        """One term for each flag."""
+        return tuple(TermSet(CLEAR_OF, (value,)) for value in self.values)
+
+    def mask(self, signals: Signals, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By the bits of the flags."""
+        passing: NDArray[np.bool_] = (signals.flags[ordinals] & flag_bits(self.values)) == 0
+        return passing
+
+    def excluding(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """The field where the row has one of the flags."""
+        return () if set(self.values).isdisjoint(row["flags"]) else ("filter.exclude_flags",)
+
+    def shown(self, row: Mapping[str, Any], zone: tzinfo) -> str:  # noqa: ARG002 - a flag has no time
+        """The flags of the row."""
+        return f"flags {', '.join(row['flags']) or 'none'}"
+
+
+FILTERS: Final[tuple[type[Filter], ...]] = (Types, Projects, Sessions, EventTime, WithoutFlags)
 """All filters, in the order in which a request is read and a query is built."""
 
 TERM_FIELDS: Final[Mapping[str, str]] = {
     one.term_field: one.column for one in FILTERS if issubclass(one, NameFilter)
 }
 """Fields of the lexicon that the filters on names need, and the columns that fill them."""
+
+CLEAR_OF: Final = "clear_of"
+"""Field of the lexicon: the flags that a memory does not have."""

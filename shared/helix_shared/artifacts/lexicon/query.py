@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tantivy import FieldType, Occur, Query, Schema, SchemaBuilder
 
 from helix_shared.artifacts.filter.filter import NumberRange, TermSet
-from helix_shared.artifacts.filter.filters import TERM_FIELDS
+from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.lexicon.analysis import ANALYSER
 from helix_shared.artifacts.lexicon.scopes import SCOPE, OpenScopes
 from helix_shared.artifacts.lexicon.scores import ScoredQuery
@@ -58,7 +58,7 @@ def lexicon_schema() -> Schema:
     builder = SchemaBuilder()
     for name in WORD_FIELDS:
         builder.add_text_field(name, tokenizer_name=ANALYSER, index_option="freq")
-    for name in (EXACT, SCOPE, COPY, *TERM_FIELDS):
+    for name in (EXACT, SCOPE, COPY, CLEAR_OF, *TERM_FIELDS):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("ordinal", indexed=True, fast=True)
     builder.add_integer_field("event_at", fast=True)

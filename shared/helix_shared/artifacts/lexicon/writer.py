@@ -7,11 +7,12 @@ name all three. Companion documents keep the mean length constant (`lengths`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tantivy import Document, Index
 
-from helix_shared.artifacts.filter.filters import TERM_FIELDS
+from helix_memory.speech_acts import FLAGS
+from helix_shared.artifacts.filter.filters import CLEAR_OF, TERM_FIELDS
 from helix_shared.artifacts.filter.scopes import scopes_of
 from helix_shared.artifacts.lexicon.analysis import ANALYSER, spaced, stems, storable
 from helix_shared.artifacts.lexicon.exact_tokens import exact_tokens
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _HEAP_BYTES: Final = 64_000_000
+_LISTS: Final = ("audience", "expansions", "flags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class LexiconEntry:
     """Author of a turn; empty where the text is not a turn."""
     context: str = ""
     expansions: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 def entries_of(records: pa.Table) -> list[LexiconEntry]:
@@ -58,16 +61,13 @@ def entries_of(records: pa.Table) -> list[LexiconEntry]:
     rows = records.set_column(
         records.column_names.index("event_at"), "event_at", records["event_at"].cast("int64")
     )
-    names = [name for name in LexiconEntry.__slots__ if name not in ("audience", "expansions")]
-    return [
-        LexiconEntry(
-            **{name: row[name] for name in names},
-            audience=tuple(row["audience"]),
-            expansions=tuple(row["expansions"]),
-        )
-        for row in rows.select([*LexiconEntry.__slots__, "hidden"]).to_pylist()
-        if not row["hidden"]
-    ]
+    names = LexiconEntry.__slots__
+    visible = (row for row in rows.select([*names, "hidden"]).to_pylist() if not row["hidden"])
+    return [LexiconEntry(**{name: _value(name, row[name]) for name in names}) for row in visible]
+
+
+def _value(name: str, value: Any) -> Any:
+    return tuple(value) if name in _LISTS else value
 
 
 class LexiconWriter:
@@ -161,6 +161,9 @@ def _documents(row: LexiconEntry) -> Iterator[Document]:
             document.add_text(COPY, filter_value(COPY))
         for field, column in TERM_FIELDS.items():
             document.add_text(field, filter_value(getattr(row, column)))
+        for flag in FLAGS:
+            if flag not in row.flags:
+                document.add_text(CLEAR_OF, filter_value(flag))
         yield document
         for companion in companions:
             document = Document()

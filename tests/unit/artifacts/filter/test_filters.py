@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from helix_shared.artifacts.filter.filter import Filter
-from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types
+from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types, WithoutFlags
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.signals.reader import Signals
@@ -26,6 +26,7 @@ EXAMPLES: list[Filter] = [
     EventTime(START + timedelta(days=1), START + timedelta(days=4)),
     EventTime(after=START + timedelta(days=1)),
     EventTime(before=START + timedelta(days=4)),
+    WithoutFlags(("instruction", "secret")),
 ]
 
 
@@ -38,6 +39,7 @@ def rows() -> list[dict[str, Any]]:
             "session_id": f"s{number % 5}",
             "occurred_at": START + timedelta(days=number % 7),
             "event_at": START + timedelta(days=number % 7),
+            "flags": ([], ["instruction"], [], ["secret", "invisible"], ["invisible"])[number % 5],
         }
         for number in range(60)
     ]

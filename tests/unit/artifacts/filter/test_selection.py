@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_shared.artifacts.filter.filter import Filter
-from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types
+from helix_shared.artifacts.filter.filters import FILTERS, EventTime, Projects, Sessions, Types, WithoutFlags
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.lexicon.reader import LexiconReader
 from helix_shared.artifacts.lexicon.writer import LexiconWriter, entries_of
@@ -29,6 +29,7 @@ PRINCIPALS = ("*", "team", "o'team", "te")
 TYPES = ("episodic", "decision")
 PROJECTS = ("", "pro'ject", "proj")
 SESSIONS = ("s1", "s2")
+FLAGS = ("instruction", "secret")
 COUNT = 240
 
 
@@ -49,6 +50,7 @@ def corpus() -> list[dict[str, Any]]:
             "session_id": one(SESSIONS),
             "event_at": START + timedelta(seconds=int(draw.integers(6)), microseconds=int(draw.integers(2))),
             "hidden": bool(draw.random() < 0.1),
+            "flags": sorted({one(FLAGS) for _ in range(2)}) if draw.random() < 0.5 else [],
             "text": "common word",
         }
         for _ in range(COUNT)
@@ -78,6 +80,8 @@ def passes(row: dict[str, Any], wanted: Filter) -> bool:
         case EventTime(after, before):
             late_enough = after is None or row["event_at"] >= after
             return late_enough and (before is None or row["event_at"] < before)
+        case WithoutFlags(names):
+            return not any(name in row["flags"] for name in names)
     raise AssertionError(wanted)
 
 
@@ -102,6 +106,7 @@ selections = st.builds(
         st.none() | st.builds(Projects, subset(PROJECTS, least=1)),
         st.none() | st.builds(Sessions, subset(SESSIONS, least=1)),
         st.none() | st.builds(EventTime, moments, moments),
+        st.none() | st.sampled_from([WithoutFlags(("secret",)), WithoutFlags(FLAGS)]),
     ).map(lambda filters: tuple(one for one in filters if one is not None)),
 )
 
@@ -203,6 +208,7 @@ def test_the_sql_of_a_selection() -> None:
         Projects(("",)),
         Sessions(("s1", "o'b")),
         EventTime(START, START + timedelta(seconds=1)),
+        WithoutFlags(("secret", "invisible")),
     )
     assert tuple(map(type, filters)) == FILTERS
     now = Selection("a'b", "ann", ("hr",), filters)
@@ -210,7 +216,8 @@ def test_the_sql_of_a_selection() -> None:
         "(hidden = false AND owner IN ('', 'ann') AND array_has_any(audience, ['*', 'hr'])"
         " AND type IN ('code') AND project_id IN ('') AND session_id IN ('s1', 'o''b')"
         " AND event_at >= to_timestamp_micros(1767225600000000)"
-        " AND event_at < to_timestamp_micros(1767225601000000)) AND (tenant_id = 'a''b')"
+        " AND event_at < to_timestamp_micros(1767225601000000)"
+        " AND NOT array_has_any(flags, ['secret', 'invisible'])) AND (tenant_id = 'a''b')"
     )
     assert Selection("t", as_of=START).sql() == (
         "(created_at <= to_timestamp_micros(1767225600000000) AND (hidden = false OR deleted_at IS NULL)"

@@ -44,6 +44,10 @@ Projects = Annotated[list[str] | None, Option("--project", help="Only this proje
 OwnProject = Annotated[str, Option("--prefer-project", help="Project of the caller; ranks higher.")]
 Sessions = Annotated[list[str] | None, Option("--session", help="Only this session.")]
 Types = Annotated[list[str] | None, Option("--type", help="Only this memory type.")]
+WithoutFlags = Annotated[
+    list[str] | None,
+    Option("--exclude-flag", help="Leave out memories flagged as instruction, secret or invisible."),
+]
 After = Annotated[str, Option("--after", help="Happened at or after, e.g. 2026-11-01.")]
 Before = Annotated[str, Option("--before", help="Happened before.")]
 TopK = Annotated[int | None, Option("--top-k", help="How many memories, 1 to 200.")]
@@ -101,6 +105,7 @@ def request_of(
     prefer_project: OwnProject = "",
     session: Sessions = None,
     memory_type: Types = None,
+    exclude_flag: WithoutFlags = None,
     after: After = "",
     before: Before = "",
     top_k: TopK = None,
@@ -131,6 +136,7 @@ def request_of(
             types=memory_type or [],
             project_ids=project or [],
             session_ids=session or [],
+            exclude_flags=exclude_flag or [],
             event_after=moment("--after", after, zone),
             event_before=moment("--before", before, zone),
         ),

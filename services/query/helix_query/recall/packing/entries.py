@@ -39,9 +39,10 @@ def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
 
 
 def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
-    """Date in `zone`, speaker or role, and title: the line behind a citation number."""
+    """Date in `zone`, speaker or role, title, and flags: the line behind a citation number."""
     day = row["occurred_at"].astimezone(zone).date()
-    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"]]
+    flags = f"flagged: {' '.join(row['flags'])}" if row["flags"] else ""
+    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"], flags]
     return ", ".join(part for part in parts if part)
 
 

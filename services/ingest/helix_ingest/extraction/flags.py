@@ -1,0 +1,106 @@
+"""Flags of a text: an instruction to its reader, a credential, invisible characters.
+
+A flagged memory is stored and recalled like any other: the flag is shown beside it, and a caller may exclude
+it (`Filter.exclude_flags`). Nothing is dropped, because a rule cannot tell an attack from a talk about one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from helix_memory.speech_acts import FLAGS
+from helix_shared.unicode_form import normalised
+
+READ_CHARACTERS: Final = 20_000
+"""Characters of a text that are read; a memory is a piece of a few hundred tokens."""
+
+_TO_IGNORE: Final = (
+    r"(?:ignore|disregard|forget|override|bypass|do not follow|don't follow|stop following)\s+"
+    r"(?:(?:all|any|every|of|the|your|my|these|those|previous|prior|earlier|above|preceding|former|system|"
+    r"safety|original)\s+){1,6}"
+    r"(?:instructions?|prompts?|rules?|guidelines?|directions?|policies|training)"
+)
+_TO_THE_MODEL: Final = (
+    r"(?:you are now|from now on,? you are|act as|pretend (?:to be|you are)|you must act as)\s+"
+    r"(?:an? |the )?(?:\w+ ){0,3}?(?:ai|assistant|model|chatbot|llm|dan|jailbroken|"
+    r"unrestricted|developer mode)\b"
+)
+_OF_THE_PROMPT: Final = (
+    r"(?:reveal|print|repeat|show|output|leak|send|tell me)\s+(?:\w+ ){0,3}?"
+    r"(?:system prompt|hidden prompt|initial prompt|your instructions|your prompt)"
+)
+_TO_SEND_OUT: Final = (
+    r"(?:send|post|upload|forward|exfiltrate|e-?mail)\s+(?:\w+ ){0,6}?"
+    r"(?:password|credential|api[ _-]?key|secret|token|environment variable|private key|memor(?:y|ies)|"
+    r"conversation)s?\s+(?:\w+ ){0,4}?to\s+(?:https?://|\S+@|this (?:address|url|server))"
+)
+_MARKUP: Final = (
+    r"<\|?(?:im_start|im_end|system|endoftext|assistant)\|?>|\[/?INST\]|<</?SYS>>"
+    r"|^\s*(?:###\s*)?(?:system|(?:new|important) instructions?)(?: prompt)?\s*:\s*"
+    r"(?:you|ignore|from now)"
+)
+_INSTRUCTION: Final = re.compile(
+    f"{_TO_IGNORE}|{_TO_THE_MODEL}|{_OF_THE_PROMPT}|{_TO_SEND_OUT}|{_MARKUP}", re.IGNORECASE | re.MULTILINE
+)
+_KEYS: Final = (
+    r"-----BEGIN (?:[A-Z]{2,12} ){0,3}PRIVATE KEY-----"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\bgh[pousr]_[A-Za-z0-9]{30,255}\b|\bgithub_pat_[A-Za-z0-9_]{40,255}\b|\bglpat-[A-Za-z0-9_-]{20,64}\b"
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,250}\b"
+    r"|\bsk-(?:[a-z]{2,10}-){0,3}[A-Za-z0-9_-]{20,250}\b|\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}\b"
+    r"|\bAIza[A-Za-z0-9_-]{35}\b|\bya29\.[A-Za-z0-9_-]{20,255}\b|\bnpm_[A-Za-z0-9]{36}\b"
+    r"|\bpypi-[A-Za-z0-9_-]{50,255}\b|\bhf_[A-Za-z0-9]{30,64}\b"
+    r"|\beyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,1000}"
+    r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{1,64}:[^\s:/@]{3,128}@[\w.-]{1,253}"
+)
+_STATED: Final = (
+    r"(?i:\b(?:pass(?:word|wd|phrase|code)|api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth)[ _-]?token|"
+    r"client[ _-]?secret)\b[\"']?\s{0,3}(?:is|=|:|:=)\s{0,3})[\"'`]?"
+    # a value with a digit or a sign inside: "the password is expired" states none
+    r"(?=[^\s\"'`]{0,127}(?:\d|[^\w\s.,;:!?\"'`()-]))[^\s\"'`,;()]{6,128}"
+)
+_SECRET: Final = re.compile(f"{_KEYS}|{_STATED}")
+
+_JOINERS: Final = "\u200c\u200d\ufe0f\ufe0e"
+"""Used by scripts and emoji: not suspicious by themselves."""
+_TAGS: Final = re.compile(
+    "[\U000e0000-\U000e007f\U000e0100-\U000e01ef\ufff9-\ufffb\u2060-\u2064\u180e\u200b\ufeff]"
+)
+_DIRECTIONS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_ENGLAND: Final = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
+"""Flags of parts of a country are emoji made of tag characters."""
+
+
+def flags_of(text: str) -> list[str]:
+    """The `FLAGS` of a text, in their order."""
+    read = text[:READ_CHARACTERS]
+    plain = read if read.isascii() else normalised("NFKC", _without_invisible(read))
+    found = {
+        "instruction": _INSTRUCTION.search(plain) is not None,
+        "secret": _SECRET.search(plain) is not None,
+        "invisible": not _is_visible(read),
+    }
+    return [flag for flag in FLAGS if found[flag]]
+
+
+def _without_invisible(text: str) -> str:
+    """Words that invisible characters split are joined again, so that no rule is evaded by them."""
+    return "".join(
+        character for character in text if unicodedata.category(character) != "Cf" or character in _JOINERS
+    )
+
+
+def _is_visible(text: str) -> bool:
+    if _CONTROLS.search(text):
+        return False
+    if text.isascii():
+        return True
+    without_emoji = _ENGLAND.sub("", text).removeprefix("\ufeff")
+    if _TAGS.search(without_emoji):
+        return False
+    # text from right to left uses direction marks; elsewhere they reorder what a reader sees
+    is_right_to_left = any(unicodedata.bidirectional(character) in {"R", "AL"} for character in without_emoji)
+    return is_right_to_left or not _DIRECTIONS.search(without_emoji)
