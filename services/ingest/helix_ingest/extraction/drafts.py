@@ -21,7 +21,7 @@ from helix_ingest.extraction.contextualise import (
 )
 from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
-from helix_ingest.extraction.statements import statement_of
+from helix_ingest.extraction.statements import Statement, statement_of
 from helix_memory.events import (
     CorrectEvent,
     DocumentEvent,
@@ -96,12 +96,12 @@ def _turn(
     event = logged.event
     if not isinstance(event, MessageEvent):
         return []
+    question = answered_question(logged, before)
     before = quotable(before, logged)
     after = next(iter(quotable([after] if after else [], logged)), None)
     pieces = cut(event.text)
     above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
     below = neighbours([after] if after else [], most_characters=NEIGHBOUR_CHARACTERS)
-    question = answered_question(logged, before)
     answers = _piece_id(question.asked, cut, question.start) if question else ""
     answered = _answered_at(logged, after, pieces)
     drafts = []
@@ -128,24 +128,24 @@ def _turn(
                 answered_by=_id(after, 0) if after and n == answered else "",
             )
         )
-    if len(drafts) == 1 and (text := statement_of(event, question)):
-        drafts += _statement(drafts[0], event, text, cut)
+    if len(drafts) == 1 and (statement := statement_of(event, question)):
+        drafts += _derived(drafts[0], event, statement, cut)
     return drafts
 
 
-def _statement(verbatim: Draft, event: MessageEvent, text: str, cut: Cut) -> list[Draft]:
+def _derived(verbatim: Draft, event: MessageEvent, statement: Statement, cut: Cut) -> list[Draft]:
     """The derived statement beside a verbatim memory; none if it is longer than a piece.
 
     Its neighbours are those of the verbatim memory, which is searched with them.
     """
-    if len(cut(text)) > 1:
+    if len(cut(statement.text)) > 1:
         return []
-    passage = f"{event.speaker or event.role}: {text}"
+    passage = f"{event.speaker or event.role}: {statement.embedded}"
     return [
         replace(
             verbatim,
             piece=verbatim.piece + 1,
-            text=text,
+            text=statement.text,
             spoken=verbatim.text,
             context="",
             window=verbatim.window.replace(verbatim.passage, passage),

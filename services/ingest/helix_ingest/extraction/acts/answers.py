@@ -7,19 +7,33 @@ changes the subject, only thanks, or asks in return is no answer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement
-from helix_ingest.extraction.acts.sentences import MOST_CHARACTERS, asks_yes_or_no, is_question, sentences
+from helix_ingest.extraction.acts.sentences import (
+    MOST_CHARACTERS,
+    asks_yes_or_no,
+    is_question,
+    sentences,
+    without_lead,
+    words,
+)
 from helix_ingest.extraction.acts.speech_act import speech_act
 from helix_memory.events import MessageEvent
+from helix_shared.audience import may_quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from helix_ingest.extraction.draft import LoggedEvent
 
+TOPIC_CHARACTERS: Final = 200
+_ELLIPTIC_WORDS: Final = 3
+_PRONOUN_WORDS: Final = 10
+_POINTING: Final = frozenset(
+    ["he", "she", "it", "they", "him", "her", "them", "that", "this", "there", "those", "one", "ones", "its"]
+)
 _QUESTIONS: Final = 2
 """Questions of one turn that an answer may take, the last ones."""
 _SENTENCES_AFTER: Final = 4
@@ -43,30 +57,73 @@ class Question:
     start: int
     """Where its words begin in the text of `asked`."""
     yes_or_no: bool
+    topic: str = ""
+    """What an elliptic question is about ("For how long?"): the words said before it; else empty."""
 
 
 def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> Question | None:
-    """The question that a turn answers; `before` holds quotable earlier turns of its session, oldest first.
+    """The question that a turn answers; `before` holds the turns before it in its session, oldest first.
 
-    The output of a tool between question and answer is passed over.
+    The output of a tool between question and answer is passed over. A question that not everybody who may
+    recall the answer may recall is none.
     """
     event = answering.event
     if not isinstance(event, MessageEvent) or _CHANGES_SUBJECT.match(event.text):
         return None
-    asked = _last_other(event, before)
-    question = _question_of(asked) if asked else None
-    return question if question and _answers(event, question) else None
+    number = _last_other(event, before)
+    if number is None or not may_quote(answering.scope, before[number].scope):
+        return None
+    question = _question_of(before[number])
+    if question is None or not _answers(event, question):
+        return None
+    return question if question.topic else _with_topic(question, answering, before[:number])
 
 
-def _last_other(event: MessageEvent, before: Sequence[LoggedEvent]) -> LoggedEvent | None:
-    for turn in reversed(before):
-        previous = turn.event
+def _last_other(event: MessageEvent, before: Sequence[LoggedEvent]) -> int | None:
+    """Index of the turn before, if it is another speaker's."""
+    for number in reversed(range(len(before))):
+        previous = before[number].event
         if not isinstance(previous, MessageEvent):
             return None
-        if previous.role == "tool":
-            continue
-        return turn if (previous.role, previous.speaker) != (event.role, event.speaker) else None
+        if previous.role != "tool":
+            return None if _speaker(previous) == _speaker(event) else number
     return None
+
+
+def _with_topic(question: Question, answering: LoggedEvent, before: Sequence[LoggedEvent]) -> Question:
+    """An elliptic question with what the answering speaker had said just before it."""
+    if not before or not _is_elliptic(question.text):
+        return question
+    event, earlier = answering.event, before[-1]
+    is_own = isinstance(event, MessageEvent) and isinstance(earlier.event, MessageEvent)
+    if not is_own or _speaker(earlier.event) != _speaker(event):  # type: ignore[arg-type]
+        return question
+    if not may_quote(answering.scope, earlier.scope):
+        return question
+    return replace(question, topic=_first_sentences(earlier.event.text))  # type: ignore[union-attr]
+
+
+def _first_sentences(text: str) -> str:
+    """What a turn states at its beginning, whole sentences where the first one is not too long."""
+    stated = [sentence.text for sentence in sentences(text) if not is_acknowledgement(sentence.text)]
+    chosen = ""
+    for sentence in stated:
+        if chosen and len(chosen) + len(sentence) > TOPIC_CHARACTERS:
+            break
+        chosen = f"{chosen} {sentence}".strip()
+    return chosen[:TOPIC_CHARACTERS]
+
+
+def _is_elliptic(question: str) -> bool:
+    """Whether a question cannot be understood alone: it is very short, or asks about "it"."""
+    found = words(without_lead(question))
+    if len(found) <= _ELLIPTIC_WORDS:
+        return True
+    return len(found) <= _PRONOUN_WORDS and not _POINTING.isdisjoint(found)
+
+
+def _speaker(event: MessageEvent) -> tuple[str, str]:
+    return event.role, event.speaker
 
 
 def _question_of(asked: LoggedEvent) -> Question | None:
@@ -81,9 +138,11 @@ def _question_of(asked: LoggedEvent) -> Question | None:
     while first - 1 in questions and questions[-1] - first < _QUESTIONS - 1:
         first -= 1
     chosen = found[first : questions[-1] + 1]
-    words = " ".join(sentence.text for sentence in chosen)
+    asking = " ".join(sentence.text for sentence in chosen)
     yes_or_no = any(asks_yes_or_no(sentence.text) for sentence in chosen)
-    return Question(asked, words, skipped + chosen[0].start, yes_or_no)
+    before = found[first - 1].text if first and _is_elliptic(asking) else ""
+    topic = "" if not before or is_acknowledgement(before) else before[:TOPIC_CHARACTERS]
+    return Question(asked, asking, skipped + chosen[0].start, yes_or_no, topic)
 
 
 def _answers(event: MessageEvent, question: Question) -> bool:
