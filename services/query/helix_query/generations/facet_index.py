@@ -70,6 +70,8 @@ class FacetIndex:
     ordinals: NDArray[np.int64]
     tenants: NDArray[np.int64]
     owners: NDArray[np.int64]
+    facets: NDArray[np.uint16]
+    """Their facets, as bits."""
     sequences: NDArray[np.int64]
     """Of their events: ties go to the earlier, so that a rebuilt generation gives the same profile."""
     strengths: Mapping[Part, NDArray[np.float64]]
@@ -92,6 +94,7 @@ class FacetIndex:
             ordinals,
             signals.tenant_code[ordinals],
             signals.owner_code[ordinals],
+            facets,
             signals.stream_sequence[ordinals],
             strengths,
         )

@@ -78,6 +78,8 @@ class Retrieved:
     """Memories that hold the query word for word; None: not searched for, or the search failed."""
     term_coverage: Hits | None = None
     """Memories that hold most words of the query, score 0 to 1; None: as above."""
+    preferences: Hits | None = None
+    """Preferences that matter, score 0 to 1, where the query asks for advice; None: it does not."""
     degraded: tuple[str, ...] = ()
     """Channels, `PHRASE_MATCH` or `TERM_COVERAGE` whose search failed or came too late."""
     lexical_alone: bool = False
@@ -132,6 +134,8 @@ class Candidates:
     """Share of the query's words, by rarity, that the text holds; None: not searched for."""
     phrase_match: NDArray[np.bool_] | None = None
     """Whether the text holds the query word for word; None: no text does, or it was not searched for."""
+    preferences: Hits | None = None
+    """As in `Retrieved`; all are among the candidates."""
     fusion_inputs: tuple[FusionInput, ...] = ()
     """What each list gave to `fused`; kept by stage 4 only, for an explanation."""
     walked: GraphMethod | None = None

@@ -111,6 +111,10 @@ class Rank(Section):
         default=0.0,
         description="current_value: least score of such a memory, as a share of the best",
     )
+    preference_gain: Factor = Field(
+        default=0.0,
+        description="added to a preference that matters to the question, as a share of the best score",
+    )
     future_penalty: Share = Field(
         default=1.0, description="factor on memories that occurred after the time of the query; 1: off"
     )

@@ -83,6 +83,12 @@ class Retrieve(Section):
         le=200,
         description="statements: memories with all words that are checked for the exact phrase; 0: off",
     )
+    preference_limit: int = Field(
+        default=0,
+        ge=0,
+        le=200,
+        description="preferences and constraints added to a question that asks for advice; 0: off",
+    )
     auto_half_score: float = Field(
         default=5.0,
         gt=0,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
+from helix_query.recall.preferences.topics import Topics, load_topics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Centroids:
     intents: tuple[Intent, ...]
     vectors: NDArray[np.float32]
     plain: NDArray[np.float32]
+    topics: Topics | None = None
+    """Topics of preferences, by example as well; None: no question gets preferences."""
 
     def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[Intent, ...]:
         """The closest intent, if its cosine exceeds that of `plain` by `margin`; else nothing."""
@@ -47,9 +50,12 @@ def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroi
     """
     text = (resources.files("helix_query.recall.routing") / "examples.toml").read_text(encoding="utf-8")
     examples: dict[str, list[str]] = tomllib.loads(text)
-    means = {name: _mean([embed_query(question) for question in group]) for name, group in examples.items()}
+    vectors = {name: [embed_query(question) for question in group] for name, group in examples.items()}
+    facts = [one for name, group in vectors.items() if name != Intent.PREFERENCE for one in group]
+    means = {name: _mean(group) for name, group in vectors.items()}
     plain = means.pop(PLAIN)
-    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain)
+    topics = load_topics(embed_query, facts)
+    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain, topics)
 
 
 def _mean(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:

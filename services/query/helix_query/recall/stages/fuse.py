@@ -68,7 +68,10 @@ def fuse_rankings(
     `lexical_limit` holds every match; the next memory has BM25 score 0, so its scale starts there. Otherwise,
     of two like matches the second would be worth nothing.
     """
-    union = np.unique(np.concatenate([ranking.hits.ordinals for ranking in retrieved.rankings]))
+    found = [ranking.hits.ordinals for ranking in retrieved.rankings]
+    if retrieved.preferences is not None:
+        found.append(retrieved.preferences.ordinals)
+    union = np.unique(np.concatenate(found))
     exact = cosines(union).astype(np.float32, copy=False)
     if callable(weights):
         weights = weights(union, exact)
@@ -92,7 +95,8 @@ def fuse_rankings(
         fused=fused.scores.astype(np.float64),
         cosine=exact[places].astype(np.float64),
         mass=np.zeros(len(fused), np.float64),
-        found_by=_found_by(retrieved.rankings, union)[places],
+        found_by=_found_by(retrieved, union)[places],
+        preferences=retrieved.preferences,
         fusion_inputs=tuple(inputs),
     )
     return _with_evidence(candidates, retrieved, cosines)
@@ -159,9 +163,14 @@ def _with_evidence(candidates: Candidates, retrieved: Retrieved, cosines: Cosine
     )
 
 
-def _found_by(rankings: Sequence[Ranking], union: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Bits of the channels that found each of `union`, which are all candidates, ascending."""
+def _found_by(retrieved: Retrieved, union: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Bits of the channels that found each of `union`, which are all candidates, ascending.
+
+    Preferences are found by comparing vectors, as the dense channel does.
+    """
     bits = np.zeros(len(union), np.uint8)
-    for ranking in rankings:
+    if retrieved.preferences is not None:
+        bits[np.searchsorted(union, retrieved.preferences.ordinals)] |= bit_of(DENSE)
+    for ranking in retrieved.rankings:
         bits[np.searchsorted(union, ranking.hits.ordinals)] |= bit_of(ranking.channel)
     return bits

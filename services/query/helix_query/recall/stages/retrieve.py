@@ -20,6 +20,7 @@ from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE, Ranking, 
 from helix_query.recall.channels import CHANNELS, Channel
 from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
+from helix_query.recall.preferences.search import preference_hits
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
 from helix_query.recall.stages.embed import embed
 from helix_query.scheduling.deadline import check, left
@@ -114,7 +115,7 @@ def retrieve(
     )
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
-    retrieved = _valid_then(context, retrieved)
+    retrieved = replace(_valid_then(context, retrieved), preferences=preference_hits(context, vector))
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
 
 
