@@ -70,6 +70,7 @@ NOT_STATED = (
     "The bus never came",
     "SERVER IS NOT UP AND NOBODY KNOWS WHY",
     "It rained all day in Porto",
+    "table orders, size 9.1 GB, vacuumed at 03:11",
 )
 
 

@@ -34,10 +34,7 @@ def ask(corpus: Any, in_process: Any) -> Ask:
     rows = [said("I can't have anything with dairy, it makes me ill."), said("I never take the aisle.")]
     rows += [said("I'd rather get a text than a call.", user_id="ben", owner="ben")]
     rows += [{"text": text} for text in FACTS]
-    rows += [
-        {"text": f"Cake order {number}: the customer wants it on day {number % 28}."}
-        for number in range(NOISE)
-    ]
+    rows += [{"text": f"Crate {number} left the warehouse on day {number % 28}."} for number in range(NOISE)]
     corpus.add(rows)
     corpus.publish()
     service = in_process(corpus.root)
