@@ -101,7 +101,8 @@ PREFERENCE: Final = re.compile(
     r"|(?:won't|doesn't|don't|can't|never) (?:eats?|drinks?|likes?|wants?|wears?|stand|watch))\b"
     r"|\b(?:just |please |rather |better |always )(?:write|text|e-?mail|call|message|ping|ring"
     r"|dm) (?:to )?me\b"
-    r"|\b(?:shoe |ring |collar |dress |jacket )?size (?:is )?(?:\d{1,2}|xxs|xs|s|m|l|xl|xxl)\b(?![.,]\d| ?[kmgt]i?b\b)"
+    r"|\b(?:shoe |ring |collar |dress |jacket )?size (?:is )?(?:\d{1,2}|xxs|xs|s|m|l|xl|xxl)\b(?![.,]\d"
+    r"| ?[kmgt]i?b\b)"
     r"|\bthe (?:older|quieter|smaller|bigger|simpler|warmer|darker|cheaper) the better\b|\bwhat i (?:like"
     r"|love|hate|want) (?:is|about)\b"
 )  # fmt: skip
