@@ -81,6 +81,14 @@ class Observations:
             [*self.pairs, *other.pairs],
         )
 
+    def best_rows(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The row of each pair with the highest score; a derived statement gives a document several."""
+        best: dict[tuple[str, str], int] = {}
+        for at, pair in enumerate(self.pairs):
+            if pair not in best or scores[at] > scores[best[pair]]:
+                best[pair] = at
+        return np.array(sorted(best.values()), dtype=np.int64)
+
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
         """Those chosen."""
         pairs = [pair for pair, is_chosen in zip(self.pairs, chosen, strict=True) if is_chosen]

@@ -22,7 +22,7 @@ from helix_shared.moments import microseconds
 from helix_shared.naming import find_names
 from helix_shared.naming.words import FUNCTION_WORDS
 
-DENSE: Final = 14
+DENSE: Final = 16
 LEXICAL: Final = 6
 IN_CONTEXT: Final = 3
 """Candidates by vector, by words, and by words of the earlier text with its context."""
