@@ -29,6 +29,8 @@ IN_CONTEXT: Final = 3
 WITH_NEIGHBOURS: Final = (6, 3)
 """The nearest by vector and by words whose neighbours in their session are candidates too."""
 REACH: Final = 2
+RECENT: Final = 2
+"""The last statements are candidates whatever they say: "he's done" names nothing."""
 NEVER_RELATED: Final = frozenset(["acknowledgement"])
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -126,6 +128,7 @@ def _cases(rows: Sequence[Row], forced: dict[str, set[str]]) -> Iterable[Case]:
             for count, order in zip(WITH_NEIGHBOURS, orders, strict=False):
                 for near in order[:count]:
                     chosen |= _neighbours(rows, near, first)
+            chosen |= set(range(max(0, first - RECENT), first))
             chosen |= {n for n in range(first) if rows[n].document in forced.get(row.document, ())}
             chosen = _one_a_document(rows, chosen, cosines)
             weights = {word: idf(counts[word], first) for word in sorted(own[at])}
