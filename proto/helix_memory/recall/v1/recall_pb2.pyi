@@ -1228,9 +1228,10 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 @_typing.final
 class Step(_message.Message):
     """One change of the score: factors of the recipe (access_decay, project, importance,
-    episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers),
-    latest_statement, speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement
-    takes the score of the turn that it was derived from).
+    episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers), replacement
+    (it takes a part of the score of what it replaces), outdated (a replaced memory gives way), latest_statement,
+    speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement takes the score of
+    the turn that it was derived from).
     """
 
     DESCRIPTOR: _descriptor.Descriptor

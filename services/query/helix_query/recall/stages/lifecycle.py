@@ -18,6 +18,8 @@ from helix_shared.moments import microseconds
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from numpy.typing import NDArray
+
     from helix_query.profile.sections.ranking import Rank
     from helix_query.recall.candidates import Candidates, CandidateSignals, Route
     from helix_query.recall.stages.scoring import ScoreBuilder
@@ -33,28 +35,40 @@ def lifecycle_steps(
     constants: Rank,
     wants_questions: bool,
 ) -> None:
-    """Later memories, answers, the latest statement of a value, replacements, statements before questions."""
+    """Later memories, answers, replacements, the latest statement of a value, statements before questions."""
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
     related = candidates.related
     if related is not None and len(related.answers):
         builder.plus("answer", answer_gains(builder.scores, related))
-    if Intent.CURRENT_VALUE in route.intents and candidates.coverage is not None:
-        gains = latest_statement(
-            builder.scores,
-            candidates.coverage,
-            raw.occurred_at,
-            min_coverage=constants.current_min_coverage,
-            min_text_coverage=constants.current_min_text_coverage,
-            min_score=constants.current_min_score,
-        )
-        builder.plus("latest_statement", gains)
+    latest = _latest_statement(builder.scores, candidates, raw, route, constants)
     if related is not None and len(related.newer):
         holding = replacing(related, raw.occurred_at, route, constants.outdated)
-        builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
+        # Memories that state the value in the words of the question need no other evidence.
+        if latest is None or not latest.any():
+            builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
+        latest = _latest_statement(builder.scores, candidates, raw, route, constants)
+    if latest is not None:
+        builder.plus("latest_statement", latest)
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
             builder.times("speech_act", factors)
+
+
+def _latest_statement(
+    scores: NDArray[np.float64], candidates: Candidates, raw: CandidateSignals, route: Route, constants: Rank
+) -> NDArray[np.float64] | None:
+    """The gains of the memories that state the value asked for; None where none is asked for."""
+    if Intent.CURRENT_VALUE not in route.intents or candidates.coverage is None:
+        return None
+    return latest_statement(
+        scores,
+        candidates.coverage,
+        raw.occurred_at,
+        min_coverage=constants.current_min_coverage,
+        min_text_coverage=constants.current_min_text_coverage,
+        min_score=constants.current_min_score,
+    )
