@@ -1,17 +1,19 @@
 """A replaced memory gives way to its replacement, by the link and by how well that one answers."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Outdated
 from helix_query.recall.candidates import Route
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
 from helix_query.recall.lifecycle.related import Related
 
-CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75)
+CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75, elsewhere=0.5)
 NONE = np.empty(0, np.int64)
 
 
@@ -59,13 +61,20 @@ def test_a_circle_ends() -> None:
 @pytest.mark.parametrize(("past", "expected"), [(Past.NO, 0.8), (Past.TENSE, 0.2), (Past.SAID, 0.0)])
 def test_questions_about_the_past_take_the_links_back(past: Past, expected: float) -> None:
     """The past tense takes three quarters, a word of earlier times all."""
-    route = Route(past=past)
+    route = Route(intents=(Intent.CURRENT_VALUE,), past=past)
     found = replacing(links((1, 0, 0.8)), np.array([5, 9]), route, CONSTANTS)
     assert found.probability.tolist() == pytest.approx([expected])
 
 
+def test_other_questions_count_a_part_of_the_links() -> None:
+    """One that does not ask for a value that changes: half."""
+    found = replacing(links((1, 0, 0.8)), np.array([5, 9]), Route(), CONSTANTS)
+    assert found.probability.tolist() == pytest.approx([0.4])
+
+
 def test_a_replacement_after_the_time_asked_about_does_not_count() -> None:
     """What came in microsecond 9 replaces nothing for a question about microsecond 7."""
-    route = Route(as_of_moment=datetime.fromtimestamp(0, UTC).replace(microsecond=7))
+    now = Route(intents=(Intent.CURRENT_VALUE,))
+    route = replace(now, as_of_moment=datetime.fromtimestamp(0, UTC).replace(microsecond=7))
     found = replacing(links((1, 0, 0.8), (2, 0, 0.6)), np.array([5, 9, 6]), route, CONSTANTS)
     assert found.probability.tolist() == [0.0, 0.6]

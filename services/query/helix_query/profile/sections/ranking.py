@@ -52,13 +52,20 @@ class Outdated(Section):
     """What a memory that replaces an earlier one does to both scores, by the probability of the link."""
 
     enabled: bool = Field(default=False, description="whether links between memories count")
-    min_probability: Share = Field(default=0.1, description="least probability of a link that counts")
+    min_probability: Share = Field(default=0.05, description="least probability of a link that counts")
     added: int = Field(
         default=10, ge=0, le=50, description="replacements of candidates that become candidates themselves"
     )
     related: Share = Field(
         default=0.0,
         description="probability of a link that only relates two memories, as a share of its weight",
+    )
+    longest: int = Field(
+        default=40, ge=0, le=10_000, description="tokens of a memory whose links count, at most"
+    )
+    elsewhere: Share = Field(
+        default=0.5,
+        description="share of the probability where the question does not ask for a value that changes",
     )
     past_tense: Share = Field(
         default=0.75, description="what a question in the past tense takes from the probability of a link"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_shared.moments import microseconds
 
@@ -29,10 +30,11 @@ ROUNDS: Final = 4
 def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
     """The pairs with the probabilities that count for this question.
 
-    None for one about earlier times, a part for one in the past tense; and none of a replacement that came
-    after the time that the question names.
+    All for a value that changes, a part for other questions and the past tense; none for earlier times,
+    and none of a replacement that came after the time that the question names.
     """
-    share = {Past.NO: 1.0, Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}[route.past]
+    share = 1.0 if Intent.CURRENT_VALUE in route.intents else constants.elsewhere
+    share *= {Past.NO: 1.0, Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}[route.past]
     probability = share * related.probability
     if route.as_of_moment is not None:
         later = occurred_at[related.newer] > microseconds(route.as_of_moment)

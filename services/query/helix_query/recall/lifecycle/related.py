@@ -80,9 +80,7 @@ def _with_replacements(
     pairs = NONE
     looked_up = candidates.ordinals
     for _ in range(1 + CHAIN):
-        fresh = replacements_of(
-            context, looked_up, min_probability=constants.min_probability, related=constants.related
-        )
+        fresh = replacements_of(context, looked_up, constants)
         pairs = pairs.joined(fresh)
         newer = _best_missing(candidates, fresh, most=constants.added)
         if not len(newer):

@@ -3,6 +3,9 @@
 A link of kind UPDATES or CONTRADICTS goes from the newer memory to the older one; its weight is the
 probability that it holds. One of kind RELATES says less, so a share of its weight counts. A replaced memory
 that is hidden stands between two visible ones: its own replacement replaces what it had replaced.
+
+A memory is replaced once and replaces few, so where many links claim it their probabilities are scaled to sum
+to 1 at both ends. Long texts say many things, so links between them do not count.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_query.profile.sections.ranking import Outdated
     from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 REPLACING: Final = ("UPDATES", "CONTRADICTS")
 RELATING: Final = "RELATES"
@@ -55,29 +60,27 @@ class Replacements:
 NONE: Final = Replacements(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-def replacements_of(
-    context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float, related: float
-) -> Replacements:
-    """The visible memories that replace one of `ordinals` with at least `min_probability`.
-
-    `related` is the share of its weight that counts of a link of kind RELATES.
-    """
+def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constants: Outdated) -> Replacements:
+    """The visible memories that replace one of `ordinals`, with at least the profile's `min_probability`."""
     factors = np.zeros(len(EDGE_KINDS))
     factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
-    factors[EDGE_KINDS.index(RELATING)] = related
+    factors[EDGE_KINDS.index(RELATING)] = constants.related
     graph, visibility = context.generation.graph, context.visibility
+    tokens = context.generation.signals.token_count
     found = NONE
     origins, nodes, probability = ordinals, ordinals, np.ones(len(ordinals))
     for _ in range(HOPS):
         if not len(nodes):
             break
-        edges = graph.edges_of(nodes)
-        weights = factors[edges.kinds] * np.clip(edges.weights.astype(np.float64), 0.0, 1.0)
-        replaced = ~edges.forward & (weights > 0) & (edges.targets < ENTITIES_FROM)
-        sources = np.repeat(np.arange(len(nodes)), edges.counts)[replaced]
-        newer = edges.targets[replaced]
-        likely = probability[sources] * weights[replaced]
-        best = np.flatnonzero(likely >= min_probability)
+        sources, newer, weights = _links(graph, nodes, factors, forward=False)
+        weights /= np.maximum(1.0, np.bincount(sources, weights, len(nodes)))[sources]
+        short = np.maximum(tokens[nodes[sources]], tokens[newer]) <= constants.longest
+        sources, newer, weights = sources[short], newer[short], weights[short]
+        distinct, place = np.unique(newer, return_inverse=True)
+        replacing, _, claims = _links(graph, distinct, factors, forward=True)
+        weights /= np.maximum(1.0, np.bincount(replacing, claims, len(distinct)))[place]
+        likely = probability[sources] * weights
+        best = np.flatnonzero(likely >= constants.min_probability)
         best = best[np.argsort(-likely[best], kind="stable")[:LINKS]]
         origins, nodes, probability = origins[sources[best]], newer[best], likely[best]
         visible = visibility.is_visible(nodes)
@@ -87,6 +90,17 @@ def replacements_of(
         through = ~visible & other & _may_be_passed(context, nodes)
         origins, nodes, probability = origins[through], nodes[through], probability[through]
     return found
+
+
+def _links(
+    graph: GraphSnapshot, nodes: NDArray[np.int64], factors: NDArray[np.float64], *, forward: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Links of `nodes` to other memories in one direction: rows of `nodes`, targets, probabilities."""
+    edges = graph.edges_of(nodes)
+    weights = factors[edges.kinds] * np.clip(edges.weights.astype(np.float64), 0.0, 1.0)
+    chosen = (edges.forward == forward) & (weights > 0) & (edges.targets < ENTITIES_FROM)
+    rows = np.repeat(np.arange(len(nodes)), edges.counts)
+    return rows[chosen], edges.targets[chosen], weights[chosen]
 
 
 def _may_be_passed(context: RecallContext, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
