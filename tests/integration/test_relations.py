@@ -82,6 +82,38 @@ def trip(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator
             yield Trip(stack, client)
 
 
+def test_the_trip_is_in_may_and_april_is_its_history(trip: Trip) -> None:
+    """The old plan is closed, and reachable at the time when it was known, and when it held."""
+    question = "When do we go to Japan?"
+    assert trip.texts(question)[0] == SAID[3]
+    assert SAID[0] not in trip.texts(question)
+    assert SAID[1] in trip.texts("What do we want to see and eat in Japan?")
+    assert (MAY, "UPDATES", APRIL, True) in trip.relations(MAY)
+    memories = {one["memory_id"]: one for one in trip.history(MAY)["memories"]}
+    assert memories[APRIL]["superseded_by"] == MAY
+    assert memories[APRIL]["valid_to"] == memories[MAY]["occurred_at"]
+    created = {m: datetime.fromisoformat(memories[m]["created_at"]) for m in (APRIL, MAY)}
+    known = created[APRIL] + (created[MAY] - created[APRIL]) / 2
+    then = BEGINNING + timedelta(days=10)
+    for moments in ({"as_of": known}, {"valid_at": then}):
+        found = trip.texts(question, **moments)
+        assert SAID[0] in found
+        assert SAID[3] not in found
+
+
+def test_a_second_run_of_the_same_log_makes_the_same_relations(
+    trip: Trip, tmp_path: Path, models_dir: Path
+) -> None:
+    """In a fresh folder, published at another pace."""
+    with Stack(tmp_path, nats_port=0, query_port=0, models=models_dir) as stack:
+        stack.wait_ready()
+        with RecallClient(stack.query_address) as client:
+            again = Trip(stack, client)
+            for memory in (MAY, MOMO):
+                expected, found = (one.history(memory)["relations"] for one in (trip, again))
+                assert found == expected
+
+
 def test_a_repetition_is_in_the_history_of_both(trip: Trip) -> None:
     """And raises the confidence of the first; nobody else sees either."""
     assert trip.relations(MOMO) == trip.relations(AGAIN) == {(AGAIN, "DUPLICATE", MOMO, False)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.statements.statement_row import StatementRow
 
-WINDOW: Final = 50_000
+WINDOW: Final = 20_000
 """Statements before an event that are compared with those of the event."""
 DENSE: Final = 12
 LEXICAL: Final = 8
