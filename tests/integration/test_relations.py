@@ -116,10 +116,11 @@ def test_a_second_run_of_the_same_log_makes_the_same_relations(
 
 def test_a_repetition_is_in_the_history_of_both(trip: Trip) -> None:
     """And raises the confidence of the first; nobody else sees either."""
-    assert trip.relations(MOMO) == trip.relations(AGAIN) == {(AGAIN, "DUPLICATE", MOMO, False)}
-    first, again = trip.history(MOMO)["memories"]
-    assert (first["memory_id"], again["memory_id"]) == (MOMO, AGAIN)
-    assert first["confidence"] > again["confidence"]
+    repetition = (AGAIN, "DUPLICATE", MOMO, False)
+    assert repetition in trip.relations(MOMO) & trip.relations(AGAIN)
+    memories = {one["memory_id"]: one for one in trip.history(MOMO)["memories"]}
+    assert list(memories).index(MOMO) < list(memories).index(AGAIN)
+    assert memories[MOMO]["confidence"] > memories[AGAIN]["confidence"]
     scope = recall_pb2.Scope(tenant_id="acme", user_id="bob")
     with pytest.raises(NotFoundError):
         trip.client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=MOMO))
@@ -130,9 +131,9 @@ def test_undo_takes_a_relation_back_for_good(trip: Trip) -> None:
     assert trip.relations(AGAIN)
     trip.run("memory", "undo", AGAIN, "--user", "ann", "--wait")
     # that the words are nearly the same is no decision, and stays
-    assert trip.relations(AGAIN) == {(AGAIN, "RELATES", MOMO, False)}
+    assert {one for one in trip.relations(AGAIN) if AGAIN in one} == {(AGAIN, "RELATES", MOMO, False)}
     undone = [one for one in trip.history(MOMO)["relations"] if one["relation"] == "DUPLICATE"]
     assert [one.get("counts", False) for one in undone] == [False]
-    confidences = {one["confidence"] for one in trip.history(MOMO)["memories"]}
-    assert len(confidences) == 1
+    memories = {one["memory_id"]: one for one in trip.history(MOMO)["memories"]}
+    assert memories[MOMO]["confidence"] == memories[AGAIN]["confidence"]
     assert "void" in trip.run("memory", "history", MOMO, "--user", "ann")
