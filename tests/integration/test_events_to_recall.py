@@ -130,6 +130,25 @@ def test_nothing_of_a_private_turn_returns_to_another_user(helix: Helix) -> None
     assert "No idea honestly" in texts
 
 
+def test_an_answer_is_recalled_once_with_its_question_and_forgotten_whole(helix: Helix) -> None:
+    """The verbatim turn and the statement beside it come as one; forgetting one of them hides both."""
+    turn = {"session_id": "kitchen", "user_id": "cyn"}
+    asked = "Which oil shall we put on the worktop?"
+    helix.publish("message", role="assistant", text=asked, **turn)
+    helix.publish("message", role="user", text="linseed", **turn)
+    helix.settle(helix.publish("message", role="assistant", text="Noted.", **turn))
+    found = [one.memory for one in helix.recall("oil for the worktop", user="cyn").memories]
+    answers = [memory for memory in found if "linseed" in memory.text]
+    assert [memory.text for memory in answers] == [f"{asked} linseed"]
+    question, answer = (memory_id("acme", f"p{helix.published - back}", 0) for back in (2, 1))
+    assert (answers[0].answers, answers[0].derived_from) == (question, answer)
+    assert answers[0].source_class == "user"
+    forget = {"memory_ids": [answers[0].memory_id], "user_id": "cyn"}
+    helix.settle(helix.publish("forget", **forget))
+    texts = [one.memory.text for one in helix.recall("oil for the worktop", user="cyn").memories]
+    assert not [text for text in texts if "linseed" in text]
+
+
 def test_a_correction_keeps_what_it_does_not_mention(helix: Helix) -> None:
     """Ann corrects the text alone, then the tags alone; her memory stays hers, pinned, of its project."""
     given = {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from nats.aio.msg import Msg
 
+from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, Event, ForgetEvent
 from helix_shared.identity import memory_id
-from tests.unit.consolidation.conftest import FIRST, Bench, Stream, lifecycle, row
+from tests.unit.consolidation.conftest import FIRST, SECOND, Bench, Stream, lifecycle, row
+from tests.unit.consolidation.slots import decide_by_slot, said
 
 STATEMENT = memory_id("acme", "e1", 1)
 CORRECTION = memory_id("acme", "e3", 0)
@@ -84,3 +88,18 @@ def test_a_statement_is_linked_to_its_source_and_is_no_duplicate_of_it(bench: Be
     bench.publish()
     reopened = bench.reopened()
     assert {stored["derived_from"] for stored in reopened.rows().values()} == {"", FIRST}
+
+
+def test_what_closes_a_statement_closes_its_turn(tmp_path: Path, stream: Stream) -> None:
+    """The words of the turn name no port, the statement does; forgetting the newer one brings both back."""
+    bench = Bench(tmp_path, Shard.open(tmp_path, maintain_every=64, decide=decide_by_slot))
+    rows = [
+        row("acme", "e1", 1, "eighty I think"),
+        row("acme", "e1", 1, "port 80", piece=1, derived_from=FIRST),
+    ]
+    bench.apply(stream.memories("acme", "e1", 1, rows), said(stream, 2, "port 443"))
+    assert visible(bench) == {SECOND}
+    assert {bench.rows()[one]["superseded_by"] for one in (FIRST, STATEMENT)} == {SECOND}
+    bench.apply(lifecycle(event_of("forget", SECOND), 3))
+    assert visible(bench) == {FIRST, STATEMENT}
+    bench.shard.close()
