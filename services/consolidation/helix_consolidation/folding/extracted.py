@@ -4,8 +4,11 @@ A statements message is the complete result for one window of turns; of several 
 latest of HELIX_DERIVED counts. It waits until every event up to the end of its window is processed: then it
 is known which publication of an event counts. A statement takes scope, audience, speaker, times and flags
 from the stored verbatim memory, and its source class and confidence are never above that memory's. It is
-hidden, superseded and erased with it (`follow_sources`). So nothing depends on the order of arrival. An
-erased statement leaves no tombstone: a repeat finds no verbatim memory, or an erasure that names it.
+hidden, superseded and erased with it (`follow_sources`). Forgetting or erasing a statement by its id reaches
+its turn, because a recall shows the statement in place of the turn. So nothing depends on the order of
+arrival, with one exception: an event that names a statement which arrives only later, in a rebuild, reaches
+the turn later, so decisions in between still see the turn. An erased statement leaves no tombstone: a repeat
+finds no verbatim memory, or an erasure that names it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.ledger.event_reach import Actor, MemoryFacts
     from helix_shared.edges import Origin
 
 INHERITED: Final = (
@@ -54,7 +58,9 @@ def fold_statements(context: FoldContext, origin: Origin, rows: pa.RecordBatch, 
         return
     found = [_source(context, origin.tenant_id, row) for row in rows.select(_NAMING).to_pylist()]
     named = _store(context, rows, found, sequence)
-    remove(context, state.extracted.of_window(window) - named)
+    others = state.extracted.of_window(window) - named
+    # one that this batch erased stays in the index until the batch ends
+    remove(context, (ordinal for ordinal in others if state.ledger.is_there(ordinal)))
 
 
 def follow_sources(context: FoldContext) -> None:
@@ -107,7 +113,11 @@ def _store(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]
     batch = len(changes.batches) - 1
     added = rows.select(["expansions", "links"]).to_pylist()
     for number, (row, source) in enumerate(zip(read_rows(complete), sources, strict=True)):
-        if source is None or state.tombstones.erased_at(row.facts):
+        if source is None or not state.ledger.is_there(source):
+            continue
+        _reach_source(context, row.facts, source)
+        if erased_at := state.tombstones.erased_at(row.facts):
+            remove(context, [source], erased_at=erased_at)
             continue
         ordinal = store_row(context, row, (batch, number), sequence)
         if ordinal is None:
@@ -117,6 +127,28 @@ def _store(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]
         changes.set_expansions(ordinal, added[number]["expansions"])
         changes.set_links(ordinal, [Link(**link) for link in added[number]["links"]])
     return named
+
+
+def _reach_source(context: FoldContext, statement: MemoryFacts, source: int) -> None:
+    """Let what named a statement before it arrived reach the memory that it was drawn from.
+
+    `lifecycle` does the same where the statement is there first.
+    """
+    tombstones, facts = context.state.tombstones, context.state.ledger.memory_facts(source)
+    forgotten = tombstones.forgotten.get(facts.memory, {})
+    for code, record in list(tombstones.forgotten.get(statement.memory, {}).items()):
+        is_later = code not in forgotten or forgotten[code].sequence < record.sequence
+        if is_later and _reaches(tombstones.actors[code], record.sequence, facts):
+            tombstones.record_forget(facts.memory, tombstones.actors[code], record)
+            update_status(context, [source])
+    erased = tombstones.erased.get(facts.memory, {})
+    for code, sequence in list(tombstones.erased.get(statement.memory, {}).items()):
+        if erased.get(code, 0) < sequence and _reaches(tombstones.actors[code], sequence, facts):
+            tombstones.record_erasure(facts.memory, tombstones.actors[code], sequence)
+
+
+def _reaches(actor: Actor, sequence: int, facts: MemoryFacts) -> bool:
+    return sequence > facts.stream_sequence and actor.reaches(facts.visibility, facts.user)
 
 
 def _inheriting(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]) -> pa.RecordBatch:

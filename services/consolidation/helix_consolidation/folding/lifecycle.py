@@ -142,8 +142,9 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     """Ordinals of the memories that an action reaches."""
     ledger = context.state.ledger
     if action.selector_kind == "memory":
-        named = (context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids)
-        turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named if ordinal is not None]
+        named = _named(context, action)
+        named += [s for s in (_extracted_from(context, ordinal) for ordinal in named) if s is not None]
+        turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
         found = [
@@ -154,12 +155,26 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
 
 
+def _named(context: FoldContext, action: LifecycleAction) -> list[int]:
+    """Ordinals of the memories whose ids an action gives."""
+    named = (context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids)
+    return [ordinal for ordinal in named if ordinal is not None]
+
+
+def _extracted_from(context: FoldContext, ordinal: int) -> int | None:
+    """The memory that a language model drew a statement from, while it exists."""
+    source = context.state.extracted.source_of(ordinal)
+    return None if source is None or not context.state.ledger.is_there(source) else source
+
+
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
-    """The action, which where it names a derived statement also names its verbatim memory."""
-    ledger = context.state.ledger
-    named = [context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids]
-    facts = [ledger.memory_facts(ordinal) for ordinal in named if ordinal is not None]
-    sources = {fact.source for fact in facts if fact.source and action.reaches(fact)}
+    """The action, which where it names a statement also names the verbatim memory it came from."""
+    ledger, sources = context.state.ledger, set[int]()
+    for ordinal in _named(context, action):
+        facts, extracted = ledger.memory_facts(ordinal), _extracted_from(context, ordinal)
+        if action.reaches(facts):
+            sources.add(facts.source if extracted is None else ledger.code(extracted))
+    sources.discard(NOTHING)
     return replace(action, selectors=tuple(sorted({*action.selectors, *sources}))) if sources else action
 
 

@@ -99,6 +99,35 @@ def test_a_statement_is_hidden_restored_and_erased_with_its_turn(
     bench.shard.close()
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_forgetting_or_erasing_a_statement_reaches_its_turn(
+    bench: Bench, stream: Stream, *, late: bool
+) -> None:
+    """A recall shows it in place of the turn; in a rebuild the statement may come after the event."""
+    turn = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")])
+    drawn = [statement("acme", "e1", 1, text, window=1, number=n) for n, text in enumerate(("kiln", "blue"))]
+    answer = stream.statements("acme", "e1", 1, drawn)
+    messages = [forget(2, memory_ids=[DRAWN]), answer]
+    bench.apply(turn)
+    for one in messages if late else reversed(messages):
+        bench.apply(one)
+    assert [found["hidden"] for found in bench.rows().values()] == [True, True, True]
+    bench.apply(forget(3, memory_ids=[DRAWN], restore=True))
+    assert [found["hidden"] for found in bench.rows().values()] == [False, False, False]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_erasing_a_statement_erases_its_turn(bench: Bench, stream: Stream, *, late: bool) -> None:
+    """Nothing of the turn is left, in either order."""
+    turn = stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one")])
+    answer = stream.statements("acme", "e1", 1, [statement("acme", "e1", 1, "kiln", window=1)])
+    messages = [erase(2, memory_ids=[DRAWN]), answer]
+    bench.apply(turn)
+    for one in messages if late else reversed(messages):
+        bench.apply(one)
+    assert bench.rows() == {}
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -140,6 +169,8 @@ def _history(random: Random) -> list[Msg]:
         fields = {"session_id": f"s{random.randrange(2)}"}
         rows = [row("acme", event, sequence, f"turn {sequence}", **fields)] if random.random() < 0.9 else []
         messages.append(stream.memories("acme", event, sequence, rows))
+        # an id that only an earlier answer had would name nothing once a later one is in
+        drawn_each = random.randrange(3)
         for asked in range(random.randrange(3)):
             drawn = [
                 statement(
@@ -151,7 +182,7 @@ def _history(random: Random) -> list[Msg]:
                     number=n,
                     **fields,
                 )
-                for n in range(random.randrange(3))
+                for n in range(drawn_each)
             ]
             messages.append(stream.statements("acme", event, sequence, drawn))
     return messages
