@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 20_000
 """Statements before an event that are compared with those of the event."""
-DENSE: Final = 12
+DENSE: Final = 16
 LEXICAL: Final = 8
 EXACT: Final = 2
 """Candidates by vector, by words and by equal content."""
