@@ -82,10 +82,17 @@ _NUMBERED: Final = frozenset(
 """Words after which a number is an identifier."""
 _DATE_OR_NUMBER: Final = frozenset([*_MONTH_OF, *_WEEKDAY_OF, *_SPELLED])
 _VALUE_WORDS: Final = frozenset([*_MONTH_OF, *_WEEKDAY_OF, *_SPELLED, *_UNIT_OF])
+_NUMBERED_THINGS: Final = frozenset(
+    _words("""
+    room bed floor ward level line unit team group table plot gate platform flat apartment house chapter week
+    phase module building block lane pitch box bay seat row shelf class grade track
+""")
+)
+"""Things of which there are several: a number after one tells which, or where."""
 
 
 class Quantity(NamedTuple):
-    """One value: `kind` is time, date, day, month, weekday, year, number or code."""
+    """One value: `kind` is time, date, day, month, weekday, year, number, which ("room 4") or code."""
 
     kind: str
     value: str
@@ -141,6 +148,8 @@ def _numbered(words: Sequence[str], at: int, match: re.Match[str], *, currency: 
         beside = {before, words[at + 1] if at + 1 < len(words) else ""}
         if before in _NUMBERED:
             return Quantity("code", digits)
+        if before in _NUMBERED_THINGS:
+            return Quantity("which", f"{before} {digits}")
         if int(digits[:9]) <= _DAYS and not beside.isdisjoint(_MONTH_OF):
             return Quantity("day", digits.lstrip("0") or "0")
         if int(digits[:9]) in _YEARS and not unit:

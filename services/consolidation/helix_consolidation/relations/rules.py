@@ -69,7 +69,7 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
         return False
     if _codes(this) and _codes(other) and not _codes(this) & _codes(other):
         return False
-    if not _names(old) <= _names(new):
+    if not _names(old) <= _names(new) or not _values(other, "which") <= _values(this, "which"):
         return False
     shared = this.words & other.words
     return (
@@ -89,7 +89,11 @@ def trust(statement: Statement) -> int:
 
 
 def _codes(reading: Reading) -> set[str]:
-    return {quantity.value for quantity in reading.quantities if quantity.kind == "code"}
+    return _values(reading, "code")
+
+
+def _values(reading: Reading, kind: str) -> set[str]:
+    return {quantity.value for quantity in reading.quantities if quantity.kind == kind}
 
 
 def _names(statement: Statement) -> set[str]:

@@ -83,6 +83,13 @@ def test_an_agent_closes_nothing_that_the_user_said() -> None:
     assert not found[0].closes
 
 
+def test_another_room_is_not_closed() -> None:
+    """A number after a thing of which there are several tells which one."""
+    older = said("the dressing in room 4 is changed every two days")
+    found = decided(said("the dressing in room 6 is now changed every day", 4), older, cosine=0.95)
+    assert not any(one.closes for one in found.values())
+
+
 def test_equal_wording_is_a_duplicate() -> None:
     """The content hash decides without the model."""
     new = said("The boiler was serviced in October", 3)
