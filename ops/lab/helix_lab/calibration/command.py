@@ -62,7 +62,7 @@ def calibrate_command(
     of_answers: Annotated[str, typer.Option(help="Features of an answer.")] = ",".join(OF_ANSWERS),
     stores: Annotated[
         int, typer.Option(help="Stores of 1, 3, 10, 30 and 100 memories cut from each set; 0: none.", min=0)
-    ] = 12,
+    ] = 4,
     seed: Annotated[int, typer.Option(help="The same seed asks the same strangers.", min=0)] = 0,
     report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,

@@ -20,14 +20,19 @@ def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
     """How the constants were found and what they are worth, in lines of a comment."""
     overall = found["held_out"]["all"]
     answer, memory = overall["answer"], overall["memory"]
-    near = _shown(answer["auroc_near"])
+    areas = [_shown(answer[f"auroc_{kind}"]) for kind in ("own", "attribute", "near")]
+    by_tenant = "".join(
+        f"; {name}, every tenant left out in turn, {row['auroc']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        for name, row in found["tenants_left_out"].items()
+    )
     text = (
-        "Fitted by `helix-lab calibrate` (logistic, L2) to judged questions, and to questions of other "
-        f"tenants and sets, which have no answer here; {ANSWERABLE:.0%} are taken to have one. "
-        f"Held out set by set: answers Brier {answer['brier']:.3f}, ECE {answer['ece']:.3f}, AUROC {near} "
-        f"against strangers from nearby; memories Brier {memory['brier']:.3f}, ECE {memory['ece']:.3f}. "
-        f"The threshold holds back at most {found['cost']:.1%} of the answerable questions of any of "
-        f"{', '.join(sets)}."
+        "Fitted by `helix-lab calibrate` (logistic, L2) to judged questions, to questions for what nobody "
+        f"told, and to those of other tenants and sets; {ANSWERABLE:.0%} are taken to have an answer. "
+        f"Held out set by set: answers Brier {answer['brier']:.3f}, ECE {answer['ece']:.3f}, AUROC "
+        f"{areas[0]} against a set's own questions without an answer, {areas[1]} against attributes nobody "
+        f"told, {areas[2]} against strangers from nearby{by_tenant}; memories Brier {memory['brier']:.3f}, "
+        f"ECE {memory['ece']:.3f}. The threshold holds back at most {found['cost']:.1%} of the answerable "
+        f"questions of any of {', '.join(sets)}."
     )
     return textwrap.wrap(text, COMMENT_COLUMNS, break_on_hyphens=False)
 
