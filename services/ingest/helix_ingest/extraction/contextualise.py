@@ -17,7 +17,7 @@ from helix_shared.audience import may_quote
 TURNS_BEFORE: Final = 2
 NEIGHBOUR_CHARACTERS: Final = 1_000
 """Characters of a neighbour in the context field."""
-WINDOW_CHARACTERS: Final = 300
+WINDOW_CHARACTERS: Final = 100
 """Characters of a neighbour in the context vector, so that the turn itself is not truncated."""
 
 
