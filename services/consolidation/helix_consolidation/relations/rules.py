@@ -56,13 +56,7 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     identifier differs.
     """
     old = candidate.statement
-    if (
-        new.speech_act not in _CLOSING_ACTS
-        or this.asks
-        or this.hypothetical
-        or this.reported
-        or other.only_asks
-    ):
+    if new.speech_act not in _CLOSING_ACTS or this.asks or this.hypothetical or this.reported or other.asks:
         return False
     is_same = (new.role, new.speaker) == (old.role, old.speaker)
     if trust(new) < trust(old) or not (is_same or (new.role == "user" and old.role == "assistant")):
