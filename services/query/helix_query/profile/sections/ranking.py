@@ -52,6 +52,9 @@ class Outdated(Section):
     """What a memory that replaces an earlier one does to both scores, by the probability of the link."""
 
     enabled: bool = Field(default=False, description="whether links between memories count")
+    looked_up: int = Field(
+        default=50, ge=0, le=1000, description="best candidates whose replacements are looked up"
+    )
     min_probability: Share = Field(default=0.05, description="least probability of a link that counts")
     added: int = Field(
         default=10, ge=0, le=50, description="replacements of candidates that become candidates themselves"

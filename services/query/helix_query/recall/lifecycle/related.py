@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REACH: Final = 4
 """Memories behind a question among which its answer is looked for."""
-CHAIN: Final = 2
+CHAIN: Final = 1
 """Times that replacements of what was added are added in turn."""
 
 
@@ -64,7 +64,12 @@ def _with_answers(
     if not most or not len(asked):
         return candidates, asked[:0]
     best = asked[np.argsort(-candidates.fused[asked], kind="stable")[:most]]
-    answers = np.unique(np.concatenate([_behind(context, int(one)) for one in candidates.ordinals[best]]))
+    here = signals.answers_code[candidates.ordinals]
+    best = best[~np.isin(signals.source_code[candidates.ordinals[best]], here)]
+    found = [_behind(context, int(one)) for one in candidates.ordinals[best]]
+    if not found:
+        return candidates, asked
+    answers = np.unique(np.concatenate(found))
     answers = np.setdiff1d(answers, candidates.ordinals)
     answers = answers[context.visibility.is_visible(answers)]
     return added(candidates, answers, cosines=cosines), asked
@@ -78,7 +83,8 @@ def _with_replacements(
     if not constants.enabled:
         return candidates, NONE
     pairs = NONE
-    looked_up = candidates.ordinals
+    best = np.argsort(-candidates.fused, kind="stable")[: constants.looked_up]
+    looked_up = candidates.ordinals[best]
     for _ in range(1 + CHAIN):
         fresh = replacements_of(context, looked_up, constants)
         pairs = pairs.joined(fresh)
