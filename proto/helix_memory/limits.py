@@ -27,6 +27,14 @@ EVENT_BYTES: Final = 256 * 1024
 TEXT_CHARACTERS: Final = 100_000
 """One text inside an event."""
 
+DOCUMENT_BYTES: Final = 180_000
+"""One file inside a document event; as base64 it has 240,000 characters, so that the event fits."""
+
+EXTRACTED_CHARACTERS: Final = 400_000
+"""Text that an HTML page or a PDF file gives."""
+
+PDF_PAGES: Final = 1_000
+
 TITLE_CHARACTERS: Final = 1_000
 URI_CHARACTERS: Final = 2_048
 TAGS: Final = 32

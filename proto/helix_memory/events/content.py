@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from helix_memory import limits
 from helix_memory.events.base import EventBase, MemoryFields
@@ -12,6 +14,10 @@ from helix_memory.events.field_types import MemoryId, Name, OptionalText, Text, 
 from helix_memory.memory_types import MemoryType
 
 Role = Literal["user", "assistant", "system", "tool"]
+MediaType = Literal[
+    "text/plain", "text/markdown", "text/html", "application/xhtml+xml", "application/pdf",
+    "text/x-python", "text/javascript", "text/typescript", "text/x-go", "text/x-rust", "text/x-java",
+]  # fmt: skip
 
 
 class MessageEvent(EventBase):
@@ -68,6 +74,9 @@ class DocumentEvent(EventBase):
     A version with a user replaces the pieces of that user, whatever their acl, and no others; a version
     without a user replaces all pieces. A deletion removes the pieces that a recall for its user and acl could
     return; without a user, all pieces.
+
+    Offsets of its pieces count characters of `body`, or of the texts of `parts` joined without a separator.
+    For HTML and PDF they count characters of the extracted text, which `helix_ingest` makes from the source.
     """
 
     kind: Literal["document"] = "document"
@@ -77,8 +86,14 @@ class DocumentEvent(EventBase):
     parts: Annotated[list[DocumentPart], Field(max_length=limits.DOCUMENT_PARTS)] = Field(
         default_factory=list, description="The text in sections; excludes body."
     )
-    media_type: Literal["text/plain", "text/markdown"] = Field(
-        default="text/plain", description="Markdown is split at its headings."
+    body_base64: Annotated[
+        str,
+        StringConstraints(max_length=(limits.DOCUMENT_BYTES + 2) // 3 * 4, pattern=r"^[A-Za-z0-9+/]*={0,2}$"),
+    ] = Field(default="", description="The file as base64, for application/pdf; excludes body and parts.")
+    media_type: MediaType = Field(
+        default="text/plain",
+        description="Markdown and HTML are split at headings, source code at functions and classes. "
+        "Plain text is source code if the path of source_uri, or else the title, ends like its files.",
     )
     source_uri: Annotated[str, StringConstraints(max_length=limits.URI_CHARACTERS)] = Field(
         default="", description="Where the document came from."
@@ -86,13 +101,26 @@ class DocumentEvent(EventBase):
     type: MemoryType | None = Field(
         default=None, description="Type of its pieces; Helix chooses it when absent."
     )
-    deleted: bool = Field(default=False, description="The document is deleted; body and parts are empty.")
+    deleted: bool = Field(default=False, description="The document is deleted; it has no content.")
+
+    @field_validator("body_base64")
+    @classmethod
+    def _is_base64(cls, body: str) -> str:
+        try:
+            base64.b64decode(body, validate=True)
+        except binascii.Error:
+            message = "is not base64"
+            raise ValueError(message) from None
+        return body
 
     @model_validator(mode="after")
     def _has_one_content(self) -> DocumentEvent:
-        contents = bool(self.body.strip()) + bool(self.parts)
+        contents = bool(self.body.strip()) + bool(self.parts) + bool(self.body_base64)
         if contents != (0 if self.deleted else 1):
-            message = "a document has either body or parts; a deleted one has neither"
+            message = "a document has either body or parts or body_base64; a deleted one has none of them"
+            raise ValueError(message)
+        if not self.deleted and bool(self.body_base64) != (self.media_type == "application/pdf"):
+            message = "application/pdf comes in body_base64, every other media_type in body or parts"
             raise ValueError(message)
         return self
 

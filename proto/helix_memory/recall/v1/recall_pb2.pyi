@@ -414,7 +414,9 @@ class Source(_message.Message):
     piece: _builtins.int
     """Index of the piece in its source, 0 and up."""
     char_start: _builtins.int
-    """Offset of the first character in the source, 0 and up."""
+    """Offset of the first character in the source, 0 and up. For an HTML or PDF document the source is the
+    text that was extracted from it.
+    """
     char_end: _builtins.int
     """Offset after the last character in the source, above char_start."""
     speaker: _builtins.str

@@ -44,6 +44,13 @@ class Piece:
     start: int
     end: int
     heading: str = ""
+    table_header: str = ""
+    """Header of the table whose later rows the piece holds; ends with a line end. `text` is without it."""
+
+    @property
+    def shown(self) -> str:
+        """What a reader sees: the rows of a table have its header."""
+        return self.table_header + self.text
 
 
 @dataclass(frozen=True, slots=True)

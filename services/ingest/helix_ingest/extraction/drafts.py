@@ -45,11 +45,14 @@ def drafts_of(
     most_tokens: int,
     count_tokens: Callable[[str], int],
 ) -> list[Draft]:
-    """Drafts of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first."""
-    headings = getattr(logged.event, "media_type", "text/markdown") == "text/markdown"
+    """Drafts of one event; `before` holds up to `CONTEXT_TURNS` earlier turns, oldest first.
+
+    Raises:
+        InvalidInputError: a document has no text that can be read.
+    """
 
     def cut(text: str) -> list[Piece]:
-        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
+        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens)
 
     match logged.event:
         case MessageEvent():
@@ -59,8 +62,13 @@ def drafts_of(
             return _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
         case MemoryEvent() | CorrectEvent() as event:
             return _pieces(logged, cut(event.text), title=event.title)
-        case DocumentEvent() as event:
-            return _document(logged, event, cut)
+        case DocumentEvent(deleted=False) as event:
+            from helix_ingest.extraction.documents.document import (  # noqa: PLC0415  slow to import
+                document_pieces,
+            )
+
+            pieces = document_pieces(event, most_tokens=most_tokens, count_tokens=count_tokens)
+            return _pieces(logged, pieces, title=event.title)
         case SessionEvent(phase="ended"):
             return _completed(logged, before, cut)
         case _:
@@ -110,13 +118,13 @@ def _turn(
             above if n == 0 else pieces[n - 1].text,
             below if n == len(pieces) - 1 else pieces[n + 1].text,
         )
-        passage = f"{event.speaker or event.role}: {piece.text}"
+        passage = f"{event.speaker or event.role}: {piece.shown}"
         windowed = revision is not None and len(pieces) == 1
         drafts.append(
             Draft(
                 logged=logged,
                 piece=n,
-                text=piece.text,
+                text=piece.shown,
                 title="",
                 context="\n".join(text for text in around if text),
                 char_start=piece.start,
@@ -209,27 +217,14 @@ def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context
             Draft(
                 logged=logged,
                 piece=n,
-                text=piece.text,
+                text=piece.shown,
                 title=title,
                 context="\n".join(line[:NEIGHBOUR_CHARACTERS] for line in around if line),
                 char_start=piece.start,
                 char_end=piece.end,
-                passage=f"{heading}\n{piece.text}" if heading else piece.text,
+                passage=f"{heading}\n{piece.shown}" if heading else piece.shown,
                 window="",
                 revision_sequence=logged.sequence,
             )
         )
     return drafts
-
-
-def _document(logged: LoggedEvent, event: DocumentEvent, cut: Cut) -> list[Draft]:
-    if not event.parts:
-        return _pieces(logged, cut(event.body), title=event.title) if event.body.strip() else []
-    pieces: list[Piece] = []
-    at = 0
-    for part in event.parts:
-        for piece in cut(part.text):
-            heading = " > ".join(name for name in (part.heading, piece.heading) if name)
-            pieces.append(Piece(piece.text, at + piece.start, at + piece.end, heading))
-        at += len(part.text)
-    return _pieces(logged, pieces, title=event.title)

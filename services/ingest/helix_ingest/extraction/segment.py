@@ -1,7 +1,8 @@
 """Splits a long text into pieces that fit the model.
 
-It splits at headings, then around code fences (kept whole if they fit), then at paragraphs, lines, sentences
-and words. Pieces cover the text in order and without overlap, so their offsets refer to the source.
+It splits at headings, then around code fences and tables (kept whole if they fit), then at paragraphs, lines,
+sentences and words. A table that does not fit is split between rows, and each piece names its header. Pieces
+cover the text in order and without overlap, so their offsets refer to the source.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from helix_ingest.extraction.draft import Piece
+from helix_ingest.extraction.tables import split_at_tables, start_of_rows
 from helix_shared.scripts import FULL_STOPS
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
@@ -41,18 +44,52 @@ def segment(text: str, *, most_tokens: int, count_tokens: CountTokens, headings:
         return [_piece(text, (0, len(text)), "")]
     pieces = []
     for section, heading in _sections(text) if headings else [((0, len(text)), "")]:
-        spans = _fitting(text, _blocks(text, section), most_tokens, count_tokens, _FINER)
-        for span in _packed(text, spans, most_tokens, count_tokens):
-            piece = _piece(text, span, heading)
-            if piece.text:
-                pieces.append(piece)
+        for blocks, rows in _groups(text, _blocks(text, section), most_tokens, count_tokens):
+            header = text[blocks[0][0] : rows] if rows else ""
+            most = most_tokens - count_tokens(header) if header else most_tokens
+            spans = _fitting(text, [(rows, blocks[0][1])] if rows else blocks, most, count_tokens, _FINER)
+            for n, span in enumerate(_packed(text, spans, most, count_tokens)):
+                start = span[0] - len(header) if n == 0 else span[0]
+                piece = replace(_piece(text, (start, span[1]), heading), table_header=header if n else "")
+                if piece.text:
+                    pieces.append(piece)
     return pieces or [_piece(text, (0, len(text)), "")]
+
+
+def fitting_spans(text: str, span: Span, *, most_tokens: int, count_tokens: CountTokens) -> list[Span]:
+    """Spans of at most `most_tokens` tokens that cover `span`, split at lines, sentences and words."""
+    return _fitting(text, [span], most_tokens, count_tokens, _FINER)
 
 
 def _piece(text: str, span: Span, heading: str) -> Piece:
     raw = text[span[0] : span[1]]
     start = span[0] + len(raw) - len(raw.lstrip())
     return Piece(raw.strip(), start, start + len(raw.strip()), heading)
+
+
+def _groups(
+    text: str, blocks: list[Span], most_tokens: int, count_tokens: CountTokens
+) -> Iterator[tuple[list[Span], int]]:
+    """Runs of blocks with 0, and each table that is split alone, with the offset of its first row.
+
+    A table is split at its rows if it does not fit and its header leaves at least half of a piece.
+    """
+    run: list[Span] = []
+    for block in blocks:
+        rows = start_of_rows(text, block)
+        if (
+            rows
+            and count_tokens(text[slice(*block)]) > most_tokens
+            and 2 * count_tokens(text[block[0] : rows]) <= most_tokens
+        ):
+            if run:
+                yield run, 0
+            yield [block], rows
+            run = []
+        else:
+            run.append(block)
+    if run:
+        yield run, 0
 
 
 def _sections(text: str) -> Iterator[tuple[Span, str]]:
@@ -94,15 +131,19 @@ def _fence_spans(text: str) -> Iterator[Span]:
 
 
 def _blocks(text: str, section: Span) -> list[Span]:
-    """Code fences and the paragraphs between them."""
+    """Code fences, and the paragraphs and tables between them."""
     start, end = section
     blocks: list[Span] = []
     at = start
     for a, b in _fence_spans(text[start:end]):
-        blocks += _split(text, (at, start + a), _BLANK)
+        blocks += _paragraphs(text, (at, start + a))
         blocks.append((start + a, start + b))
         at = start + b
-    return [*blocks, *_split(text, (at, end), _BLANK)]
+    return [*blocks, *_paragraphs(text, (at, end))]
+
+
+def _paragraphs(text: str, span: Span) -> list[Span]:
+    return [part for paragraph in _split(text, span, _BLANK) for part in split_at_tables(text, paragraph)]
 
 
 def _split(text: str, span: Span, separator: re.Pattern[str]) -> list[Span]:

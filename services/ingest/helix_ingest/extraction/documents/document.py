@@ -1,0 +1,75 @@
+"""Pieces of a document by its media type."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from helix_ingest.extraction.documents.code import code_pieces, language_of
+from helix_ingest.extraction.documents.html import html_text
+from helix_ingest.extraction.documents.pdf import pdf_pages
+from helix_ingest.extraction.draft import Piece
+from helix_ingest.extraction.segment import segment
+from helix_memory import limits
+from helix_memory.events import DocumentEvent
+from helix_shared.errors import InvalidInputError
+
+_HTML: Final = ("text/html", "application/xhtml+xml")
+
+
+def document_pieces(
+    event: DocumentEvent, *, most_tokens: int, count_tokens: Callable[[str], int]
+) -> list[Piece]:
+    """Pieces of at most `most_tokens` tokens; offsets refer to body, joined parts or extracted text.
+
+    Raises:
+        InvalidInputError: the source cannot be read or holds no text; names the field.
+    """
+    language = language_of(event.media_type, event.source_uri, event.title)
+
+    def cut(text: str) -> list[Piece]:
+        if language:
+            return code_pieces(text, language, most_tokens=most_tokens, count_tokens=count_tokens)
+        headings = event.media_type != "text/plain"
+        return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
+
+    if event.body_base64:
+        pages = pdf_pages(event.body_base64)
+        _check_length("body_base64", sum(map(len, pages)))
+        return _paged(pages, most_tokens, count_tokens)
+    pieces: list[Piece] = []
+    at = 0
+    for field, heading, source in _sources(event):
+        text = html_text(source, field) if event.media_type in _HTML else source
+        _check_length(field, at + len(text))
+        for piece in cut(text) if text.strip() else ():
+            path = " > ".join(name for name in (heading, piece.heading) if name)
+            pieces.append(replace(piece, start=at + piece.start, end=at + piece.end, heading=path))
+        at += len(text)
+    if not pieces:
+        raise InvalidInputError("body" if event.body else "parts", "holds no text that can be read")
+    return pieces
+
+
+def _sources(event: DocumentEvent) -> list[tuple[str, str, str]]:
+    """Field, heading and text of each part; the body is one part."""
+    if not event.parts:
+        return [("body", "", event.body)]
+    return [(f"parts.{n}.text", part.heading, part.text) for n, part in enumerate(event.parts)]
+
+
+def _paged(pages: Sequence[str], most_tokens: int, count_tokens: Callable[[str], int]) -> list[Piece]:
+    """Pieces of the pages' texts joined by empty lines; the heading of each is the page where it begins."""
+    starts, at = [], 0
+    for page in pages:
+        starts.append(at)
+        at += len(page) + 2
+    pieces = segment("\n\n".join(pages), most_tokens=most_tokens, count_tokens=count_tokens, headings=False)
+    return [replace(piece, heading=f"page {bisect_right(starts, piece.start)}") for piece in pieces]
+
+
+def _check_length(field: str, characters: int) -> None:
+    if characters > limits.EXTRACTED_CHARACTERS:
+        raise InvalidInputError(field, f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text")

@@ -1,0 +1,210 @@
+"""Text of an HTML page as Markdown: headings, paragraphs, lists, code fences and tables.
+
+Scripts, styles, templates, frames, form controls and navigation (`nav`) are left out, and so are elements
+with `hidden`. The parser follows the HTML standard, loads nothing and resolves no external entity. The walk
+is iterative, so the depth of the tags is not limited by the stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from helix_memory import limits
+from helix_shared.errors import InvalidInputError
+
+MOST_COLUMNS: Final = 64
+_TEXT: Final = "-text"
+_LEFT_OUT: Final = frozenset(
+    {"head", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "audio",
+     "video", "nav", "select", "button", "input", "textarea"}
+)  # fmt: skip
+_BLOCKS: Final = frozenset(
+    {"address", "article", "aside", "blockquote", "body", "caption", "center", "details", "dialog", "div",
+     "dl", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p",
+     "section", "summary", "table", "ul"}
+)  # fmt: skip
+_LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option"})
+_HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
+_SPACE: Final = re.compile(r"\s+")
+
+
+class _Writer:
+    """Collects lines and blocks; refuses a page whose text is too long."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self._blocks: list[str] = []
+        self._line: list[str] = []
+        self._prefix = ""
+        self._joined = False
+        self._characters = 0
+
+    def inline(self, text: str) -> None:
+        """Text of the current line."""
+        self._count(len(text))
+        self._line.append(text)
+
+    def end_line(self, *, block: bool = False, prefix: str = "") -> None:
+        """End the current line; the next is in a new block, or begins with `prefix`."""
+        line = _SPACE.sub(" ", "".join(self._line)).strip()
+        self._line = []
+        if line:
+            self._add(self._prefix + line, joined=self._joined)
+            self._prefix, self._joined = "", True
+        if block:
+            self._joined = False
+        if prefix or block:
+            self._prefix = prefix
+
+    def block(self, text: str) -> None:
+        """A block with its own lines."""
+        self.end_line(block=True)
+        if text.strip():
+            self._count(len(text))
+            self._add(text, joined=False)
+
+    def text(self) -> str:
+        """All of it."""
+        self.end_line()
+        return "".join(self._blocks)
+
+    def _add(self, text: str, *, joined: bool) -> None:
+        if self._blocks:
+            self._blocks.append("\n" if joined else "\n\n")
+        self._blocks.append(text)
+
+    def _count(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > limits.EXTRACTED_CHARACTERS:
+            raise InvalidInputError(
+                self._field, f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text"
+            )
+
+
+def html_text(source: str, field: str = "body") -> str:
+    """Text of a page or a fragment, which stands in `field` of its event; "" if it shows none.
+
+    Raises:
+        InvalidInputError: the text is longer than `EXTRACTED_CHARACTERS`.
+    """
+    body = LexborHTMLParser(source).body
+    writer = _Writer(field)
+    waiting: list[LexborNode | str] = [body] if body is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            writer.end_line(block=node == "block")
+        else:
+            waiting += _begin(node, writer)
+    return writer.text()
+
+
+def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:
+    """Write the beginning of a node; returns what follows, last first."""
+    tag = node.tag or ""
+    if tag == _TEXT:
+        writer.inline(node.text(deep=False))
+        return []
+    if _is_left_out(node):
+        return []
+    if tag == "pre":
+        writer.block(_fence(node.text(deep=True)))
+        return []
+    if tag == "table" and (table := _table(node)):
+        writer.block(table)
+        return []
+    if tag == "img":
+        writer.inline(f" {node.attributes.get('alt') or ''} ")
+    end = ""
+    if tag in _HEADINGS:
+        writer.end_line(block=True, prefix=f"{_HEADINGS[tag]} ")
+        end = "block"
+    elif tag == "li":
+        writer.end_line(prefix="- ")
+        end = "line"
+    elif tag in _BLOCKS:
+        writer.end_line(block=True)
+        end = "block"
+    elif tag in _LINES:
+        writer.end_line()
+        end = "line"
+    children: list[LexborNode | str] = list(node.iter(include_text=True))
+    return [*([end] if end else []), *reversed(children)]
+
+
+def _is_left_out(node: LexborNode) -> bool:
+    return node.tag in _LEFT_OUT or "hidden" in node.attributes
+
+
+def _fence(code: str) -> str:
+    """A code block; its fence is longer than a fence inside it."""
+    marks = "~~~" if "```" in code else "```"
+    lines = code.strip("\n")
+    return f"{marks}\n{lines}\n{marks}" if lines.strip() else ""
+
+
+def _table(table: LexborNode) -> str:
+    """A table of data as Markdown; "" for a layout table.
+
+    A layout table has one column, a table inside it or the role `presentation`. The first row is
+    the header if it is in `thead` or has only `th`. Without one each row is a line.
+    """
+    is_layout = table.attributes.get("role") in {"presentation", "none"}
+    if is_layout or any(node.tag == "table" for node in _within(table)):
+        return ""
+    rows: list[list[str]] = []
+    has_header, caption = False, ""
+    for node in _within(table):
+        if node.tag == "caption":
+            caption = _cell(node)
+        if node.tag == "tr":
+            cells = [cell for cell in node.iter() if cell.tag in {"td", "th"}]
+            row = [text for cell in cells for text in (_cell(cell), *_empty(cell))][:MOST_COLUMNS]
+            if not rows and cells:
+                in_head = node.parent is not None and node.parent.tag == "thead"
+                has_header = in_head or all(cell.tag == "th" for cell in cells)
+            rows += [row] if any(row) else []
+    columns = max(map(len, rows), default=0)
+    if columns <= 1:
+        return ""
+    lines = ["| " + " | ".join([*row, *[""] * (columns - len(row))]) + " |" for row in rows]
+    if has_header:
+        lines.insert(1, "|" + "---|" * columns)
+    return "\n".join([*([caption, ""] if caption else []), *lines])
+
+
+def _within(table: LexborNode) -> Iterator[LexborNode]:
+    """Elements inside a table in their order."""
+    waiting = list(table.iter())[::-1]
+    while waiting:
+        node = waiting.pop()
+        if not _is_left_out(node):
+            yield node
+            waiting += list(node.iter())[::-1]
+
+
+def _cell(node: LexborNode) -> str:
+    """Text of a cell in one line; `|` is escaped."""
+    parts: list[str] = []
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        tag = inner.tag or ""
+        if tag == _TEXT:
+            parts.append(inner.text(deep=False))
+        elif not _is_left_out(inner):
+            if tag in _BLOCKS or tag in _LINES or tag == "li":
+                parts.append(" ")
+            waiting += list(inner.iter(include_text=True))[::-1]
+    return _SPACE.sub(" ", "".join(parts)).strip().replace("|", "\\|")
+
+
+def _empty(cell: LexborNode) -> list[str]:
+    """Empty cells for the other columns that a cell spans."""
+    span = cell.attributes.get("colspan") or ""
+    columns = int(span) if re.fullmatch(r"[0-9]{1,2}", span) else 1
+    return [""] * (min(columns, MOST_COLUMNS) - 1)

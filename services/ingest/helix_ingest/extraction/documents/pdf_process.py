@@ -1,0 +1,62 @@
+"""The child process of `pdf`: PDF file on standard input, JSON on standard output.
+
+The answer is `{"pages": [...]}` or `{"refused": "reason"}`. Arguments: CPU time in seconds, memory in bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import resource
+import sys
+from typing import Final
+
+from pypdf import PdfReader
+
+from helix_memory import limits
+
+_SPACES: Final = re.compile(r"[ \t\u00a0]+")
+
+
+def read(source: bytes) -> dict[str, list[str] | str]:
+    """Pages of a file, or why it is refused."""
+    try:
+        reader = PdfReader(io.BytesIO(source))
+        if reader.is_encrypted and not reader.decrypt(""):
+            return {"refused": "is encrypted; publish it without a password"}
+        if len(reader.pages) > limits.PDF_PAGES:
+            return {"refused": f"has {len(reader.pages)} pages, more than {limits.PDF_PAGES}"}
+        pages: list[str] = []
+        characters = 0
+        for page in reader.pages:
+            pages.append(_clean(page.extract_text()))
+            characters += len(pages[-1])
+            if characters > limits.EXTRACTED_CHARACTERS:
+                return {"refused": f"gives more than {limits.EXTRACTED_CHARACTERS} characters of text"}
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  pypdf raises errors of many kinds for broken files
+        return {"refused": f"is no PDF file that can be read ({type(error).__name__})"}
+    return {"pages": pages}
+
+
+def _clean(text: str) -> str:
+    """Text without NUL, lone surrogates and white space at the ends of its lines."""
+    valid = text.encode("utf-8", "ignore").decode().replace("\x00", "")
+    return "\n".join(_SPACES.sub(" ", line).strip() for line in valid.splitlines()).strip()
+
+
+def main() -> None:
+    """Set the limits and answer."""
+    cpu_seconds, memory_bytes = map(int, sys.argv[1:3])
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    logging.disable(logging.CRITICAL)
+    json.dump(read(sys.stdin.buffer.read()), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
