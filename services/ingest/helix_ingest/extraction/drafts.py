@@ -19,6 +19,7 @@ from helix_ingest.extraction.contextualise import (
     neighbours,
     quotable,
 )
+from helix_ingest.extraction.documents.document import document_pieces
 from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
 from helix_ingest.extraction.statements import Statement, statement_of
@@ -63,10 +64,6 @@ def drafts_of(
         case MemoryEvent() | CorrectEvent() as event:
             return _pieces(logged, cut(event.text), title=event.title)
         case DocumentEvent(deleted=False) as event:
-            from helix_ingest.extraction.documents.document import (  # noqa: PLC0415  slow to import
-                document_pieces,
-            )
-
             pieces = document_pieces(event, most_tokens=most_tokens, count_tokens=count_tokens)
             return _pieces(logged, pieces, title=event.title)
         case SessionEvent(phase="ended"):

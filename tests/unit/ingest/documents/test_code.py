@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_ingest.extraction.documents.code import code_pieces, language_of
+from helix_ingest.extraction.documents.code import code_pieces
+from helix_ingest.extraction.documents.languages import language_of
 
 PYTHON = '''"""Ledger of a workshop."""
 

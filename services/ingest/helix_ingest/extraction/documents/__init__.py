@@ -2,5 +2,6 @@
 
 Start with `document`, which picks the reader of a media type. The text of HTML and PDF is extracted first
 (`html`, `pdf`), and the offsets of its pieces refer to the extracted text. `code` finds where source code is
-split. Nothing here opens a network connection or a file that a source names.
+split, with the grammar that `languages` names. Nothing here opens a network connection or a file that a
+source names.
 """

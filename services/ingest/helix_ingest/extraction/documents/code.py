@@ -11,9 +11,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Final
-from urllib.parse import urlsplit
 
 import tree_sitter_go
 import tree_sitter_java
@@ -39,20 +37,6 @@ _GRAMMARS: Final[dict[str, Callable[[], object]]] = {
     "rust": tree_sitter_rust.language,
     "java": tree_sitter_java.language,
 }
-_MEDIA_TYPES: Final = {
-    "text/x-python": "python",
-    "text/javascript": "javascript",
-    "text/typescript": "typescript",
-    "text/x-go": "go",
-    "text/x-rust": "rust",
-    "text/x-java": "java",
-}
-_ENDINGS: Final = {
-    ".py": "python", ".pyi": "python",
-    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascript",
-    ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx",
-    ".go": "go", ".rs": "rust", ".java": "java",
-}  # fmt: skip
 _ATTACHED: Final = ("comment", "attribute_item", "decorator")
 """Parts of the names of nodes that belong to the node below them."""
 
@@ -64,22 +48,6 @@ class _Part:
     span: Span
     path: tuple[str, ...]
     node: Node | None
-
-
-def language_of(media_type: str, source_uri: str, title: str) -> str:
-    """Grammar of a document, "" if it is no code.
-
-    Plain text is code if the path of its URI, or else its title, has the ending of a known language.
-    """
-    if media_type not in {"text/plain", *_MEDIA_TYPES}:
-        return ""
-    try:
-        name = urlsplit(source_uri).path or title.strip()
-    except ValueError:
-        name = ""
-    by_ending = _ENDINGS.get(PurePosixPath(name).suffix.lower(), "")
-    by_type = _MEDIA_TYPES.get(media_type, by_ending)
-    return "tsx" if (by_type, by_ending) == ("typescript", "tsx") else by_type
 
 
 def code_pieces(text: str, language: str, *, most_tokens: int, count_tokens: CountTokens) -> list[Piece]:

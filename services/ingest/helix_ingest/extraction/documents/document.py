@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_ingest.extraction.documents.code import code_pieces, language_of
-from helix_ingest.extraction.documents.html import html_text
+from helix_ingest.extraction.documents.languages import language_of
 from helix_ingest.extraction.documents.pdf import pdf_pages
 from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.segment import segment
@@ -31,6 +30,8 @@ def document_pieces(
 
     def cut(text: str) -> list[Piece]:
         if language:
+            from helix_ingest.extraction.documents.code import code_pieces  # noqa: PLC0415  loads grammars
+
             return code_pieces(text, language, most_tokens=most_tokens, count_tokens=count_tokens)
         headings = event.media_type != "text/plain"
         return segment(text, most_tokens=most_tokens, count_tokens=count_tokens, headings=headings)
@@ -42,7 +43,11 @@ def document_pieces(
     pieces: list[Piece] = []
     at = 0
     for field, heading, source in _sources(event):
-        text = html_text(source, field) if event.media_type in _HTML else source
+        text = source
+        if event.media_type in _HTML:
+            from helix_ingest.extraction.documents.html import html_text  # noqa: PLC0415  loads a parser
+
+            text = html_text(source, field)
         _check_length(field, at + len(text))
         for piece in cut(text) if text.strip() else ():
             path = " > ".join(name for name in (heading, piece.heading) if name)
