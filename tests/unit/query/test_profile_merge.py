@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_query.generations.facet_index import STATIC
+from helix_query.recall.user_profile.lines import Statement
 from helix_query.recall.user_profile.merge import merged
-from helix_query.recall.user_profile.statements import Statement
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, EdgeRows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from helix_query.generations.facet_index import STATIC
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
-    from helix_query.recall.user_profile.layout import Line, UserProfile
+    from helix_query.recall.user_profile.lines import Line, UserProfile
 
 
 def profile_response(

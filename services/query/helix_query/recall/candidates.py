@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.past import Past
-from helix_query.profile.sections.graph import GraphMethod
-from helix_query.profile.sections.section import CHANNEL_NAMES
+from helix_query.profile.sections.section import CHANNEL_NAMES, GraphMethod
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
-    from helix_query.recall.lifecycle.related import Related
     from helix_shared.artifacts.hits import Hits
 
 GRAPH: Final = "graph"
@@ -115,6 +113,18 @@ class FusionInput:
     def hits(self) -> Hits:
         """The hits of the list."""
         return self.ranking.hits
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Pairs of candidates, by position: question and answer, replacement and what it replaces."""
+
+    questions: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    newer: NDArray[np.int64]
+    older: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    """That `newer` replaces `older`, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from helix_query.recall.packing.fetch import fetch
 from helix_query.recall.packing.profile_first import pack_with_profile
-from helix_query.recall.packing.rows import fetch
 from helix_query.recall.result import RecallResult, Trace
 from helix_query.recall.stages.abstain import abstain
 from helix_query.recall.stages.diversify import diversify, without_already_served

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.recall.candidates import Candidates, Ranked, Retrieved, Route
-    from helix_query.recall.user_profile.layout import UserProfile
+    from helix_query.recall.user_profile.lines import UserProfile
 
 NO_REASON: Final = ""
 

@@ -21,12 +21,12 @@ from helix_query.recall.candidates import (
     Candidates,
     CandidateSignals,
     Ranking,
+    Related,
     Retrieved,
     Route,
     Window,
     bit_of,
 )
-from helix_query.recall.lifecycle.related import Related
 from helix_query.recall.result import Trace
 from helix_query.recall.stages.fuse import fuse_rankings
 from helix_query.recall.stages.rank import best_first, scoring

@@ -9,9 +9,8 @@ import pytest
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
 from helix_query.profile.sections.ranking import Outdated
-from helix_query.recall.candidates import Route
+from helix_query.recall.candidates import Related, Route
 from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
-from helix_query.recall.lifecycle.related import Related
 
 CONSTANTS = Outdated(enabled=True, inherited=1.0, gives_way=1.0, past_tense=0.75, elsewhere=0.5)
 NONE = np.empty(0, np.int64)

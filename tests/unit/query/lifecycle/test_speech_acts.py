@@ -5,8 +5,7 @@ import pytest
 
 from helix_memory.speech_acts import SPEECH_ACTS
 from helix_query.profile.sections.ranking import SpeechActs
-from helix_query.recall.candidates import CandidateSignals
-from helix_query.recall.lifecycle.related import Related
+from helix_query.recall.candidates import CandidateSignals, Related
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains, asks_about_questions
 from helix_shared.artifacts.signals.columns import NO_TIME
 

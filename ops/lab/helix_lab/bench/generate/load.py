@@ -24,6 +24,7 @@ import pyarrow as pa
 from helix_consolidation.ledger.consolidation_state import ConsolidationState, Model
 from helix_consolidation.ledger.event_reach import EVERYBODY, NEVER
 from helix_consolidation.ledger.facts import FACTS, NO_DUPLICATE, MemoryStatus
+from helix_consolidation.ledger.indexes import SourceIndex
 from helix_consolidation.stores.publish import PublicationInfo, publish_generation
 from helix_consolidation.stores.rows import Additions, RecordFields, records_of
 from helix_lab.bench.generate.base_memories import Base
@@ -209,7 +210,9 @@ def _publish(loader: _Loader, folder: Path) -> None:
         [tenant_name(0)],
         [EVERYBODY],
         corrects={},
+        sources=SourceIndex(),
         superseded_by={},
+        closed={},
         digest=int(digest_of(loader.ids), 16),
     )
     name, _, checksum = loader.source.base.rows["model"][0].as_py().rpartition("@")

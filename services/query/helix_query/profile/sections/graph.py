@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from helix_query.profile.sections.section import Factor, Section, Share
-
-GraphMethod = Literal["pagerank", "walk"]
-"""How the graph around the candidates is walked."""
-PAGERANK: Final = "pagerank"
-WALK: Final = "walk"
+from helix_query.profile.sections.section import PAGERANK, Factor, GraphMethod, Section, Share
 
 Edge = Literal[
     "MENTIONS", "UPDATES", "EXTENDS", "DERIVES", "RELATES", "PART_OF", "IN_CATEGORY", "CONTRADICTS"

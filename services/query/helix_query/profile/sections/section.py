@@ -1,4 +1,4 @@
-"""What all sections share: the base class, bounds, and names of channels."""
+"""What all sections share: the base class, bounds, names of channels and ways to walk the graph."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ Channel = Literal["dense", "lexical", "entity", "associative"]
 CHANNEL_NAMES: Final[tuple[Channel, ...]] = get_args(Channel)
 DENSE: Final = "dense"
 LEXICAL: Final = "lexical"
+
+GraphMethod = Literal["pagerank", "walk"]
+"""How the graph around the candidates is walked."""
+PAGERANK: Final = "pagerank"
+WALK: Final = "walk"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Factor = Annotated[float, Field(ge=0, le=10)]

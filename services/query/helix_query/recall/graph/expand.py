@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_query.profile.sections.graph import PAGERANK, WALK, GraphMethod
+from helix_query.profile.sections.section import PAGERANK, WALK, GraphMethod
 from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
 from helix_query.recall.graph.bounded_walk import bounded_walk
 from helix_query.recall.graph.local_subgraph import Mass

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated
-    from helix_query.recall.candidates import Route
-    from helix_query.recall.lifecycle.related import Related
+    from helix_query.recall.candidates import Related, Route
 
 ROUNDS: Final = 4
 """Links in a row through which a score is handed on."""

@@ -7,12 +7,12 @@ Redux") is found through what it replaces (`relations`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_query.recall.candidates import GRAPH, Candidates, Cosines, bit_of
+from helix_query.recall.candidates import GRAPH, Candidates, Cosines, Related, bit_of
 from helix_query.recall.lifecycle.relations import NONE, Replacements, replacements_of
 
 if TYPE_CHECKING:
@@ -24,18 +24,6 @@ REACH: Final = 4
 """Memories behind a question among which its answer is looked for."""
 CHAIN: Final = 1
 """Times that replacements of what was added are added in turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """Pairs of candidates, by position: question and answer, replacement and what it replaces."""
-
-    questions: NDArray[np.int64]
-    answers: NDArray[np.int64]
-    newer: NDArray[np.int64]
-    older: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    """That `newer` replaces `older`, 0 to 1."""
 
 
 def with_related(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:

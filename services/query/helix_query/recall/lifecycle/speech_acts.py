@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import SpeechActs
-    from helix_query.recall.candidates import CandidateSignals
-    from helix_query.recall.lifecycle.related import Related
+    from helix_query.recall.candidates import CandidateSignals, Related
 
 ASKING: Final = (SPEECH_ACTS.index("question"), SPEECH_ACTS.index("request"))
 ACKNOWLEDGEMENT: Final = SPEECH_ACTS.index("acknowledgement")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from helix_query.recall.candidates import Route
     from helix_query.recall.context import RecallContext
     from helix_query.recall.result import Packed, RecalledRow
-    from helix_query.recall.user_profile.layout import UserProfile
+    from helix_query.recall.user_profile.lines import UserProfile
 
 LARGEST_SHARE: Final = 0.5
 """Share of the token budget that a profile may take: the memories answer the question."""

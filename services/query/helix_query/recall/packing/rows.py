@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
-from helix_query.recall.result import RecalledRow
 from helix_shared.moments import microseconds, moment_of
-from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
-    from helix_query.recall.candidates import Candidates, Ranked
-    from helix_query.recall.context import RecallContext
     from helix_query.recall.visibility import Visibility
     from helix_shared.artifacts.signals.reader import Signals
 
@@ -29,27 +25,6 @@ SIGNAL_VALUES: Final = (
     "salience", "confidence", "pinned", "priority", "token_count", "stream_sequence", "hidden",
     "event_guessed",
 )  # fmt: skip
-
-_log = logger(__name__)
-
-
-def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tuple[RecalledRow, ...]:
-    """The rows of the chosen, best first; each is checked once more against the caller's selection."""
-    generation, selection = context.generation, context.query.selection
-    ordinals = candidates.ordinals[ranked.positions]
-    rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
-    linked = generation.graph.entities_of(ordinals)
-    fetched = []
-    for position, ordinal, score, entities in zip(
-        ranked.positions, ordinals.tolist(), ranked.scores, linked, strict=True
-    ):
-        row = rows.get(ordinal)
-        if row is None or not selection.admits(row):
-            _log.error("row_withheld", ordinal=ordinal, generation=generation.manifest.generation)
-            continue
-        cosine = float(candidates.cosine[position])
-        fetched.append(RecalledRow(row, entities, float(score), cosine, candidates.channels_of(position)))
-    return tuple(fetched)
 
 
 def stored_rows(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from helix_query.recall.user_profile.layout import UserProfile, laid_out
+from helix_query.recall.user_profile.layout import laid_out
+from helix_query.recall.user_profile.lines import UserProfile
 from helix_query.recall.user_profile.merge import merged
 from helix_query.recall.user_profile.statements import statements_of
 from helix_query.recall.visibility import Visibility

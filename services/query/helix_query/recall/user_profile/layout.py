@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from helix_query.generations.facet_index import DYNAMIC, PARTS, STATIC, Part
+from helix_query.recall.user_profile.lines import Line, UserProfile
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from helix_query.recall.user_profile.merge import Merged
+    from helix_query.recall.user_profile.lines import Merged
 
 CountTokens = Callable[[str], int]
 
@@ -21,26 +21,6 @@ STATIC_SHARE: Final = 0.6
 HEADINGS: Final = {STATIC: "About the user:", DYNAMIC: "Going on:"}
 MOST_LINES: Final = 99
 """Lines of a part at most, however large the budget."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line as the text shows it, without its citation."""
-
-    said: Merged
-    text: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class UserProfile:
-    """Lines of the static part, then of the dynamic part, each best first."""
-
-    lines: tuple[Line, ...] = ()
-    text: str = ""
-    tokens: int = 0
-    left_out: int = 0
-    """Lines that had no room."""
 
 
 def laid_out(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.recall.user_profile.lines import Merged
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from helix_query.recall.user_profile.statements import Statement
+    from helix_query.recall.user_profile.lines import Statement
     from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 
 SAME_WORDS: Final = 0.6
@@ -27,14 +28,6 @@ _UPDATES: Final = EDGE_KINDS.index("UPDATES")
 _NEGATION: Final = re.compile(
     r"\b(?:not|no|never|nothing|neither|nor|without|cannot|cant|dont|wont|no longer|stopped|quit)\b|n't\b"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The latest of some statements that say the same, and the ids of all of them, the latest first."""
-
-    statement: Statement
-    memory_ids: tuple[str, ...]
 
 
 def merged(statements: Iterable[Statement], graph: GraphSnapshot) -> list[Merged]:

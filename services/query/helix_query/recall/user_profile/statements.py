@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from helix_query.generations.facet_index import DYNAMIC, PARTS, Part
 from helix_query.recall.packing.rows import completed
+from helix_query.recall.user_profile.lines import Statement
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.moments import microseconds
 
@@ -30,24 +30,6 @@ READ: Final = 80
 UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
 """A memory with one of these is in no profile, which is put before prompts without being asked for."""
 _DAY: Final = 86_400_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """The sentences of one memory that belong to one part of a profile."""
-
-    ordinal: int
-    memory_id: str
-    sequence: int
-    """Of the event."""
-    text: str
-    part: Part
-    facets: tuple[str, ...]
-    speaker: str
-    """Who said it; empty where the event names nobody."""
-    occurred_at: datetime
-    is_derived: bool
-    score: float
 
 
 def statements_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> list[Statement]:

@@ -1,0 +1,34 @@
+"""The rows of the memories that a recall has chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_query.recall.packing.rows import stored_rows
+from helix_query.recall.result import RecalledRow
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from helix_query.recall.candidates import Candidates, Ranked
+    from helix_query.recall.context import RecallContext
+
+_log = logger(__name__)
+
+
+def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tuple[RecalledRow, ...]:
+    """The rows of the chosen, best first; each is checked once more against the caller's selection."""
+    generation, selection = context.generation, context.query.selection
+    ordinals = candidates.ordinals[ranked.positions]
+    rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
+    linked = generation.graph.entities_of(ordinals)
+    fetched = []
+    for position, ordinal, score, entities in zip(
+        ranked.positions, ordinals.tolist(), ranked.scores, linked, strict=True
+    ):
+        row = rows.get(ordinal)
+        if row is None or not selection.admits(row):
+            _log.error("row_withheld", ordinal=ordinal, generation=generation.manifest.generation)
+            continue
+        cosine = float(candidates.cosine[position])
+        fetched.append(RecalledRow(row, entities, float(score), cosine, candidates.channels_of(position)))
+    return tuple(fetched)

@@ -1,0 +1,57 @@
+"""What a profile is made of: statements, those that say the same as one, and lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from helix_query.generations.facet_index import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The sentences of one memory that belong to one part of a profile."""
+
+    ordinal: int
+    memory_id: str
+    sequence: int
+    """Of the event."""
+    text: str
+    part: Part
+    facets: tuple[str, ...]
+    speaker: str
+    """Who said it; empty where the event names nobody."""
+    occurred_at: datetime
+    is_derived: bool
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The latest of some statements that say the same, and the ids of all of them, the latest first."""
+
+    statement: Statement
+    memory_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line as the text shows it, without its citation."""
+
+    said: Merged
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserProfile:
+    """Lines of the static part, then of the dynamic part, each best first."""
+
+    lines: tuple[Line, ...] = ()
+    text: str = ""
+    tokens: int = 0
+    left_out: int = 0
+    """Lines that had no room."""
