@@ -27,7 +27,7 @@ def pdf_pages(body_base64: str) -> list[str]:
 
     Raises:
         InvalidInputError: the file is broken or encrypted, breaks a limit, or has no text.
-        TemporaryError: the machine is too busy to read it.
+        TemporaryError: the machine is too busy to read it, or the reader cannot be started.
     """
     source = base64.b64decode(body_base64, validate=True)
     if b"%PDF-" not in source[:1024]:
@@ -41,8 +41,11 @@ def pdf_pages(body_base64: str) -> list[str]:
         raise TemporaryError(f"the PDF file was not read in {WALL_SECONDS} s") from None
     if done.returncode == -signal.SIGXCPU:
         raise InvalidInputError(FIELD, f"takes more than {CPU_SECONDS} s of CPU time to read")
+    if done.returncode == -signal.SIGSEGV:
+        raise InvalidInputError(FIELD, "makes the reader of PDF files crash")
     if done.returncode != 0:
-        raise InvalidInputError(FIELD, f"cannot be read within {MEMORY_BYTES >> 20} MiB of memory")
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise TemporaryError(f"the reader of PDF files ended with status {done.returncode}: {last}")
     answer = json.loads(done.stdout)
     if "refused" in answer:
         raise InvalidInputError(FIELD, answer["refused"])

@@ -55,7 +55,11 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     logging.disable(logging.CRITICAL)
-    json.dump(read(sys.stdin.buffer.read()), sys.stdout)
+    try:
+        answer = read(sys.stdin.buffer.read())
+    except MemoryError:
+        answer = {"refused": f"needs more than {memory_bytes >> 20} MiB of memory to read"}
+    json.dump(answer, sys.stdout)
 
 
 if __name__ == "__main__":
