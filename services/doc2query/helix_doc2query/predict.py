@@ -1,6 +1,7 @@
 """Predicts the questions that a memory answers, by rules and from its text alone.
 
 Sentence patterns (`rules`) give questions, word tables (`synonyms`) search words; `keep` selects among them.
+Questions, acknowledgements and small talk answer nothing; a sentence that asks answers nothing either.
 Deterministic; `SENTENCES` and `SENTENCE_CHARACTERS` bound the work for a long text.
 """
 
@@ -12,9 +13,13 @@ from typing import Any, Final
 
 from helix_doc2query.rules import RULES
 from helix_doc2query.synonyms import SYNONYMS
+from helix_doc2query.topics import is_defined_thing, names_something
 
-COLUMNS: Final = ("memory_id", "text", "title", "speaker")
+COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "derived_from")
 """Columns of a memory that are used."""
+
+SILENT_ACTS: Final = frozenset({"question", "acknowledgement"})
+"""Speech acts of memories that answer nothing."""
 
 SENTENCES: Final = 60
 SENTENCE_CHARACTERS: Final = 400
@@ -25,10 +30,14 @@ _BREAK = re.compile(r"(?<=[.!?])\s+|(?<!\s)[^\S\n]*+\n\s*")
 """White space behind the end of a sentence, or with a line break in it; tried where white space begins."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _SPACE = re.compile(r"\s+")
+_CLOSING: Final = " \t\"')]}*_\u201d\u2019"
+"""What may stand behind the question mark of a sentence."""
 
 
 def predict(row: Mapping[str, Any]) -> list[str]:
     """Candidate questions in the order of the text, then lines of search words."""
+    if row["speech_act"] in SILENT_ACTS:
+        return []
     who = str(row["speaker"]).strip() or "user"
     text = str(row["text"])
     questions = dict.fromkeys(
@@ -44,12 +53,18 @@ def _sentences(text: str) -> list[str]:
 
 
 def _answered(sentence: str, who: str) -> Iterator[str]:
+    if sentence.rstrip(_CLOSING).endswith("?"):
+        return
     for rule in RULES:
         if rule.cue is not None and rule.cue.search(sentence) is None:
             continue
         if (match := rule.pattern.search(sentence)) is None:
             continue
         groups = {name: _phrase(value) for name, value in match.groupdict(default="").items()}
+        if not all(names_something(phrase) for phrase in groups.values() if phrase):
+            continue
+        if rule.defines and not is_defined_thing(groups["x"]):
+            continue
         for question in rule.questions:
             yield _SPACE.sub(" ", question.format(who=who, **groups)).strip()
 

@@ -8,7 +8,7 @@ that the text does not have ("decision", "reason", "favourite"), so the template
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 PHRASE: Final = 80
@@ -54,6 +54,8 @@ class Rule:
     cue: re.Pattern[str] | None
     pattern: re.Pattern[str]
     questions: tuple[str, ...]
+    defines: bool = False
+    """Whether the sentence says what `x` is."""
 
 
 def _rule(pattern: str, *questions: str) -> Rule:
@@ -186,13 +188,16 @@ _LIVES = (
     ),
 )
 
-_DEFINITIONS = (
-    _rule(
-        r"^(?:the |an? )?(?P<x>[A-Z\"'`][^.,;:!?()\n]{1,60}?)(?: \([^()\n]{0,80}\))? (?:is|are|was|were) "
-        r"(?:an?|the|one of)\b",
-        "what is {x}: definition meaning",
-    ),
-    _between("stands for|means|refers to|is short for", "definition meaning abbreviation of {x}"),
+_DEFINITIONS = tuple(
+    replace(rule, defines=True)
+    for rule in (
+        _rule(
+            r"^(?:the |an? )?(?P<x>[A-Z\"'`][^.,;:!?()\n]{1,60}?)(?: \([^()\n]{0,80}\))? (?:is|are|was|were) "
+            r"(?:an?|the|one of)\b",
+            "what is {x}: definition meaning",
+        ),
+        _between("stands for|means|refers to|is short for", "definition meaning abbreviation of {x}"),
+    )
 )
 
 RULES: Final = (*_DECISIONS, *_PREFERENCES, *_FAILURES, *_PROCEDURES, *_SETTINGS, *_LIVES, *_DEFINITIONS)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_doc2query.consumer import expansion_rows, first_of_a_turn
 from helix_doc2query.keep import QUESTIONS, keep
 from helix_doc2query.predict import predict
 
 
+def row(text: str, *, memory_id: str = "m", **fields: str) -> dict[str, Any]:
+    """A memory row of this text."""
+    empty = {"title": "", "speaker": "", "speech_act": "statement", "derived_from": ""}
+    return {"memory_id": memory_id, "text": text, **empty, **fields}
+
+
 def questions(text: str, *, speaker: str = "", title: str = "") -> list[str]:
     """Candidates for a memory of this text."""
-    return predict({"memory_id": "m", "text": text, "title": title, "speaker": speaker})
+    return predict(row(text, speaker=speaker, title=title))
 
 
 @pytest.mark.parametrize(
@@ -66,6 +74,49 @@ def test_a_statement_answers_its_question(text: str, speaker: str, expected: str
 def test_plain_talk_answers_nothing() -> None:
     """Small talk gets no questions."""
     assert questions("Wow, that sounds great! Keep going!") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the best one?",
+        "It is a good idea.",
+        "That was the point.",
+        "My plan is a simple one.",
+        "Wow is the word.",
+        "Hello is a word.",
+        "The thing is a mess.",
+        "I love it.",
+        "She prefers this one.",
+        "We decided on that.",
+        "It was caused by it.",
+        "You could run it to do that.",
+        "Did you say we agreed on weekly releases?",
+    ],
+)
+def test_nobody_asks_about_pronouns_and_generic_words(text: str) -> None:
+    """What points to another sentence, and a sentence that asks, answer no question."""
+    assert questions(text, speaker="Mel") == []
+
+
+@pytest.mark.parametrize("act", ["question", "acknowledgement"])
+def test_questions_and_acknowledgements_answer_nothing(act: str) -> None:
+    """The act of the whole turn counts, also for its search words."""
+    asked = row("We agreed on weekly releases of the db.", speech_act=act)
+    assert expansion_rows(asked) == []
+    assert expansion_rows(asked | {"speech_act": "decision"}) != []
+
+
+def test_a_derived_statement_has_questions_only_if_its_turn_has_none() -> None:
+    """Both are shown as one memory, so that one set of questions is enough."""
+    turn = row("We agreed on weekly releases.", memory_id="turn")
+    derived = row("After the review we agreed on weekly releases.", memory_id="derived", derived_from="turn")
+    bare = row("Berlin.", memory_id="bare")
+    answer = row("I moved to Berlin.", memory_id="answer", derived_from="bare")
+    rows = [turn, derived, bare, answer]
+    made = [made for given in rows for made in expansion_rows(given)]
+    assert [made["memory_id"] for made in made] == ["turn", "derived", "answer"]
+    assert [made["memory_id"] for made in first_of_a_turn(rows, made)] == ["turn", "answer"]
 
 
 def test_the_title_gives_search_words_too() -> None:

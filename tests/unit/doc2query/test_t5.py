@@ -77,6 +77,7 @@ def test_the_questions_of_the_model_come_before_those_of_the_rules(tmp_path: Pat
     """Both are selected by the words that the text does not have."""
     model = QuestionModel.load(write_folder(tmp_path), Search())
     row = {"memory_id": "m", "text": "We decided to use Postgres for storage.", "title": "", "speaker": ""}
+    row |= {"speech_act": "statement", "derived_from": ""}
     by_rules = expansion_rows(row)[0]["expansions"]
     derivation = with_model(model)
     (both,) = derivation.derive(row)

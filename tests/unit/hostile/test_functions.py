@@ -49,6 +49,8 @@ def row(text: str) -> dict[str, Any]:
         "text": text,
         "title": text[: limits.TITLE_CHARACTERS],
         "speaker": text[: limits.NAME_CHARACTERS],
+        "speech_act": "statement",
+        "derived_from": "",
         "document_id": "",
         "categories": [text[: limits.NAME_CHARACTERS]],
     }

@@ -118,6 +118,8 @@ def derived_text(draft: Draft) -> str:
         "text": draft.text,
         "title": draft.title,
         "speaker": getattr(event, "speaker", ""),
+        "speech_act": "statement",
+        "derived_from": "",
         "document_id": getattr(event, "document_id", ""),
         "categories": event.tags,
     }

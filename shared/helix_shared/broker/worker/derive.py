@@ -44,11 +44,14 @@ _log = logger(__name__)
 T = TypeVar("T")
 Row = Mapping[str, Any]
 DeriveRows = Callable[[Row], Sequence[dict[str, Any]]]
+SelectRows = Callable[[Sequence[Row], list[dict[str, Any]]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """How rows are derived: `derive` turns one memory row into rows of `schema` on `edge`.
+
+    `select`, if given, gets the memory rows and all derived rows of a message and returns those to publish.
 
     Only `columns` are decoded, because a vector costs more than all other columns. `version` is part of the
     message id: with a new one, a changed worker can publish again for the same event.
@@ -59,6 +62,7 @@ class Derivation:
     schema: pa.Schema
     columns: tuple[str, ...]
     derive: DeriveRows
+    select: SelectRows | None = None
 
     async def handle(self, message: Msg, connected: Connected) -> None:
         """Derive from every new row and publish the result.
@@ -81,7 +85,8 @@ class Derivation:
             PermanentError: the body is not a memories message of the subject's tenant.
         """
         origin, rows = read_memories(subject, body, self.columns)
-        return self._message(origin, [derived for row in rows for derived in self.derive(row)])
+        made = [derived for row in rows for derived in self.derive(row)]
+        return self._message(origin, made if self.select is None else self.select(rows, made))
 
     async def rederive(self, request: Msg, connected: Connected) -> bytes:
         """Derive again from the memories message in a request; without rows if that fails for good."""
