@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
-from helix_consolidation.ledger.tombstones import Usage
+from helix_consolidation.ledger.lifecycle.tombstones import Usage
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 
 from helix_cli.output.graph_export import to_networkx
 from helix_consolidation.folding.context import Decide
-from helix_consolidation.folding.decode import decode
+from helix_consolidation.folding.incoming.decode import decode
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helix_consolidation.folding.incoming_rows import check_statements
+from helix_consolidation.folding.incoming.rows import check_statements
 from helix_extract.answers.check import check
 from helix_extract.statements import StatementsBuilder
 from helix_shared import edges

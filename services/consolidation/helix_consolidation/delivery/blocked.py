@@ -13,7 +13,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.decode import edge_of
+from helix_consolidation.folding.incoming.decode import edge_of
 from helix_shared.broker.worker.rederive import header_sequence, request_derivation
 from helix_shared.errors import TemporaryError
 from helix_shared.metrics import BLOCKED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.decode import header_order, settled_event
+from helix_consolidation.folding.incoming.decode import header_order, settled_event
 from helix_memory.subjects import DERIVED_STREAM
 
 if TYPE_CHECKING:

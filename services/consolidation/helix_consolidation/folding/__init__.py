@@ -1,5 +1,5 @@
 """What a message changes, in memory: message + `ConsolidationState` -> `Changes`.
 
-Start with `fold`, which dispatches to `memories`, `enrichment` and `lifecycle`. No store and no broker is
-touched. Imports `ledger`.
+Start with `fold`, which dispatches to `memories`, `enrichment` and `lifecycle`. `incoming` reads messages,
+`status` keeps what holds. No store and no broker is touched. Imports `ledger`.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from helix_consolidation.ledger.tombstones import Usage
+from helix_consolidation.ledger.lifecycle.tombstones import Usage
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.folding.changes import Changes
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
-    from helix_consolidation.ledger.tombstones import Usage
+    from helix_consolidation.ledger.lifecycle.tombstones import Usage
 
 Decide = Callable[[Statement, Sequence[Candidate]], Sequence[Decision]]
 """How a new statement relates to earlier ones: a pure function."""

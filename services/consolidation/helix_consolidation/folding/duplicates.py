@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.folding.changes import Relation
-from helix_consolidation.folding.links import decided_weight
+from helix_consolidation.folding.status.links import decided_weight
 from helix_consolidation.ledger.sequences import log_position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from helix_consolidation.folding.context import FoldContext
-    from helix_consolidation.folding.incoming_rows import IncomingRow
+    from helix_consolidation.folding.incoming.rows import IncomingRow
     from helix_consolidation.ledger.near_duplicates import DuplicateMatch
 
 EDGE: Final = "RELATES"

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from helix_consolidation.folding.incoming_rows import SOURCE_CLASSES, memory_columns, read_rows
+from helix_consolidation.folding.incoming.rows import SOURCE_CLASSES, memory_columns, read_rows
 from helix_consolidation.folding.memories import accept_model, store_row
 from helix_consolidation.folding.removal import remove
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.errors import TemporaryError

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.decode import Derived, Lifecycle
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
 from helix_consolidation.folding.extracted import fold_statements, follow_sources
+from helix_consolidation.folding.incoming.decode import Derived, Lifecycle
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.status.version_family import update_status
 
 if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext

@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.links import update_links
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.status.links import update_links
+from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
-from helix_consolidation.ledger.pending_actions import LifecycleAction
-from helix_consolidation.ledger.tombstones import ForgetRecord, Usage
+from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
+from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from helix_consolidation.folding.context import FoldContext
-    from helix_consolidation.folding.decode import Lifecycle
+    from helix_consolidation.folding.incoming.decode import Lifecycle
     from helix_consolidation.ledger.event_reach import SelectorKind
-    from helix_consolidation.ledger.pending_actions import ActionKind
+    from helix_consolidation.ledger.lifecycle.pending_actions import ActionKind
     from helix_shared.edges import Origin
 
 

@@ -14,11 +14,11 @@ from helix_consolidation.folding import duplicates
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
-from helix_consolidation.folding.incoming_rows import IncomingRow, model_of, publishing_actor, read_rows
+from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
 from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, replacement_of
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.status.version_family import update_status
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_consolidation.folding.incoming_statements import statements_of
-from helix_consolidation.folding.links import add_link
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.incoming.statements import statements_of
+from helix_consolidation.folding.status.links import add_link
+from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.relations.statement import Candidate
 from helix_shared.artifacts.relations.records import DecidedRelation

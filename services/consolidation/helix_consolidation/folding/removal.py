@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.duplicates import match_again, match_later
-from helix_consolidation.folding.links import erase_links
-from helix_consolidation.folding.version_family import members_of, update_status
-from helix_consolidation.ledger.tombstones import NO_ORDINAL, ErasedCorrection
+from helix_consolidation.folding.status.links import erase_links
+from helix_consolidation.folding.status.version_family import members_of, update_status
+from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL, ErasedCorrection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.extracted_index import ExtractedIndex
 from helix_consolidation.ledger.ledger import Ledger
+from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
+from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.ledger.near_duplicates import NearDuplicates
-from helix_consolidation.ledger.pending_actions import PendingActions
 from helix_consolidation.ledger.relation_table import RelationTable
 from helix_consolidation.ledger.sequences import ProcessedSequences
-from helix_consolidation.ledger.tombstones import Tombstones
 from helix_consolidation.ledger.undecided import Undecided
 from helix_consolidation.statements.statement_index import StatementIndex
 
 if TYPE_CHECKING:
-    from helix_consolidation.ledger.tombstone_log import TombstoneLog
+    from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 
 
 @dataclass(frozen=True, slots=True)

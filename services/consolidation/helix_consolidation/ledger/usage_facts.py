@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from helix_consolidation.ledger.event_reach import NEVER
-from helix_consolidation.ledger.tombstones import MOST_ACCESSES
+from helix_consolidation.ledger.lifecycle.tombstones import MOST_ACCESSES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_consolidation.ledger.ledger import Ledger
-    from helix_consolidation.ledger.tombstones import Usage
+    from helix_consolidation.ledger.lifecycle.tombstones import Usage
 
 DECAY_COLUMNS: Final = ("pinned", "priority", "speech_act")
 """Columns that are read beside `type`, `corrects` and `document_id`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from helix_consolidation.folding.links import restore_links
+from helix_consolidation.folding.status.links import restore_links
 from helix_consolidation.statements.statement_row import rows_of, table_of
 from helix_shared.artifacts.relations.relation_files import (
     NAMES_FILE,

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from helix_consolidation.ledger.event_reach import NEVER
-from helix_consolidation.ledger.tombstones import MOST_ACCESSES
+from helix_consolidation.ledger.lifecycle.tombstones import MOST_ACCESSES
 from helix_shared.audience import audience_of, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from helix_consolidation.ledger.facts import MemoryStatus
-    from helix_consolidation.ledger.tombstones import Usage
+    from helix_consolidation.ledger.lifecycle.tombstones import Usage
 
 _TIME: Final = pa.timestamp("us", tz="UTC")
 _NAMES: Final = pa.list_(pa.string())

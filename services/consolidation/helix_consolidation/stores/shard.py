@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from helix_consolidation.folding.changes import Changes
 from helix_consolidation.folding.context import FoldContext
-from helix_consolidation.folding.decode import Derived, decode, header_order, settled_event
 from helix_consolidation.folding.fold import finish, fold, sweep
+from helix_consolidation.folding.incoming.decode import Derived, decode, header_order, settled_event
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.apply import write_changes
 from helix_consolidation.stores.load import LIVE, load
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from helix_consolidation.folding.context import Decide
-    from helix_consolidation.folding.decode import Item
+    from helix_consolidation.folding.incoming.decode import Item
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog
 from helix_consolidation.ledger.sequences import ProcessedSequences
-from helix_consolidation.ledger.tombstone_log import TombstoneLog
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:

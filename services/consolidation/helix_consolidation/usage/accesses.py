@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.lifecycle import show_decayed
-from helix_consolidation.ledger.tombstones import Usage
+from helix_consolidation.ledger.lifecycle.tombstones import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_consolidation.folding.version_family import update_status
+from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.usage_facts import record_decay
 from helix_shared.artifacts.signals.salience import salience_moves

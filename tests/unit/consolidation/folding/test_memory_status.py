@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from helix_consolidation.folding.memory_status import status_of
+from helix_consolidation.folding.status.memory_status import status_of
 from helix_consolidation.ledger.event_reach import NEVER, TENANT, Actor, MemoryFacts, Visibility
 from helix_consolidation.ledger.facts import MemoryStatus
-from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
-from helix_consolidation.ledger.tombstones import ForgetRecord, Tombstones
+from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Tombstones
 
 ROW = MemoryFacts(stream_sequence=10, memory=1, session=2, document=3, user=4)
 NOTHING_PENDING = PendingActions()

@@ -9,7 +9,7 @@ from time import process_time
 import pytest
 
 from helix_consolidation.ledger.event_reach import TENANT, MemoryFacts
-from helix_consolidation.ledger.pending_actions import LifecycleAction, PendingActions
+from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction, PendingActions
 
 ROW = MemoryFacts(stream_sequence=0, memory=1, session=2, document=3, user=0)
 

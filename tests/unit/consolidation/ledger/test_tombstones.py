@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helix_consolidation.ledger import tombstone_log as log_module
-from helix_consolidation.ledger import tombstones as module
 from helix_consolidation.ledger.event_reach import TENANT, Actor, MemoryFacts, Visibility
-from helix_consolidation.ledger.tombstone_log import Record, Table, TombstoneLog
-from helix_consolidation.ledger.tombstones import ErasedCorrection, ForgetRecord, Tombstones, Usage
+from helix_consolidation.ledger.lifecycle import tombstone_log as log_module
+from helix_consolidation.ledger.lifecycle import tombstones as module
+from helix_consolidation.ledger.lifecycle.tombstone_log import Record, Table, TombstoneLog
+from helix_consolidation.ledger.lifecycle.tombstones import ErasedCorrection, ForgetRecord, Tombstones, Usage
 from helix_shared.artifacts.files.segment_files import MERGE_RATIO
 from helix_shared.errors import CorruptArtifactError
 

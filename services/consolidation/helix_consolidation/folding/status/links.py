@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.folding.changes import Relation
-from helix_consolidation.folding.memory_status import NOTHING_DECIDED, Decided
+from helix_consolidation.folding.status.memory_status import NOTHING_DECIDED, Decided
 from helix_shared.artifacts.relations.records import CLOSES, RELATION_KINDS, REVIVES
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.links import decided_of, update_links
-from helix_consolidation.folding.memory_status import Decided, forgotten_at, status_of
+from helix_consolidation.folding.status.links import decided_of, update_links
+from helix_consolidation.folding.status.memory_status import Decided, forgotten_at, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
-from helix_consolidation.ledger.tombstones import NO_ORDINAL
+from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL
 from helix_consolidation.ledger.usage_facts import decayed_at
 from helix_consolidation.ledger.versions import Version, superseded
 

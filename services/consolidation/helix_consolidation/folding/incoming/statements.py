@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.folding.incoming_rows import content_code
+from helix_consolidation.folding.incoming.rows import content_code
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.statements.statement_row import StatementRow, statement_row
 from helix_shared.audience import audience_of, owner_of

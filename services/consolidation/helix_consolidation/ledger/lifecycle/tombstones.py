@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.ledger.event_reach import NOTHING, TENANT, Actor
+from helix_consolidation.ledger.lifecycle.tombstone_log import REMEMBERED_EVENTS, Record, Table
 from helix_consolidation.ledger.sequences import from_log_position, log_position
-from helix_consolidation.ledger.tombstone_log import REMEMBERED_EVENTS, Record, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

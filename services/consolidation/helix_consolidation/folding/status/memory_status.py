@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.facts import MemoryStatus, shown_decay
-from helix_consolidation.ledger.tombstones import ForgetRecord
+from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord
 
 if TYPE_CHECKING:
     from helix_consolidation.ledger.event_reach import MemoryFacts
-    from helix_consolidation.ledger.pending_actions import PendingActions
-    from helix_consolidation.ledger.tombstones import Tombstones
+    from helix_consolidation.ledger.lifecycle.pending_actions import PendingActions
+    from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 
 
 @dataclass(frozen=True, slots=True)

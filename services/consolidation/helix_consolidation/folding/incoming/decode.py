@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.incoming_rows import check_links, check_memories, check_statements
+from helix_consolidation.folding.incoming.rows import check_links, check_memories, check_statements
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared import edges

@@ -1,0 +1,1 @@
+"""What lifecycle events leave behind: actions that wait for their memories, and tombstones."""
