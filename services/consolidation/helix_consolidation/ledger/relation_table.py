@@ -1,8 +1,8 @@
 """The decided relations, by ordinal: 38 bytes each, whether they count or not.
 
-`folding.links` says which of them count. Most are found by a scan of two columns, because they are asked for
-only when a memory is forgotten, corrected or undone; those that change the status of the older memory are
-indexed.
+`folding.status.links` says which of them count. Most are found by a scan of two columns, because they are
+asked for only when a memory is forgotten, corrected or undone; those that change the status of the older
+memory are indexed.
 """
 
 from __future__ import annotations

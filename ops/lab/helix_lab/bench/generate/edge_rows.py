@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 
 FACT_TYPES: Final = ("semantic", "procedural", "decision", "episodic")
 """Memory types of facts, by turns; turns and code keep the type that ingest gave their base."""
+REFERENCES: Final = ("answers", "answered_by", "derived_from")
+"""Columns that name another memory of the session."""
 
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EdgeSource:
     """What the rows of every batch are made from."""
 
@@ -37,6 +40,20 @@ class EdgeSource:
     pieces: NDArray[np.int32]
     """Number of each memory among those of its event."""
     seed: int
+
+    def event_of(self, sequence: int) -> str:
+        """Id of the event at `sequence`."""
+        return f"{self.seed}-{sequence}"
+
+    def id_of(self, ordinal: int) -> str:
+        """Id of the memory at `ordinal`."""
+        event = self.event_of(int(self.sequences[ordinal]))
+        return memory_id(tenant_name(int(self.layout.tenant[ordinal])), event, int(self.pieces[ordinal]))
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Rows of the base by id."""
+        return {known: row for row, known in enumerate(self.base.rows["memory_id"].to_pylist())}
 
 
 def batch_seed(seed: int, start: int) -> int:
@@ -63,9 +80,15 @@ def edge_rows(source: EdgeSource, start: int, varied: Varied) -> pa.Table:
     shift = pa.array(times - rows["occurred_at"].cast(pa.int64()).to_numpy())
     columns: dict[str, Any] = {
         **_scopes(source, part),
+        **{name: _referred(source, part, name) for name in REFERENCES},
         "text": varied.texts,
         "title": varied.titles,
         "context": varied.contexts,
+        # the sentences of the base are not where they were
+        "facet_spans": [
+            [0, len(text)] * len(facets)
+            for text, facets in zip(varied.texts, rows["facets"].to_pylist(), strict=True)
+        ],
         "content_hash": varied.content_hashes,
         "minhash": varied.minhashes,
         "occurred_at": pa.array(times).cast(_TIME),
@@ -94,13 +117,12 @@ def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
     layout = source.layout
     sequences, pieces = source.sequences[part].tolist(), source.pieces[part].tolist()
     tenants = [tenant_name(code) for code in layout.tenant[part].tolist()]
-    events = [f"{source.seed}-{sequence}" for sequence in sequences]
+    events = [source.event_of(sequence) for sequence in sequences]
     sessions = layout.session[part].tolist()
     kinds = [KINDS[kind] for kind in layout.kind[part].tolist()]
-    origins = list(zip(tenants, events, pieces, strict=True))
     audiences = layout.audience[part].tolist()
     return {
-        "memory_id": [memory_id(*origin) for origin in origins],
+        "memory_id": [source.id_of(ordinal) for ordinal in range(part.start, part.start + len(tenants))],
         "tenant_id": tenants,
         "user_id": [f"user-{user:02d}" for user in layout.user[part].tolist()],
         "project_id": [f"project-{project}" for project in layout.project[part].tolist()],
@@ -118,6 +140,24 @@ def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
         "revision_sequence": sequences,
         "piece": pieces,
     }
+
+
+def _referred(source: EdgeSource, part: slice, column: str) -> list[str]:
+    """Ids of the memories to which a column refers; empty where the session does not hold that memory."""
+    layout, found = source.layout, []
+    for ordinal, named in enumerate(
+        source.base.rows[column].take(pa.array(layout.base[part])).to_pylist(), part.start
+    ):
+        there = source.positions.get(named, -1)
+        target = ordinal + there - int(layout.base[ordinal])
+        is_there = (
+            there >= 0
+            and 0 <= target < len(layout)
+            and layout.session[target] == layout.session[ordinal]
+            and layout.base[target] == there
+        )
+        found.append(source.id_of(target) if is_there else "")
+    return found
 
 
 def _event_kind(kind: str) -> str:

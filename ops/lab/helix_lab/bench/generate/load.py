@@ -204,7 +204,7 @@ def _publish(loader: _Loader, folder: Path) -> None:
     info = np.zeros(len(loader.ids), FACTS)
     info["memory_id"] = np.array(loader.ids, "S32")
     info["is_there"] = info["is_latest"] = True
-    info["duplicate_of"], info["expires_at"] = NO_DUPLICATE, NEVER
+    info["duplicate_of"], info["expires_at"], info["decayed_at"] = NO_DUPLICATE, NEVER, NEVER
     state.ledger.fill(
         info,
         [tenant_name(0)],
