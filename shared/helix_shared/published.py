@@ -1,11 +1,48 @@
-"""Reads a published event and compares it with its subject; used by every reader of HELIX_EVENTS."""
+"""A published event with its position, and its reader, which compares it with its subject.
+
+Used by every reader of HELIX_EVENTS.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
 from helix_memory import events, subjects
+from helix_shared.audience import Scope
 from helix_shared.errors import InvalidInputError, PermanentError
+
+AnyEvent = TypeVar("AnyEvent", bound=events.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Published(Generic[AnyEvent]):
+    """An event with its position in the log."""
+
+    event: AnyEvent
+    sequence: int
+    stored_at: datetime
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened; the time of publishing if the event does not say."""
+        return self.event.occurred_at or self.stored_at
+
+    @property
+    def scope(self) -> Scope:
+        """Tenant, project and session of its memories, and who may recall them."""
+        event = self.event
+        return Scope.of(
+            tenant_id=event.tenant_id,
+            user_id=event.user_id,
+            project_id=event.project_id,
+            session_id=event.session_id,
+            acl=event.acl,
+            shared=event.shared,
+        )
 
 
 def published_event(subject: str, body: bytes) -> events.Event:

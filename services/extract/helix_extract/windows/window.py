@@ -12,34 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from helix_memory.events import MessageEvent
-from helix_shared.audience import Scope
+from helix_shared.published import Published
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Published[MessageEvent]):
     """A message event with its position in the log."""
-
-    event: MessageEvent
-    sequence: int
-    stored_at: datetime
-
-    @property
-    def occurred_at(self) -> datetime:
-        """When it was said; the time of publishing if the event does not say."""
-        return self.event.occurred_at or self.stored_at
-
-    @property
-    def scope(self) -> Scope:
-        """Who may recall what it says."""
-        event = self.event
-        return Scope.of(
-            tenant_id=event.tenant_id,
-            user_id=event.user_id,
-            project_id=event.project_id,
-            session_id=event.session_id,
-            acl=event.acl,
-            shared=event.shared,
-        )
 
     @property
     def source_class(self) -> str:

@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from helix_memory.events import Event
-from helix_shared.audience import Scope
+from helix_shared.published import Published
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedEvent:
-    """An event with its position in the log."""
-
-    event: Event
-    sequence: int
-    stored_at: datetime
-
-    @property
-    def occurred_at(self) -> datetime:
-        """When it happened; the time of publishing if the event does not say."""
-        return self.event.occurred_at or self.stored_at
-
-    @property
-    def scope(self) -> Scope:
-        """Tenant, project and session of its memories, and who may recall them."""
-        event = self.event
-        return Scope.of(
-            tenant_id=event.tenant_id,
-            user_id=event.user_id,
-            project_id=event.project_id,
-            session_id=event.session_id,
-            acl=event.acl,
-            shared=event.shared,
-        )
+class LoggedEvent(Published[Event]):
+    """An event of any kind with its position in the log."""
 
 
 @dataclass(frozen=True, slots=True)
