@@ -38,7 +38,7 @@ _TO_SEND_OUT: Final = (
 )
 _MARKUP: Final = (
     r"<\|?(?:im_start|im_end|system|endoftext|assistant)\|?>|\[/?INST\]|<</?SYS>>"
-    r"|^\s*(?:###\s*)?(?:system|(?:new|important) instructions?)(?: prompt)?\s*:\s*"
+    r"|^[^\S\n]*+(?:###[^\S\n]*+)?(?:system|(?:new|important) instructions?)(?: prompt)?\s*:\s*"
     r"(?:you|ignore|from now)"
 )
 _INSTRUCTION: Final = re.compile(

@@ -12,7 +12,7 @@ READ_CHARACTERS: Final = 4_000
 SENTENCE_CHARACTERS: Final = 400
 """A longer sentence is a paste or a list, not a statement about its author."""
 
-_END: Final = re.compile(r"[.!?;]+(?=[\s\"')]|$)|\n+")
+_END: Final = re.compile(r"(?<![.!?;])[.!?;]++(?=[\s\"')]|$)|\n+")
 _QUOTED: Final = re.compile(
     r"^\s*[\"\u201c\u2018>]|\b(?:said|says|told me|wrote|asked|replied)\b[^.]{0,20}[:\"\u201c]",
     re.IGNORECASE,

@@ -159,9 +159,10 @@ _COLOURS: Final = re.compile(
     re.IGNORECASE,
 )
 _NAMES: Final = re.compile(
-    r"(?<![\w'])(?:[A-Z][\w&'-]+|[\w-]*\d[\w-]*)|\w+[/._]\w[\w/._-]*|[\"\u201c\u2018`][^\"\u201d\u2019`]{2,}"
+    r"(?<![\w'-])(?:[A-Z][\w&'-]+|[\w-]*\d[\w-]*)|(?<!\w)\w+[/._]\w[\w/._-]*"
+    r"|[\"\u201c\u2018`][^\"\u201d\u2019`]{2,80}"
 )
-_SENTENCE: Final = re.compile(r"[.!?;\n]+(?:\s+|$)|\s[-\u2013\u2014]\s")
+_SENTENCE: Final = re.compile(r"\n\s*+|(?<![.!?;])[.!?;]++(?=\s|$)\s*+|\s[-\u2013\u2014]\s")
 _KIN: Final = re.compile(
     r"\b(?:I|me|we|us)\b|\b(?:my|his|her|our|the|their) (?:\w+ )?(?:mum|mom|mother|dad|father|sister|brother|"
     r"wife|husband|son|daughter|uncle|aunt|cousin|boss|manager|neighbou?r|friend|partner|doctor|nurse|gran\w*|"
