@@ -17,6 +17,9 @@ _LEAST_TO_REPLACE: Final = 2
 _SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
 _CLOSING_SHARE: Final = 0.3
 _CLOSING_WORDS: Final = 2
+_CLOSING_LEXICAL: Final = 0.35
+"""Least rarity-weighted overlap: words that every statement of a store has are no common subject."""
+_CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
 
 
@@ -52,8 +55,8 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     """Whether `new` says, beyond doubt, something else about the very thing of the candidate.
 
     The same speaker (or the user after the assistant) states it as a fact, with a word of change, and both
-    share much of what they are about; whoever and whatever the older one names is named again, and no
-    identifier differs.
+    share much of what they are about, beyond words that are common in the store; whoever and whatever the
+    older one names is named again, and no identifier differs.
     """
     old = candidate.statement
     if new.speech_act not in _CLOSING_ACTS or this.asks or this.hypothetical or this.reported or other.asks:
@@ -68,6 +71,8 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     shared = this.words & other.words
     return (
         this.sure_change
+        and candidate.lexical >= _CLOSING_LEXICAL
+        and candidate.cosine >= _CLOSING_COSINE
         and len(shared) >= min(_CLOSING_WORDS, len(other.words))
         and len(shared) >= _CLOSING_SHARE * len(other.words)
     )
