@@ -1,4 +1,4 @@
-"""Extracts the links of a memory by rules: what it mentions, defines and belongs to.
+"""Extracts the links of a memory by rules: what it mentions, defines, belongs to and relates.
 
 A title names the thing that its text defines, so it has the weight of three mentions; "Theodred II (Bishop of
 Elmham)" also defines "theodred ii". Names are found by `helix_shared.naming`, as query does in a question.
@@ -13,10 +13,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from helix_kg.relations import Relation, find_relations
+from helix_memory.predicates import OBJECT, SUBJECT
 from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
 
-COLUMNS: Final = ("memory_id", "text", "title", "speaker", "document_id", "categories")
+COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "document_id", "categories")
 """Columns of a memory that are used."""
+
+STATING_NOTHING: Final = frozenset({"question", "request", "hypothetical"})
+"""Speech acts of memories that state no relation."""
 
 MENTION_WEIGHT: Final = 1.0
 TITLE_WEIGHT: Final = 3.0
@@ -55,8 +60,12 @@ def extract(row: Mapping[str, Any]) -> list[Link]:
     names = find_names(text)
     links = [*_title_links(title), *_mentions(find_names(title)), *_mentions(names)]
     links += _relations(text, names)
-    if speaker := canonical(str(row["speaker"])):
-        links.append(Link("MENTIONS", "name", speaker, str(row["speaker"]), PART_WEIGHT))
+    said_by = str(row["speaker"])
+    speaker = Name("name", name, said_by, (0, 0)) if (name := canonical(said_by)) else None
+    if speaker is not None:
+        links.append(Link("MENTIONS", speaker.kind, speaker.name, speaker.surface, PART_WEIGHT))
+    if row["speech_act"] not in STATING_NOTHING:
+        links += _sides(find_relations(text, names, speaker))
     if document := str(row["document_id"]):
         links.append(Link("PART_OF", "document", document, document, PART_WEIGHT))
     for category in row["categories"]:
@@ -76,6 +85,13 @@ def _mentions(names: list[Name]) -> Iterator[Link]:
         yield Link("MENTIONS", name.kind, name.name, name.surface, MENTION_WEIGHT)
         if name.kind == "path" and (base := base_name(name.name)):
             yield Link("MENTIONS", "path", base, base, PART_WEIGHT)
+
+
+def _sides(relations: list[Relation]) -> Iterator[Link]:
+    """The subject and the object of typed relations."""
+    for relation in relations:
+        for end, name in ((SUBJECT, relation.subject), (OBJECT, relation.obj)):
+            yield Link(relation.predicate + end, name.kind, name.name, name.surface, PART_WEIGHT)
 
 
 def _relations(text: str, names: list[Name]) -> Iterator[Link]:

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from helix_kg.extract import Link
+from helix_memory.predicates import SIDES
 
 LINKS: Final = 64
 """Most links of one memory; a memory with more mentions says little about each."""
@@ -19,7 +20,11 @@ _PERSON_WORDS: Final = (2, 3)
 
 
 def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
-    """At most `limit` links, one per edge and entity, by descending weight, then in the order of the text."""
+    """At most `limit` links, one per edge and entity, by descending weight, then in the order of the text.
+
+    The sides of predicates take the place of a mention and share its weight, so that a memory is tied to an
+    entity as strongly as without them.
+    """
     full_names = _short_forms(links)
     merged: dict[tuple[str, str], Link] = {}
     for link in links:
@@ -28,7 +33,21 @@ def resolve(links: Sequence[Link], *, limit: int = LINKS) -> list[Link]:
         key = (resolved.edge, resolved.name)
         if key not in merged or merged[key].weight < resolved.weight:
             merged[key] = resolved
-    return sorted(merged.values(), key=lambda link: -link.weight)[:limit]
+    return sorted(_typed(list(merged.values())), key=lambda link: -link.weight)[:limit]
+
+
+def _typed(links: list[Link]) -> list[Link]:
+    """`links` with the sides of predicates instead of the mentions of the same entities."""
+    sides = Counter(link.name for link in links if link.edge in SIDES)
+    mentioned = {link.name: link for link in links if link.edge == "MENTIONS"}
+    typed = []
+    for link in links:
+        if link.edge in SIDES:
+            mention = mentioned.get(link.name, link)
+            typed.append(replace(mention, edge=link.edge, weight=mention.weight / sides[link.name]))
+        elif link.edge != "MENTIONS" or not sides[link.name]:
+            typed.append(link)
+    return typed
 
 
 def _short_forms(links: Sequence[Link]) -> dict[str, Link]:

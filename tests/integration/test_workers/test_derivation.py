@@ -72,14 +72,17 @@ async def test_links_and_questions_name_their_memory(nats_client: Client, worker
     await publish(nats_client, 1, [memory(1)])
     await publish(nats_client, 2, [memory(2), memory(1, revision=2)])
     await publish(nats_client, 3, [])
-    links = {origin.event_sequence: rows for origin, rows in await collect(nats_client, "links", wanted=3)}
+    await publish(nats_client, 4, [memory(4) | {"text": "Greta Lund works for Oakline Group."}])
+    links = {origin.event_sequence: rows for origin, rows in await collect(nats_client, "links", wanted=4)}
     assert {(row["memory_id"], row["name"]) for row in links[1]} == {
         (f"{1:032x}", name) for name in ("postgres", "caroline", "melanie")
     }
     assert {row["memory_id"] for row in links[2]} == {f"{2:032x}"}
     assert links[3] == []
+    sides = {("WORKS_FOR_SUBJECT", "greta lund"), ("WORKS_FOR_OBJECT", "oakline group")}
+    assert sides <= {(row["edge"], row["name"]) for row in links[4]}
     expansions = {
-        origin.event_sequence: rows for origin, rows in await collect(nats_client, "expansions", wanted=3)
+        origin.event_sequence: rows for origin, rows in await collect(nats_client, "expansions", wanted=4)
     }
     assert "what was the decision about storage" in expansions[1][0]["expansions"]
     assert [row["memory_id"] for row in expansions[2]] == [f"{2:032x}"]

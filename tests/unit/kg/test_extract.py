@@ -19,6 +19,7 @@ def row(text: str, **fields: Any) -> dict[str, Any]:
         "text": text,
         "title": "",
         "speaker": "",
+        "speech_act": "statement",
         "document_id": "",
         "categories": [],
         **fields,

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from helix_cli.commands.common.options import DEFAULT_HOME, Home, Tenant
 from helix_cli.commands.group import help_text
-from helix_cli.output.graph_export import to_networkx
+from helix_cli.output.graph_export import relations_in, to_networkx
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.home import HomeFolder
 from helix_shared.artifacts.generation.folders import GRAPH, current_number, folder_of
@@ -19,7 +19,7 @@ from helix_shared.artifacts.graph.snapshot import GraphSnapshot
 from helix_shared.errors import NotFoundError
 
 SHOWN: Final = 15
-"""Entities in the table."""
+"""Entities in the table, and relations between entities below it."""
 HELP: Final = """
 [bold]Examples[/bold]
 
@@ -54,4 +54,6 @@ def graph_command(
     for node in sorted(entities, key=graph.degree, reverse=True)[:SHOWN]:
         table.add_row(plain(graph.nodes[node]["name"]), graph.nodes[node]["kind"], str(graph.degree[node]))
     console.print(table)
+    for subject, predicate, obj in relations_in(graph)[-SHOWN:]:
+        console.print(plain(subject), predicate, plain(obj))
     console.print(f"generation {number}: {len(entities)} entities, {graph.number_of_edges()} edges")

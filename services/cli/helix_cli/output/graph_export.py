@@ -5,9 +5,12 @@ networkx costs .4 s to import, so no serving process imports this module.
 
 from __future__ import annotations
 
+from itertools import product
+
 import networkx as nx
 import numpy as np
 
+from helix_memory.predicates import OBJECT, PREDICATES, SIDES, SUBJECT
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, NO_TENANT, GraphSnapshot
 
 
@@ -15,6 +18,7 @@ def to_networkx(snapshot: GraphSnapshot, tenant_id: str | None = None) -> nx.Mul
     """The edges in the direction they were stated; only the nodes of one tenant if `tenant_id` is given.
 
     Nodes carry `kind` ("memory" or the kind of the entity), `name` and `tenant`; edges `kind` and `weight`.
+    A predicate is also an edge from its subject to its object, with the ordinal of the `memory` stating it.
     """
     nodes = snapshot.every_node()
     entities, names = nodes[snapshot.memories :], snapshot.delta.tenants
@@ -35,4 +39,27 @@ def to_networkx(snapshot: GraphSnapshot, tenant_id: str | None = None) -> nx.Mul
     for edge in stated.tolist():
         kind, weight = EDGE_KINDS[rows.kinds[edge]], float(rows.weights[edge])
         graph.add_edge(int(sources[edge]), int(rows.targets[edge]), kind=kind, weight=weight)
+    _add_predicates(graph)
     return graph
+
+
+def relations_in(graph: nx.MultiDiGraph[int]) -> list[tuple[str, str, str]]:
+    """Subject, predicate and object of the relations between entities, by name."""
+    return [
+        (graph.nodes[subject]["name"], stated["kind"], graph.nodes[obj]["name"])
+        for subject, obj, stated in graph.edges(data=True)
+        if stated["kind"] in PREDICATES
+    ]
+
+
+def _add_predicates(graph: nx.MultiDiGraph[int]) -> None:
+    """Add an edge for each subject and object of a predicate that the same memory states."""
+    ends: dict[tuple[int, str], list[int]] = {}
+    for memory, entity, stated in graph.edges(data=True):
+        if stated["kind"] in SIDES:
+            ends.setdefault((memory, stated["kind"]), []).append(entity)
+    for (memory, kind), subjects in ends.items():
+        predicate = kind.removesuffix(SUBJECT)
+        if predicate != kind:
+            for subject, obj in product(subjects, ends.get((memory, predicate + OBJECT), [])):
+                graph.add_edge(subject, obj, kind=predicate, weight=1.0, memory=memory)

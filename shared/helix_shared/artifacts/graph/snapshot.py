@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from helix_memory.predicates import SIDES
 from helix_shared.artifacts.graph.base import ENTITIES_FROM, GraphBase, flat
 from helix_shared.artifacts.graph.delta import GraphDelta
 from helix_shared.errors import CorruptArtifactError
@@ -33,8 +34,12 @@ EDGE_KINDS: Final = (
     "PART_OF",
     "IN_CATEGORY",
     "CONTRADICTS",
+    *SIDES,
 )
-"""Edge types; the index is stored. Add at the end only."""
+"""Edge types; the index is stored. Add at the end only.
+
+The memory has an edge to the subject and to the object of a predicate, in place of its MENTIONS edge.
+"""
 
 BASE: Final = "base"
 DELTA_FILE: Final = "delta.arrow"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from pydantic import Field
 
@@ -59,3 +59,7 @@ class Expand(Section):
     def candidates_for(self, *, multi_hop: bool) -> int:
         """Memories that the graph may add to the candidates."""
         return self.graph_candidates if multi_hop else self.graph_candidates_single_hop
+
+    def factor(self, kind: str) -> float:
+        """Factor on the edges of a kind; the sides of a predicate stand for a mention."""
+        return self.edges.get(cast("Edge", kind if kind in get_args(Edge) else "MENTIONS"), 1.0)

@@ -47,7 +47,7 @@ def _walked(
         memories=generation.graph.memories,
         cosines=partial(generation.signals.cosines, vector),
         visible=context.visibility.is_visible,
-        kind_factors=np.array([constants.edges.get(kind, 1.0) for kind in EDGE_KINDS], np.float64),
+        kind_factors=np.array([constants.factor(kind) for kind in EDGE_KINDS], np.float64),
         graph_candidates=constants.candidates_for(multi_hop=multi_hop),
         bridge=partial(_bridge, context, named) if multi_hop else None,
         **constants.model_dump(

@@ -1,0 +1,157 @@
+"""Typed relations between two named things, by rules: who works for whom, what replaced what.
+
+A relation holds between the name before a verb and the name behind it, or the other way round in the passive
+voice. Only few words may stand between name and verb, so that a negation ("does not work for"), a modal verb
+or another clause prevents it. A question, an assumption or what somebody thinks states no relation.
+"I" and "me" are the speaker.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from helix_kg.predicates import RULES, Rule
+from helix_shared.naming import Name
+
+SENTENCE_CHARACTERS: Final = 400
+SENTENCES: Final = 200
+"""Sentences of one text that are read."""
+_NAMES_BACK: Final = 4
+"""Names before a verb that are tried as its subject."""
+_NO_SIDE: Final = frozenset({"date", "version", "error", "issue"})
+"""Kinds of names that are no side of a relation."""
+
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*[.!?]*")
+_UNSURE = re.compile(
+    r"\b(?:if|whether|unless|maybe|perhaps|probably|possibly|allegedly|suppos\w+|imagine\w*|wish\w*|might"
+    r"|may|could|would|should|doubt\w*|thinks?|thought|guess\w*|hop(?:e|es|ed|ing)|wants?|wanted|wonder\w*"
+    r"|pretend\w*|not|never|nobody|cannot|without|rumou?rs?|claims?|claimed|plan(?:s|ned|ning)?|almost"
+    r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_WE = re.compile(r"\b(?:I|[Mm]y|me)\b")
+_AUXILIARY: Final = (
+    r"(?:(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
+    r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
+    r"|himself|herself|itself|myself|apparently|m|ve|s|re|d|will)\b)*+"
+)
+_BESIDE_VERB = re.compile(
+    r"[\"'`*\u201d\u2019]?(?:\s\([^()\n]{1,60}\)"
+    r"|,\s(?:an?|the|our|my|his|her|their|its|who|which|born|aged|now)\b[^,;]{1,80},)?" + _AUXILIARY + r"\s*"
+)
+_BEFORE_OBJECT = re.compile(
+    r"(?:\s+(?!(?:and|but|or|that|because|with|by|from|for|to|who|which|when|while|if|not|no|than|as|where"
+    r"|without|before|after|until|into|is|was|has|nobody|nothing)\b)[a-z][\w'-]*){0,4}+\s*[\"'`*\u201c\u2018(]?"
+)
+_CARRIED = re.compile(
+    r"(?:.*\s|,\s*)(?:and|but|then)(?: then| now| later| also| has| is| was)*\s*", re.DOTALL
+)
+_BOTH = re.compile(r",?\s(?:and|&)\s")
+_CLOSED = re.compile(r"[\"'`*)\u201d\u2019]*\s*(?:[.,;:!]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`subject` and `obj` are the two names of one predicate."""
+
+    predicate: str
+    subject: Name
+    obj: Name
+
+
+def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> list[Relation]:
+    """The relations of a text in its order.
+
+    The pairs of one predicate always have one subject or one object in common, because the graph keeps sides
+    and not pairs; a later pair that would make them ambiguous is left out.
+    """
+    found: list[Relation] = []
+    usable = [name for name in names if name.kind not in _NO_SIDE]
+    starts = [name.span[0] for name in usable]
+    for number, sentence in enumerate(_SENTENCE.finditer(text)):
+        if number == SENTENCES:
+            break
+        start, end = sentence.start(), min(sentence.end(), sentence.start() + SENTENCE_CHARACTERS)
+        if text[start:end].rstrip("\"')").endswith("?"):
+            continue
+        sides = usable[bisect_left(starts, start) : bisect_left(starts, end)]
+        if speaker is not None:
+            here = (match.span() for match in _WE.finditer(text, start, end))
+            sides = [*sides, *(Name(speaker.kind, speaker.name, speaker.surface, span) for span in here)]
+        if len(sides) < len(("subject", "object")):
+            continue
+        sides.sort(key=lambda name: (name.span[0], -name.span[1]))
+        for relation in _of_sentence(text, start, end, sides):
+            if _is_clear(relation, found):
+                found.append(relation)
+    return found
+
+
+def _of_sentence(text: str, start: int, end: int, sides: list[Name]) -> Iterator[Relation]:
+    doubt = _UNSURE.search(text, start, end)
+    verbs = sorted(
+        (
+            (match.start(), match.end(), rule)
+            for rule in RULES
+            for match in rule.verb.finditer(text, start, end)
+        ),
+        key=lambda verb: verb[:2],
+    )
+    carried: list[Name] = []
+    for first, last, rule in verbs:
+        if doubt is not None and (doubt.start() < first or doubt.group().lower() == "if"):
+            return
+        subjects = _before(text, start, first, sides, carried, rule)
+        objects = _behind(text, last, sides, end)
+        if subjects and objects:
+            carried = subjects
+        for subject in subjects:
+            for obj in objects:
+                if subject.name != obj.name:
+                    pair = (obj, subject) if rule.reversed else (subject, obj)
+                    yield Relation(rule.predicate, *pair)
+
+
+def _before(
+    text: str, start: int, verb: int, sides: list[Name], carried: list[Name], rule: Rule
+) -> list[Name]:
+    """The names that end before the verb and belong to it."""
+    nearest = sorted((name for name in sides if name.span[1] <= verb), key=lambda name: -name.span[1])
+    for name in nearest[:_NAMES_BACK]:
+        if rule.behind is not None and not rule.behind.search(text, start, name.span[0]):
+            continue
+        if _BESIDE_VERB.fullmatch(text, name.span[1], verb):
+            return [name, *_coordinated(text, name, nearest)]
+    if carried and nearest and _CARRIED.fullmatch(text, carried[0].span[1], verb) and rule.behind is None:
+        return carried
+    return []
+
+
+def _coordinated(text: str, name: Name, others: list[Name]) -> list[Name]:
+    return [other for other in others if _BOTH.fullmatch(text, other.span[1], name.span[0])][:1]
+
+
+def _behind(text: str, verb: int, sides: list[Name], end: int) -> list[Name]:
+    """The first name behind the verb, and one that "and" joins to it at the end of the clause."""
+    place = next((place for place, name in enumerate(sides) if name.span[0] >= verb), len(sides))
+    if place == len(sides) or not _BEFORE_OBJECT.fullmatch(text, verb, sides[place].span[0]):
+        return []
+    first = sides[place]
+    joined = (
+        name
+        for name in sides[place + 1 :]
+        if _BOTH.fullmatch(text, first.span[1], name.span[0]) and _CLOSED.match(text, name.span[1], end)
+    )
+    return [first, *list(joined)[:1]]
+
+
+def _is_clear(relation: Relation, found: list[Relation]) -> bool:
+    pairs = {(known.subject.name, known.obj.name) for known in found if known.predicate == relation.predicate}
+    pair = (relation.subject.name, relation.obj.name)
+    subjects = {subject for subject, _ in pairs} | {pair[0]}
+    objects = {obj for _, obj in pairs} | {pair[1]}
+    return pair not in pairs and 1 in (len(subjects), len(objects)) and not subjects & objects

@@ -1,0 +1,104 @@
+"""kg's typed relations: who works for whom, and what says no such thing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from helix_kg.extract import extract
+from helix_kg.predicates import RULES
+from helix_kg.relations import find_relations
+from helix_kg.resolve import resolve
+from helix_memory.predicates import PREDICATES
+from helix_shared.naming import Name, canonical, find_names
+
+
+def relations(text: str, speaker: str = "") -> set[tuple[str, str, str]]:
+    """Predicate, subject and object of the relations of a text."""
+    said_by = Name("name", name, speaker, (0, 0)) if (name := canonical(speaker)) else None
+    found = find_relations(text, find_names(text), said_by)
+    return {(relation.predicate, relation.subject.name, relation.obj.name) for relation in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker", "expected"),
+    [
+        ("Priya works for Northwind Clinic.", "", ("WORKS_FOR", "priya", "northwind clinic")),
+        ("I'm now working for Bramwell Joinery.", "Tom", ("WORKS_FOR", "tom", "bramwell joinery")),
+        ("Last spring Tom moved from Leeds to Whitby.", "", ("MOVED_TO", "tom", "whitby")),
+        ("Last spring Tom moved from Leeds to Whitby.", "", ("MOVED_FROM", "tom", "leeds")),
+        ("My sister Greta lives in a small flat in Bergen.", "Tom", ("LIVES_IN", "greta", "bergen")),
+        ("The Harrow Centre is located in Leeds.", "", ("LOCATED_IN", "harrow centre", "leeds")),
+        ("Jenkins was replaced by Buildkite.", "", ("REPLACED_BY", "jenkins", "buildkite")),
+        ("We switched from Redux to Zustand.", "Mia", ("REPLACED_BY", "redux", "zustand")),
+        ("PaymentRouter depends on LedgerStore.", "", ("DEPENDS_ON", "paymentrouter", "ledgerstore")),
+        ("Fulmar is owned by Olaf.", "", ("OWNS", "olaf", "fulmar")),
+        ("Priya, a nurse from Kochi, is married to Tom.", "", ("MARRIED", "priya", "tom")),
+        ("Marcus Lund was succeeded by Helga Dahl.", "", ("SUCCEEDED", "helga dahl", "marcus lund")),
+        ("Rui Matos reports to me.", "Priya", ("REPORTS_TO", "rui matos", "priya")),
+        ("My manager is Helga.", "Priya", ("REPORTS_TO", "priya", "helga")),
+        ("Olaf is a member of the Bergen Rowing Club.", "", ("MEMBER_OF", "olaf", "bergen rowing club")),
+        ("Ines joined Oakline Group and lives in Porto.", "", ("LIVES_IN", "ines", "porto")),
+        ("Ines is the daughter of Rui Matos.", "", ("PARENT_OF", "rui matos", "ines")),
+    ],
+)
+def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[str, str, str]) -> None:
+    """Also in the passive voice, with the speaker, and with one subject for two verbs."""
+    assert expected in relations(text, speaker)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Priya does not work for Northwind Clinic.",
+        "Does Priya work for Northwind Clinic?",
+        "If Tom moved to Leeds, Priya would sell the van.",
+        "Maybe Olaf will move to Tromso.",
+        "Ines no longer works at Oakline Group.",
+        "I think Ines works for Oakline Group.",
+        "Ines could have moved to Porto with Rui.",
+        "Nobody said that Ines works for Oakline Group.",
+        "Paris Hilton visited Paris.",
+    ],
+)
+def test_negations_questions_and_assumptions_state_nothing(text: str) -> None:
+    """No relation is better than a false one."""
+    assert relations(text, "Tom") == set()
+
+
+def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
+    """Two subjects with two objects would be four pairs for who reads the graph."""
+    text = "Priya works for Northwind Clinic. Today Tom works for Bramwell Joinery."
+    assert relations(text) == {("WORKS_FOR", "priya", "northwind clinic")}
+
+
+def test_both_sides_take_the_place_of_mentions_with_their_weight() -> None:
+    """The sum of the weights of a memory and an entity is the same as without relations."""
+    row = {"text": "Priya works for Acme and lives in Porto.", "title": "", "speaker": "", "document_id": ""}
+    links = resolve(extract({**row, "categories": [], "speech_act": "statement"}))
+    assert {(link.edge, link.name): link.weight for link in links} == {
+        ("WORKS_FOR_SUBJECT", "priya"): 0.5,
+        ("WORKS_FOR_OBJECT", "acme"): 1.0,
+        ("LIVES_IN_SUBJECT", "priya"): 0.5,
+        ("LIVES_IN_OBJECT", "porto"): 1.0,
+    }
+    asked = resolve(extract({**row, "categories": [], "speech_act": "hypothetical"}))
+    assert {link.edge for link in asked} == {"MENTIONS"}
+
+
+def test_every_rule_has_a_predicate_that_the_graph_stores() -> None:
+    """And every predicate has a rule."""
+    assert {rule.predicate for rule in RULES} == set(PREDICATES)
+
+
+@pytest.mark.parametrize(
+    "piece", ["Ann works for Bob and ", "Ann, a ", "to ", "I my me ", "Ann owns Bob. ", "Ann (a"]
+)
+def test_time_is_bounded_for_hostile_texts(piece: str) -> None:
+    """100,000 characters cost under a second, however they are made."""
+    text = (piece * 100_000)[:100_000]
+    names = find_names(text)
+    started = time.perf_counter()
+    find_relations(text, names, Name("name", "mel", "Mel", (0, 0)))
+    assert time.perf_counter() - started < 1.0
