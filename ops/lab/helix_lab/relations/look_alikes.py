@@ -11,10 +11,10 @@ from helix_consolidation.relations.statement import Candidate, Statement
 from helix_lab.relations.pairing import Case, idf, share, terms_of
 from helix_lab.sets.data import Document, EvaluationSet
 from helix_shared.encoders.encoder import Encoder
+from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming import find_names
 
 NEAREST: Final = 12
-_DAY: Final = 86_400_000_000
 
 
 def look_alikes(data: EvaluationSet, encoder: Encoder, most: int) -> dict[str, list[Case]]:
@@ -56,5 +56,5 @@ def _statement(document: Document, vector: np.ndarray, at: int) -> Statement:
         source_class="agent" if role == "assistant" else "user",
         entities=tuple(sorted({name.name for name in find_names(document.text[:1_000])})),
         session=at,
-        occurred_at=at * _DAY,
+        occurred_at=at * MICROSECONDS_PER_DAY,
     )

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from helix_consolidation.relations.quantities import Quantity
 from helix_consolidation.relations.reading import Reading, content_words, read
 from helix_consolidation.relations.statement import Candidate, Statement
+from helix_shared.moments import MICROSECONDS_PER_DAY
 
-_DAY: Final = 86_400_000_000
 _CONTEXT_LINES: Final = 2
 _COUNTED: Final = 3
 """Words of change, values and shared words count up to this many."""
@@ -74,7 +74,7 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
             later / len(times),
             float((new.role, new.speaker) == (old.role, old.speaker)),
             float(new.session == old.session != 0),
-            math.log1p(max(0, new.occurred_at - old.occurred_at) / _DAY) / 4,
+            math.log1p(max(0, new.occurred_at - old.occurred_at) / MICROSECONDS_PER_DAY) / 4,
             float(this.negated != other.negated),
         )
         share = subject[3]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from helix_memory.facets import FACETS, STATIC_FACETS
+from helix_shared.moments import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from helix_memory.facets import Facet
     from helix_shared.artifacts.signals.reader import Signals
 
-_DAY: Final = 86_400_000_000
-"""Microseconds."""
 _LEAST: Final = 0.01
 """Confidence and priority count at least this much, so that logarithms stay finite."""
 
@@ -87,7 +86,7 @@ class FacetIndex:
             * np.maximum(signals.priority[ordinals], _LEAST)
             * (1.0 + 0.5 * signals.pinned[ordinals])
         ).astype(np.float64)
-        days = signals.occurred_at[ordinals] / _DAY
+        days = signals.occurred_at[ordinals] / MICROSECONDS_PER_DAY
         facets = signals.facets[ordinals]
         strengths = {part: _strength(part, facets, worth, days) for part in PARTS}
         return cls(
@@ -105,7 +104,7 @@ class FacetIndex:
 
     def scores(self, part: Part, places: NDArray[np.int64], moment: int) -> NDArray[np.float64]:
         """Scores of `places` at `moment` (microseconds), 0 without a facet of the part."""
-        log_scores = self.strengths[part][places] - part.decay * moment / _DAY
+        log_scores = self.strengths[part][places] - part.decay * moment / MICROSECONDS_PER_DAY
         scores: NDArray[np.float64] = np.exp(np.minimum(log_scores, 0.0))
         return scores
 

@@ -80,7 +80,7 @@ def edge_rows(source: EdgeSource, start: int, varied: Varied) -> pa.Table:
     shift = pa.array(times - rows["occurred_at"].cast(pa.int64()).to_numpy())
     columns: dict[str, Any] = {
         **_scopes(source, part),
-        **{name: _referred(source, part, name) for name in REFERENCES},
+        **{name: referred(source, part, name) for name in REFERENCES},
         "text": varied.texts,
         "title": varied.titles,
         "context": varied.contexts,
@@ -142,7 +142,7 @@ def _scopes(source: EdgeSource, part: slice) -> dict[str, Any]:
     }
 
 
-def _referred(source: EdgeSource, part: slice, column: str) -> list[str]:
+def referred(source: EdgeSource, part: slice, column: str) -> list[str]:
     """Ids of the memories to which a column refers; empty where the session does not hold that memory."""
     layout, found = source.layout, []
     for ordinal, named in enumerate(

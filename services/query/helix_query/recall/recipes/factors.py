@@ -13,6 +13,7 @@ import numpy as np
 from helix_memory.arithmetic import normalised
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.recall.stages.normalise import Signal, signal
+from helix_shared.moments import MICROSECONDS_PER_DAY
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Factors = dict[str, "NDArray[np.float64]"]
 
-MICROSECONDS_PER_DAY: Final = 86_400_000_000
 HALVING: Final = 0.693
 """ln 2 as the recipe prints it."""
 NO_PROJECT: Final = 0

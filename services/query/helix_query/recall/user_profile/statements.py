@@ -10,7 +10,7 @@ from helix_query.generations.facet_index import DYNAMIC, PARTS, Part
 from helix_query.recall.packing.rows import completed
 from helix_query.recall.user_profile.lines import Statement
 from helix_shared.artifacts.signals.columns import NO_TIME, code
-from helix_shared.moments import microseconds
+from helix_shared.moments import MICROSECONDS_PER_DAY, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,6 @@ READ: Final = 80
 """Strongest visible memories of a part that are read: two to four times as many as a profile shows."""
 UNSAFE_FLAGS: Final = frozenset(("instruction", "secret"))
 """A memory with one of these is in no profile, which is put before prompts without being asked for."""
-_DAY: Final = 86_400_000_000
 
 
 def statements_of(snapshot: Snapshot, visibility: Visibility, moment: datetime) -> list[Statement]:
@@ -73,7 +72,7 @@ def _strongest(
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
     """Whether the time that a plan or task names has passed."""
     start, end = signals.event_start[ordinals], signals.event_end[ordinals]
-    ends = np.where(end == NO_TIME, start + _DAY, end)
+    ends = np.where(end == NO_TIME, start + MICROSECONDS_PER_DAY, end)
     over: NDArray[np.bool_] = (start != NO_TIME) & (ends <= now)
     return over
 
