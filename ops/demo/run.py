@@ -97,7 +97,7 @@ def demonstrate(console: Console, home: Path) -> bool:
     console.print("[bold]Helix[/]  an agent's autumn, remembered. No GPU, no key, no network.")
     console.print()
     stack = Stack(home, nats_port=0, query_port=0, models=helix_home() / "models")
-    with step(console, "start NATS and five services"):
+    with step(console, "start NATS and six services"):
         stack.start()
     try:
         with step(console, "wait until they answer") as result:

@@ -29,6 +29,7 @@ _BLOCKS: Final = frozenset(
 )  # fmt: skip
 _LINES: Final = frozenset({"br", "dt", "dd", "tr", "td", "th", "legend", "option"})
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
+_SPAN: Final = re.compile(r"[0-9]{1,2}")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -206,5 +207,5 @@ def _cell(node: LexborNode) -> str:
 def _empty(cell: LexborNode) -> list[str]:
     """Empty cells for the other columns that a cell spans."""
     span = cell.attributes.get("colspan") or ""
-    columns = int(span) if re.fullmatch(r"[0-9]{1,2}", span) else 1
+    columns = int(span) if _SPAN.fullmatch(span) else 1
     return [""] * (min(columns, MOST_COLUMNS) - 1)
