@@ -67,6 +67,8 @@ NOT_STATED = (
     "The build passed on the second try",
     "ok great, thanks",
     "I love it",
+    "He loves it.",
+    "Nadia thinks I should buy a van",
     "The bus never came",
     "SERVER IS NOT UP AND NOBODY KNOWS WHY",
     "It rained all day in Porto",

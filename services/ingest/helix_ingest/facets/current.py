@@ -44,7 +44,8 @@ FUTURE: Final = re.compile(
 )
 """A plan where the text also names a time to come."""
 TASK: Final = re.compile(
-    r"\b(?:i|we) (?:still |also |really |just )?(?:need to|have to|gotta|got to|must|should|ought to)\b"
+    r"\b(?<!thinks )(?<!thinks that )(?:i|we) (?:still |also |really |just )?"
+    r"(?:need to|have to|gotta|got to|must|should|ought to)\b"
     r"|\bto-?do\b|\bdeadline\b|\bdue (?:on|by|in|next|this|tomorrow)\b|\bremind me\b|\bdon't let me forget\b"
     r"|\bremember to\b|\b(?:is|are) (?:still )?(?:open|overdue|outstanding|unfinished|left to do)\b|\bi owe\b"
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """The history of a memory: what it replaced and what replaced it, step by step, and what else it relates to.
 
-A value that replaced another, or contradicts it, belongs to the chain, whatever the distance; what merely
-extends or repeats a memory of the chain is shown only for the memory asked for. The caller sees the memories
-that he may recall or could have recalled before something replaced them, never forgotten ones.
+A value that likely replaced another, or contradicts it, belongs to the chain, whatever the distance; what is
+less sure, or merely extends or repeats a memory of the chain, leads on only from the memory asked for: small
+chances would chain all that one person said. The caller sees the memories that he may recall or could have
+recalled before something replaced them, never forgotten ones.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_MEMORIES: Final = 100
 _IN_CHAIN: Final = ("UPDATES", "CONTRADICTS", "CORRECTS")
+_LIKELY: Final = 0.5
+"""Least probability of a step that leads further away than one step."""
 _SHOWN: Final = ("UPDATES", "EXTENDS", "CONTRADICTS", "RELATES", "DERIVES")
 """Edge kinds between memories."""
 _STATE: Final = ("ordinal", "memory_id", "corrects", "superseded_by", "deleted_at", "hidden")
@@ -77,7 +80,7 @@ def history_of(
         check(deadline)
         steps = found.steps_of(sorted(frontier))
         followed = [step for step in steps if is_first or step.relation in _IN_CHAIN]
-        ends = {end for step in followed for end in (step.newer, step.older)}
+        ends = {end for step in followed if is_first or _is_likely(step) for end in (step.newer, step.older)}
         frontier, is_first = set(found.visit(sorted(ends.difference(found.rows)))), False
         found.steps |= {(step.newer, step.older, step.relation): step for step in followed}
     return found.history()
@@ -180,6 +183,11 @@ class _Walk:
 
 
 _NO_TIME: Final = int(np.iinfo(np.int64).min)
+
+
+def _is_likely(step: Step) -> bool:
+    """Whether a step leads on: one that closed, or would have if it still counted, always does."""
+    return step.closed or not step.counts or step.probability >= _LIKELY
 
 
 def _decided(relation: DecidedRelation, *, counts: bool) -> Step:

@@ -1,0 +1,69 @@
+"""How far the history of a memory leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from helix_query.diagnostics import history
+from helix_query.diagnostics.history import Step, history_of
+
+ASKED = 5
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def step(newer: int, older: int, probability: float, *, relation: str = "UPDATES", **more: bool) -> Step:
+    """A decided relation between two ordinals."""
+    return Step(
+        newer, older, relation, probability, {}, more.get("closed", False), counts=more.get("counts", True)
+    )
+
+
+def walked(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> set[int]:
+    """The memories of the history of `ASKED` where these are all steps."""
+
+    class Walk:
+        is_full = False
+
+        def __init__(self, *_: object) -> None:
+            self.rows: dict[int, object] = {}
+            self.steps: dict[tuple[int, int, str], Step] = {}
+
+        def visit(self, ordinals: Sequence[int]) -> Sequence[int]:
+            self.rows |= dict.fromkeys(ordinals)
+            return ordinals
+
+        def steps_of(self, ordinals: Sequence[int]) -> list[Step]:
+            return [one for one in steps if one.newer in ordinals or one.older in ordinals]
+
+        def history(self) -> set[int]:
+            return set(self.rows)
+
+    monkeypatch.setattr(history, "_Walk", Walk)
+    snapshot: Any = SimpleNamespace(ordinals_of=lambda _: [ASKED])
+    selection: Any = None
+    found: Any = history_of("", selection, snapshot, now=NOW)
+    return set(found)
+
+
+def test_unlikely_steps_lead_on_only_from_the_memory_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else small chances chain all that one person said."""
+    found = walked(monkeypatch, step(ASKED, 4, 0.1), step(4, 3, 0.2), step(3, 2, 0.9))
+    assert found == {ASKED, 4}
+
+
+def test_likely_closed_and_undone_steps_lead_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What merely extends a later memory of the chain does not."""
+    found = walked(
+        monkeypatch,
+        step(ASKED, 4, 0.7),
+        step(4, 3, 0.6),
+        step(3, 2, 0.4, closed=True),
+        step(2, 1, 0.4, counts=False),
+        step(4, 0, 0.9, relation="EXTENDS"),
+    )
+    assert found == {ASKED, 4, 3, 2, 1}
