@@ -47,7 +47,7 @@ def decide(
             closes = (
                 relation == "UPDATES"
                 and chance >= model.close
-                and rules.may_close(new, this, candidate, other)
+                and rules.may_close(new, this, candidate, other, among=len(candidates))
             )
             found.append(Decision(index, relation, round(chance, 4), closes, evidence))
     return _with_return(this, candidates, found) if this.back else found

@@ -19,6 +19,8 @@ _CLOSING_SHARE: Final = 0.3
 _CLOSING_WORDS: Final = 2
 _CLOSING_LEXICAL: Final = 0.35
 """Least rarity-weighted overlap: words that every statement of a store has are no common subject."""
+_TELLING_RARITY: Final = 16
+"""With fewer candidates the store is so small that no word of it is rare."""
 _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
 
@@ -51,12 +53,12 @@ def may_repeat(this: Reading, other: Reading) -> bool:
     return len(this.words & other.words) >= _REPEATING_SHARE * len(this.words | other.words)
 
 
-def may_close(new: Statement, this: Reading, candidate: Candidate, other: Reading) -> bool:
+def may_close(new: Statement, this: Reading, candidate: Candidate, other: Reading, *, among: int) -> bool:
     """Whether `new` says, beyond doubt, something else about the very thing of the candidate.
 
     The same speaker (or the user after the assistant) states it as a fact, with a word of change, and both
     share much of what they are about, beyond words that are common in the store; whoever and whatever the
-    older one names is named again, and no identifier differs.
+    older one names is named again, and no identifier differs. `among`: how many candidates were found.
     """
     old = candidate.statement
     if new.speech_act not in _CLOSING_ACTS or this.asks or this.hypothetical or this.reported or other.asks:
@@ -71,7 +73,7 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     shared = this.words & other.words
     return (
         this.sure_change
-        and candidate.lexical >= _CLOSING_LEXICAL
+        and (among < _TELLING_RARITY or candidate.lexical >= _CLOSING_LEXICAL)
         and candidate.cosine >= _CLOSING_COSINE
         and len(shared) >= min(_CLOSING_WORDS, len(other.words))
         and len(shared) >= _CLOSING_SHARE * len(other.words)
