@@ -162,3 +162,12 @@ def test_a_tools_output_between_question_and_answer_is_passed_over() -> None:
     found = drafts(turn(3, "assistant", "412 megabytes."), asked, output)
     assert found[0].answers == memory_id("t", "e1", 0)
     assert found[1].text == "how large is the log. 412 megabytes."
+
+
+def test_what_is_said_on_another_day_answers_nothing() -> None:
+    """In one long session too; the same words a minute later are an answer."""
+    asked = turn(1, "Jonas", "Maybe we could launch in January if the review fails again?")
+    told = turn(2, "Mira", "Tests for the importer are not confirmed yet.")
+    later = turn(3, "Mira", told.event.text, occurred_at=MONDAY + timedelta(days=1))  # type: ignore[union-attr]
+    assert [one.derived_from for one in drafts(later, asked) if one.logged is later] == [""]
+    assert len([one for one in drafts(told, asked) if one.logged is told]) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement
@@ -38,6 +39,8 @@ _QUESTIONS: Final = 2
 """Questions of one turn that an answer may take, the last ones."""
 _SENTENCES_AFTER: Final = 4
 """A question that more sentences follow is not what the next turn answers."""
+ANSWERED_WITHIN: Final = timedelta(hours=12)
+"""What is said later in a session is no answer: a new day begins with a new subject."""
 _CHANGES_SUBJECT: Final = re.compile(
     r"^\W*(?:also|btw|by the way|(?:different|other|new|another) (?:topic|thing|subject|news|question)"
     r"|unrelated"
@@ -72,6 +75,8 @@ def answered_question(answering: LoggedEvent, before: Sequence[LoggedEvent]) -> 
         return None
     number = _last_other(event, before)
     if number is None or not may_quote(answering.scope, before[number].scope):
+        return None
+    if answering.occurred_at - before[number].occurred_at > ANSWERED_WITHIN:
         return None
     question = _question_of(before[number])
     if question is None or not _answers(event, question):
