@@ -22,12 +22,27 @@ from .conftest import DRAIN_SECONDS, PATIENCE_SECONDS, Stack, row
 pytestmark = pytest.mark.integration
 
 
+UNRELATED = (
+    "kettle",
+    "harbour",
+    "violin",
+    "tractor",
+    "lichen",
+    "ledger",
+    "saddle",
+    "comet",
+    "pepper",
+    "anvil",
+)
+"""Texts that no relation links, so that all edges are mentions."""
+
+
 async def test_derived_messages_become_a_generation(stack: Stack) -> None:
     """Ten memories with enrichment: all stores agree, everything is acknowledged afterwards."""
     await stack.log_events(10)
     stack.start()
     for number in range(10):
-        await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, f"text {number}")])
+        await stack.derive(f"e{number}", number + 1, [row(f"e{number}", number + 1, UNRELATED[number])])
         await stack.enrich(f"e{number}", number + 1)
     manifest = await stack.until(lambda m: m.derived_sequence == 30)
     counts = manifest.counts

@@ -69,8 +69,9 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
         after = world.replay(request, reply)
         assert memory_id in after.packed.memory_ids, told
         assert memory_id in [found.row["memory_id"] for found in after.rows], told
-    # LOSS_SAME_TURN has its own test in recall/test_speech_acts.py
-    assert seen == set(recall_pb2.Loss.values()) - {recall_pb2.LOSS_SAME_TURN}, seen
+    # tested in recall/test_speech_acts.py and in test_cli/test_accesses.py
+    elsewhere = {recall_pb2.LOSS_SAME_TURN, recall_pb2.LOSS_DECAYED}
+    assert seen == set(recall_pb2.Loss.values()) - elsewhere, seen
 
 
 def test_no_part_of_the_change_is_needless(world: World) -> None:
