@@ -170,7 +170,8 @@ def statements_schema(dimensions: int) -> pa.Schema:
     """Schema of the statements edge: that of the memories edge, then the expansions and links of the row.
 
     `derived_from` is the verbatim memory, `stream_sequence` the event of the turn, `revision_sequence` the
-    last event of the window that was asked about, `piece` at least `FIRST_STATEMENT_PIECE`.
+    last event of the window that was asked about, `piece` at least `FIRST_STATEMENT_PIECE`. The id follows
+    from `derived_from` and the piece (`identity.statement_id`).
     """
     links = pa.struct([field for field in links_schema() if field.name != "memory_id"])
     return pa.schema(

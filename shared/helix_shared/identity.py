@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from helix_shared.unicode_form import normalised
@@ -17,6 +18,9 @@ ESCAPE: Final = "\x1e"
 ESCAPES: Final = {ESCAPE: ESCAPE + ESCAPE, SEPARATOR: ESCAPE + SEPARATOR}
 """Escapes of the two special characters in `joined`."""
 
+MOST_STATEMENTS: Final = 32
+"""Statements that a language model may draw from one memory."""
+
 _SPACE = re.compile(r"\s+")
 _ESCAPED = str.maketrans(ESCAPES)
 
@@ -24,6 +28,22 @@ _ESCAPED = str.maketrans(ESCAPES)
 def memory_id(tenant_id: str, event_id: str, piece: int) -> str:
     """Id of the `piece`-th memory (0 and up) made of an event: 128 bits as 32 hexadecimal digits."""
     return _digest(tenant_id, event_id, str(piece))
+
+
+def statement_id(source: str, number: int) -> str:
+    """Id of the `number`-th statement (0 and up) that a language model drew from the memory `source`.
+
+    XOR of the source's id and a hash of the number, so `sources_of` finds the source without the statement.
+    """
+    return f"{int(source, 16) ^ _STATEMENT_MASKS[number]:032x}"
+
+
+def sources_of(memory_id_: str) -> Iterator[str]:
+    """The ids of which `memory_id_` is a statement, if it is one; at most one of them is of a memory."""
+    if MEMORY_ID_PATTERN.match(memory_id_):
+        for number in range(MOST_STATEMENTS):
+            # XOR is its own inverse
+            yield statement_id(memory_id_, number)
 
 
 def content_hash(text: str) -> str:
@@ -47,3 +67,6 @@ def joined(*parts: str) -> bytes:
 
 def _digest(*parts: str) -> str:
     return hashlib.blake2b(joined(*parts), digest_size=16).hexdigest()
+
+
+_STATEMENT_MASKS: Final = tuple(int(_digest("statement", str(n)), 16) for n in range(MOST_STATEMENTS))

@@ -20,12 +20,12 @@ from helix_shared import edges
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.minhash import minhash
-from helix_shared.identity import content_hash, memory_id
+from helix_shared.identity import content_hash, memory_id, statement_id
 from helix_shared.naming import canonical
 from helix_shared.timex import find_time_expressions
 
 EDGE: Final = "statements"
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Part of the de-duplication id: raise it when the same answer should give other rows."""
 TYPES: Final = {
     "fact": "semantic",
@@ -75,9 +75,9 @@ class StatementsBuilder:
         pieces: Counter[int] = Counter()
         rows = []
         for memory, vector, named in zip(memories, vectors, entities, strict=True):
-            piece = edges.FIRST_STATEMENT_PIECE + pieces[memory.source.sequence]
+            number = pieces[memory.source.sequence]
             pieces[memory.source.sequence] += 1
-            rows.append(self._row(memory, vector, named, piece, window.last.sequence))
+            rows.append(self._row(memory, vector, named, number, window.last.sequence))
         schema = edges.statements_schema(self.encoder.card.dimensions)
         # columns that only the words of a turn decide stay empty
         rows = [edges.empty_row(schema) | row for row in rows]
@@ -85,12 +85,13 @@ class StatementsBuilder:
         return DerivedMessage.of(origin, rows, schema, version=version)
 
     def _row(
-        self, memory: CheckedMemory, vector: Any, named: Sequence[Entity], piece: int, revision: int
+        self, memory: CheckedMemory, vector: Any, named: Sequence[Entity], number: int, revision: int
     ) -> dict[str, Any]:
         event, turn = memory.source.event, memory.source
+        verbatim = memory_id(event.tenant_id, event.event_id, 0)
         start, end, guessed = _event_times(memory)
         return {
-            "memory_id": memory_id(event.tenant_id, event.event_id, piece),
+            "memory_id": statement_id(verbatim, number),
             "tenant_id": event.tenant_id,
             "user_id": event.user_id,
             "project_id": event.project_id,
@@ -109,7 +110,7 @@ class StatementsBuilder:
             "revision_sequence": revision,
             "document_id": "",
             "source_uri": "",
-            "piece": piece,
+            "piece": edges.FIRST_STATEMENT_PIECE + number,
             "char_start": 0,
             "char_end": len(event.text),
             "content_hash": content_hash(memory.text),
@@ -133,7 +134,7 @@ class StatementsBuilder:
             "speech_act": ACTS.get(memory.kind, "statement"),
             "answers": "",
             "answered_by": "",
-            "derived_from": memory_id(event.tenant_id, event.event_id, 0),
+            "derived_from": verbatim,
             "flags": [],
             "vector": vector,
             "model": self.encoder.card.id,

@@ -24,7 +24,7 @@ from helix_shared import edges
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.manifest import Manifest, StreamState
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.identity import content_hash, memory_id
+from helix_shared.identity import content_hash, memory_id, statement_id
 
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -111,6 +111,7 @@ def statement(
 ) -> dict[str, Any]:
     """One row of the statements edge: drawn from `event`, in the window that ends at the event `window`."""
     given = {
+        "memory_id": statement_id(memory_id(tenant, event, 0), number),
         "piece": edges.FIRST_STATEMENT_PIECE + number,
         "revision_sequence": window,
         "derived_from": memory_id(tenant, event, 0),

@@ -13,7 +13,7 @@ from helix_extract.statements import StatementsBuilder
 from helix_shared import edges
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
-from helix_shared.identity import memory_id
+from helix_shared.identity import memory_id, statement_id
 
 from .windows import window
 
@@ -57,7 +57,7 @@ def test_statements_are_whole_rows_that_consolidation_accepts(models_dir: Path) 
         memory_id("acme", "e2", 0),
         memory_id("acme", "e1", 0),
     )
-    assert moved["memory_id"] == memory_id("acme", "e2", edges.FIRST_STATEMENT_PIECE)
+    assert moved["memory_id"] == statement_id(memory_id("acme", "e2", 0), 0)
     assert (moved["event_start"], moved["event_end"]) == (
         datetime(2026, 5, 1, tzinfo=UTC),
         datetime(2026, 5, 2, tzinfo=UTC),

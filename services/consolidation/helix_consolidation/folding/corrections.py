@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from helix_consolidation.folding.event_memories import memories_of
+from helix_consolidation.folding.event_memories import memories_of, turn_of
 from helix_shared.errors import PermanentError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.
     if not corrects:
         return rows
     _check_columns(origin, rows)
-    ordinal, ledger = context.find(origin.tenant_id, corrects), context.state.ledger
+    turn, ledger = turn_of(context, origin.tenant_id, corrects), context.state.ledger
+    ordinal = context.find(origin.tenant_id, corrects) if turn is None else turn
     if ordinal is None:
         own = memories_of(context, origin.tenant_id, origin.event_id, origin.event_sequence)
         stored = next(iter(own), None)

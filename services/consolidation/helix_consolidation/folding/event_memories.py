@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.event_reach import value_code
-from helix_shared.identity import memory_id
+from helix_shared.identity import memory_id, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,18 @@ def memories_of(context: FoldContext, tenant_id: str, event_id: str, event_seque
     pieces = _pieces(context.state, tenant_id, event_id)
     found = {o for _, o, stream in pieces if o is not None and stream == event_sequence}
     return sorted(found | context.state.provisional.get(event_sequence, set()))
+
+
+def turn_of(context: FoldContext, tenant_id: str, named: str) -> int | None:
+    """The memory from which a language model drew the statement `named`; None: it is the id of no statement.
+
+    It follows from the ids alone, so an event reaches the turn whether or not the statement has arrived.
+    """
+    ordinal = context.find(tenant_id, named)
+    if ordinal is not None and context.state.extracted.source_of(ordinal) is None:
+        return None
+    found = (context.find(tenant_id, source) for source in sources_of(named))
+    return next((turn for turn in found if turn is not None), None)
 
 
 def later_memories(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.enrichment import fold_expansions, fold_links
-from helix_consolidation.folding.extracted import fold_statements, follow_sources
+from helix_consolidation.folding.extracted import fold_statements
 from helix_consolidation.folding.incoming.decode import Derived, Lifecycle
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
@@ -59,17 +59,12 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
 
 
 def finish(context: FoldContext) -> None:
-    """Carry out what is due after a batch: lifecycle actions, and decisions about statements.
-
-    What a language model drew from a memory then follows its status.
-    """
+    """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
     apply_due_actions(context)
     decide_due(context)
-    follow_sources(context)
 
 
 def sweep(context: FoldContext) -> None:
     """Hide what expired, and carry out what a skipped gap made due."""
     finish(context)
     update_status(context, context.state.ledger.expired(context.now))
-    follow_sources(context)

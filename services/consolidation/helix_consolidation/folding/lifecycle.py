@@ -6,14 +6,17 @@ session and document from the memory it corrects, and without them an erasure of
 Ids that are unknown, of another tenant or out of reach are skipped without an error, so the outcome does not
 tell which memories exist.
 
-A derived statement and its verbatim memory say the same, so an event that names one reaches both.
+A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of a
+statement that a language model drew tells which memory that is, whether or not the statement has arrived.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
+from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.links import update_links
@@ -23,13 +26,14 @@ from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
+from helix_shared.identity import MOST_STATEMENTS, statement_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.folding.incoming.decode import Lifecycle
-    from helix_consolidation.ledger.event_reach import SelectorKind
+    from helix_consolidation.ledger.event_reach import Actor, MemoryFacts, SelectorKind
     from helix_consolidation.ledger.lifecycle.pending_actions import ActionKind
     from helix_shared.edges import Origin
 
@@ -45,7 +49,7 @@ def action_of(item: Lifecycle) -> LifecycleAction:
     if isinstance(event, UndoEvent):
         ids = (event.memory_id, *filter(None, (event.other,)))
         codes = tuple(value_code(tenant, "memory", memory_id) for memory_id in ids)
-        return LifecycleAction(sequence, code, "undo", tenant, actor, "memory", codes, at, ids[:1])
+        return LifecycleAction(sequence, code, "undo", tenant, actor, "memory", codes, at, ids)
     kind: ActionKind = "erase" if isinstance(event, EraseEvent) else "restore" if event.restore else "forget"
     ids = _ids(event.memory_ids)
     selector_kind, values = _selection(event, ids)
@@ -115,8 +119,9 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         _count_feedback(context, action)
         return
     if action.kind == "undo":
-        memory, *other = action.selectors
-        tombstones.record_undo(memory, next(iter(other), NOTHING), action.actor, action.sequence)
+        memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
+        for memory, other in product(memories, *others or [[NOTHING]]):
+            tombstones.record_undo(memory, other, action.actor, action.sequence)
         update_status(context, sorted(update_links(context, _reached(context, action))))
         return
     action = _of_whole_turns(context, action)
@@ -143,7 +148,6 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     ledger = context.state.ledger
     if action.selector_kind == "memory":
         named = _named(context, action)
-        named += [s for s in (_extracted_from(context, ordinal) for ordinal in named) if s is not None]
         turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
@@ -156,39 +160,77 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
 
 
 def _named(context: FoldContext, action: LifecycleAction) -> list[int]:
-    """Ordinals of the memories whose ids an action gives."""
+    """Ordinals of the memories whose ids an action gives, and of those that a named statement came from."""
     named = (context.find(action.tenant_id, memory_id) for memory_id in action.memory_ids)
-    return [ordinal for ordinal in named if ordinal is not None]
+    return [*(ordinal for ordinal in named if ordinal is not None), *_turns(context, action)]
 
 
-def _extracted_from(context: FoldContext, ordinal: int) -> int | None:
-    """The memory that a language model drew a statement from, while it exists."""
-    source = context.state.extracted.source_of(ordinal)
-    return None if source is None or not context.state.ledger.is_there(source) else source
+def _turns(context: FoldContext, action: LifecycleAction) -> list[int]:
+    """Ordinals of the memories that a language model drew the named statements from."""
+    turns = (turn_of(context, action.tenant_id, memory_id) for memory_id in action.memory_ids)
+    return [turn for turn in turns if turn is not None]
+
+
+def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
+    """Codes of a named memory, and of the one that it was drawn from if it is a statement."""
+    turn = turn_of(context, tenant_id, memory_id)
+    own = value_code(tenant_id, "memory", memory_id)
+    return [own] if turn is None else [own, context.state.ledger.code(turn)]
 
 
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
-    ledger, sources = context.state.ledger, set[int]()
+    sources = set[int]()
+    turns = set(_turns(context, action))
     for ordinal in _named(context, action):
-        facts, extracted = ledger.memory_facts(ordinal), _extracted_from(context, ordinal)
+        facts = context.state.ledger.memory_facts(ordinal)
         if action.reaches(facts):
-            sources.add(facts.source if extracted is None else ledger.code(extracted))
+            sources |= {facts.source, facts.memory if ordinal in turns else NOTHING}
     sources.discard(NOTHING)
     return replace(action, selectors=tuple(sorted({*action.selectors, *sources}))) if sources else action
 
 
 def _count_feedback(context: FoldContext, action: LifecycleAction) -> None:
-    for memory_id in sorted({*action.memory_ids, *action.unhelpful}):
-        ordinal = context.find(action.tenant_id, memory_id)
-        if ordinal is not None and action.reaches(context.state.ledger.memory_facts(ordinal)):
-            helpful, unhelpful = memory_id in action.memory_ids, memory_id in action.unhelpful
+    named = [_said_by(context, action.tenant_id, ids) for ids in (action.memory_ids, action.unhelpful)]
+    for ordinal in sorted(named[0] | named[1]):
+        if action.reaches(context.state.ledger.memory_facts(ordinal)):
+            helpful, unhelpful = ordinal in named[0], ordinal in named[1]
             # an unhelpful memory was not used: it neither stays recent nor escapes decay
             accessed_at = action.at if helpful else 0
             usage = Usage(int(helpful), int(unhelpful), int(helpful), accessed_at, action.at)
             context.add_usage(ordinal, usage)
             if helpful:
                 show_decayed(context, ordinal)
+
+
+def _said_by(context: FoldContext, tenant_id: str, ids: Iterable[str]) -> set[int]:
+    """Ordinals of the named memories; of a statement that was drawn from one, that one."""
+    found = set[int | None]()
+    for memory_id in ids:
+        turn = turn_of(context, tenant_id, memory_id)
+        found.add(context.find(tenant_id, memory_id) if turn is None else turn)
+    return {ordinal for ordinal in found if ordinal is not None}
+
+
+def reach_late(context: FoldContext, tenant_id: str, memory_id: str, facts: MemoryFacts) -> None:
+    """Let events that named a statement drawn from a memory reach the memory, which comes after them."""
+    tombstones = context.state.tombstones
+    for number in range(MOST_STATEMENTS) if tombstones.forgotten or tombstones.erased else ():
+        statement = value_code(tenant_id, "memory", statement_id(memory_id, number))
+        for code, record in list(tombstones.forgotten.get(statement, {}).items()):
+            before = tombstones.forgotten.get(facts.memory, {}).get(code)
+            if (before is None or before.sequence < record.sequence) and _reaches(
+                tombstones.actors[code], record.sequence, facts
+            ):
+                tombstones.record_forget(facts.memory, tombstones.actors[code], record)
+        for code, sequence in list(tombstones.erased.get(statement, {}).items()):
+            last = tombstones.erased.get(facts.memory, {}).get(code, 0)
+            if last < sequence and _reaches(tombstones.actors[code], sequence, facts):
+                tombstones.record_erasure(facts.memory, tombstones.actors[code], sequence)
+
+
+def _reaches(actor: Actor, sequence: int, facts: MemoryFacts) -> bool:
+    return sequence > facts.stream_sequence and actor.reaches(facts.visibility, facts.user)
 
 
 def show_decayed(context: FoldContext, ordinal: int) -> None:

@@ -15,10 +15,11 @@ from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.corrections import completed
 from helix_consolidation.folding.event_memories import first_sequence, later_memories, memories_of
 from helix_consolidation.folding.incoming.rows import IncomingRow, model_of, publishing_actor, read_rows
-from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, replacement_of
+from helix_consolidation.folding.lifecycle import cancel_replacement, fold_action, reach_late, replacement_of
 from helix_consolidation.folding.relate import await_decision
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
+from helix_shared.edges import FIRST_STATEMENT_PIECE
 from helix_shared.errors import IncompatibleError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
@@ -197,10 +198,13 @@ def store_row(context: FoldContext, row: IncomingRow, source: tuple[int, int], s
     code = row.facts.memory
     if state.tombstones.is_erased(code, entry.stream_sequence):
         return None
+    ordinal = context.find(entry.tenant_id, entry.memory_id)
+    is_late = ordinal is None and entry.stream_sequence <= state.applied.floor
+    if is_late and entry.piece < FIRST_STATEMENT_PIECE:
+        reach_late(context, entry.tenant_id, entry.memory_id, row.facts)
     if erased_at := state.tombstones.erased_at(row.facts):
         state.tombstones.record_erased_memory(row.facts, erased_at)
         return None
-    ordinal = context.find(entry.tenant_id, entry.memory_id)
     is_new = ordinal is None
     if ordinal is None:
         ordinal = state.ledger.add(entry)

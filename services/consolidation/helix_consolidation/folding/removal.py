@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0) -> None:
     """Remove memories; with `erased_at`, the sequence of an erasure, they never come back.
 
-    `extracted` sees to that for statements of a language model.
+    What a language model drew from them goes with them; it leaves no tombstone, since a repeat of its message
+    finds no memory that it could come from.
     """
-    state, removed = context.state, sorted(set(ordinals))
-    ledger = state.ledger
+    state, named = context.state, set(ordinals)
+    ledger, removed = state.ledger, sorted(named | state.extracted.of_sources(named))
     relatives = set[int]()
     for ordinal in removed:
         if ordinal not in relatives:
@@ -35,6 +36,7 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
             state.tombstones.record_erased_memory(facts, erased_at, correction)
         state.provisional.get(ledger.sequences(ordinal)[0], set()).discard(ordinal)
         promoted |= state.near.remove(ordinal)
+        state.extracted.remove(ordinal)
         ledger.erase(ordinal)
         context.changes.erase(ordinal)
     state.undecided.remove(set(removed))

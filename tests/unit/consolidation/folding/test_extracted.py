@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
 
-from helix_memory.events import EraseEvent, ForgetEvent
-from helix_shared.edges import FIRST_STATEMENT_PIECE
-from helix_shared.identity import memory_id
+from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
+from helix_shared.identity import MOST_STATEMENTS, memory_id, sources_of, statement_id
 from tests.unit.consolidation.conftest import FIRST, Bench, Stream, lifecycle, row, statement
 from tests.unit.consolidation.folded import folded
-from tests.unit.consolidation.histories import shuffled
+from tests.unit.consolidation.histories import applied, in_log_order, shuffled
 
-DRAWN = memory_id("acme", "e1", FIRST_STATEMENT_PIECE)
+DRAWN = statement_id(FIRST, 0)
+SEEDS = 40
 
 
 def forget(sequence: int, **fields: Any) -> Msg:
@@ -133,6 +133,8 @@ def test_erasing_a_statement_erases_its_turn(bench: Bench, stream: Stream, *, la
     [
         {"tenant_id": "other"},
         {"piece": 3},
+        {"memory_id": FIRST},
+        {"memory_id": statement_id(FIRST, 1)},
         {"derived_from": ""},
         {"corrects": FIRST},
         {"source_class": "oracle"},
@@ -153,46 +155,113 @@ def test_a_statement_that_no_turn_can_have_given_is_refused(
     assert len(bench.rows()) == 1
 
 
-def _history(random: Random) -> list[Msg]:
-    """Turns, some published twice, windows asked about up to three times, forgets and erasures."""
-    stream, messages = Stream(), list[Msg]()
-    for sequence in range(1, 13):
-        event = f"e{random.randrange(1, 9)}" if random.random() < 0.3 else f"e{sequence}"
-        if random.random() < 0.25:
-            named = [
-                memory_id("acme", f"e{random.randrange(1, 13)}", random.choice((0, FIRST_STATEMENT_PIECE)))
-            ]
-            chosen = {"memory_ids": named} if random.random() < 0.7 else {"of_session": "s0"}
-            make: Callable[..., Msg] = random.choice((forget, erase))
-            messages.append(make(sequence, **chosen))
-            continue
-        fields = {"session_id": f"s{random.randrange(2)}"}
-        rows = [row("acme", event, sequence, f"turn {sequence}", **fields)] if random.random() < 0.9 else []
-        messages.append(stream.memories("acme", event, sequence, rows))
-        # an id that only an earlier answer had would name nothing once a later one is in
-        drawn_each = random.randrange(3)
-        for asked in range(random.randrange(3)):
-            drawn = [
-                statement(
-                    "acme",
-                    event,
-                    sequence,
-                    f"said {sequence} {asked} {n}",
-                    window=sequence,
-                    number=n,
-                    **fields,
-                )
-                for n in range(drawn_each)
-            ]
-            messages.append(stream.statements("acme", event, sequence, drawn))
-    return messages
+def test_the_turn_of_a_statement_follows_from_its_id() -> None:
+    """No other memory is found, and a text that is no id names nothing."""
+    other = memory_id("acme", "e2", 0)
+    for number in range(MOST_STATEMENTS):
+        found = set(sources_of(statement_id(FIRST, number)))
+        assert FIRST in found
+        assert other not in found
+    assert list(sources_of("e1")) == []
 
 
-@pytest.mark.parametrize("seed", range(30))
+def test_feedback_and_corrections_of_a_statement_count_for_its_turn(bench: Bench, stream: Stream) -> None:
+    """Whether it has arrived or not: a rebuild ends in the same state."""
+    bench.apply(stream.memories("acme", "e1", 1, [row("acme", "e1", 1, "the blue one", user_id="ann")]))
+    praise = FeedbackEvent(event_id="f2", tenant_id="acme", helpful=[FIRST, DRAWN])
+    bench.apply(lifecycle(praise, 2))
+    corrected = row("acme", "e3", 3, "the red one", user_id="ann", corrects=DRAWN)
+    bench.apply(stream.memories("acme", "e3", 3, [corrected]))
+    drawn = statement("acme", "e1", 1, "Ann wants the blue kiln", window=1)
+    bench.apply(stream.statements("acme", "e1", 1, [drawn]))
+    rows = bench.rows()
+    new = memory_id("acme", "e3", 0)
+    assert (rows[FIRST]["helpful_count"], rows[FIRST]["superseded_by"]) == (1, new)
+    assert (rows[DRAWN]["superseded_by"], rows[DRAWN]["hidden"]) == (new, True)
+
+
+@dataclass
+class Drawn:
+    """A random history of turns and of statements drawn from them."""
+
+    random: Random
+    stream: Stream = field(default_factory=Stream)
+    messages: list[Msg] = field(default_factory=list)
+    turns: list[tuple[str, int]] = field(default_factory=list)
+    """Event and sequence of the turns that no window has yet."""
+
+    def of(self, events: int) -> list[Msg]:
+        """Turns, some published twice, windows asked about up to three times, and every kind of event."""
+        for sequence in range(1, events + 1):
+            if self.random.random() < 0.35:
+                self._act(sequence)
+            else:
+                self._say(sequence)
+        return self.messages
+
+    def _say(self, sequence: int) -> None:
+        r = self.random
+        event = f"e{r.randrange(1, 9)}" if r.random() < 0.3 else f"e{sequence}"
+        fields: dict[str, Any] = {"session_id": f"s{r.randrange(2)}"}
+        if r.random() < 0.15:
+            fields["corrects"] = self._name()
+        rows = [row("acme", event, sequence, self._text(), **fields)] if r.random() < 0.9 else []
+        self.messages.append(self.stream.memories("acme", event, sequence, rows))
+        self.turns.append((event, sequence))
+        if r.random() < 0.6:
+            turns, self.turns = self.turns, []
+            for _ in range(r.randrange(4)):
+                self._draw(turns, event, sequence)
+
+    def _draw(self, turns: list[tuple[str, int]], event: str, window: int) -> None:
+        """One answer about a window: other statements, and another number of them, each time."""
+        drawn = [
+            statement("acme", name, sequence, self._text(), window=window, number=number)
+            for name, sequence in turns
+            for number in range(self.random.randrange(3))
+        ]
+        self.messages.append(self.stream.statements("acme", event, window, drawn))
+
+    def _act(self, sequence: int) -> None:
+        r = self.random
+        common: dict[str, Any] = {"event_id": f"x{sequence}", "tenant_id": "acme"}
+        names = [self._name() for _ in range(r.choice((1, 2)))]
+        chosen = {"memory_ids": names} if r.random() < 0.8 else {"of_session": "s0"}
+        event: Any = r.choice(
+            (
+                ForgetEvent(**common, **chosen),
+                ForgetEvent(**common, **chosen, restore=True),
+                EraseEvent(**common, **chosen),
+                FeedbackEvent(**common, helpful=names[:1], unhelpful=names[1:]),
+                UndoEvent(**common, memory_id=names[0], other="".join(names[1:])),
+            )
+        )
+        self.messages.append(lifecycle(event, sequence))
+
+    def _name(self) -> str:
+        """The id of a turn, or of a statement that may exist, may come later, or never."""
+        turn = memory_id("acme", f"e{self.random.randrange(1, 13)}", 0)
+        return turn if self.random.random() < 0.4 else statement_id(turn, self.random.randrange(3))
+
+    def _text(self) -> str:
+        words = ("kiln", "glaze", "wheel", "now", "no longer", "instead", "blue", "red", "Monday", "7")
+        return " ".join(self.random.sample(words, 5))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_any_order_of_arrival_ends_in_the_same_state(seed: int) -> None:
-    """Turns, answers about them, forgets and erasures, each one to three times."""
+    """Turns, answers about them, and events that name either, each one to three times."""
     random = Random(seed)
-    messages = _history(random)
+    messages = Drawn(random).of(random.randrange(6, 16))
     expected = folded(messages, random)
-    for _ in range(4):
+    for _ in range(3):
         assert folded(shuffled(messages, random), random) == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_stores_end_in_the_same_state_with_restarts(seed: int) -> None:
+    """Restarts before or after a generation is published; with the real stores."""
+    random = Random(seed)
+    messages = Drawn(random).of(10)
+    in_order = applied(in_log_order(messages), Random(0))
+    assert applied(shuffled(messages, random), random, restarts=0.2) == in_order

@@ -38,7 +38,7 @@ from helix_shared.edges import (
     statements_schema,
 )
 from helix_shared.errors import PermanentError
-from helix_shared.identity import MEMORY_ID_PATTERN, joined
+from helix_shared.identity import MEMORY_ID_PATTERN, MOST_STATEMENTS, joined, statement_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,8 +126,18 @@ def check_statements(origin: Origin, rows: pa.RecordBatch) -> None:
         raise PermanentError("statements message holds the piece of a verbatim memory")
     if not all(MEMORY_ID_PATTERN.match(source) for source in rows["derived_from"].to_pylist()):
         raise PermanentError("statements message holds a row that names no verbatim memory")
+    if not all(map(_is_statement_id, *(rows[name].to_pylist() for name in _NAMING_A_STATEMENT))):
+        raise PermanentError("statements message holds an id that does not follow from its verbatim memory")
     if any(rows["corrects"].to_pylist()) or set(rows["source_class"].to_pylist()) - set(SOURCE_CLASSES):
         raise PermanentError("statements message holds a correction or an unknown source class")
+
+
+_NAMING_A_STATEMENT: Final = ("memory_id", "derived_from", "piece")
+
+
+def _is_statement_id(memory_id: str, source: str, piece: int) -> bool:
+    number = piece - FIRST_STATEMENT_PIECE
+    return number < MOST_STATEMENTS and memory_id == statement_id(source, number)
 
 
 def memory_columns(rows: pa.RecordBatch) -> pa.RecordBatch:

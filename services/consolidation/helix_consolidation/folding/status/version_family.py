@@ -61,6 +61,7 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
                 changed += [member] * (status.holds != before.holds)
+                beside |= state.extracted.of_sources([member])
                 if status.superseded_by != before.superseded_by:
                     beside.update(state.ledger.sources.same_turn(member))
     return [*changed, *_update(context, beside)] if beside else changed
@@ -87,7 +88,7 @@ def _statuses(
             continue
         successor = successors.get(member.code, "")
         if member.ordinal in requested or successor != state.ledger.status(member.ordinal).superseded_by:
-            found[member.ordinal] = status_of(
+            own = status_of(
                 state.ledger.memory_facts(member.ordinal),
                 state.tombstones,
                 state.pending,
@@ -96,7 +97,24 @@ def _statuses(
                 decided=_decided_of_turn(state, member.ordinal),
                 decayed_at=decayed_at(state.ledger, member.ordinal),
             )
+            found[member.ordinal] = _as_drawn(state, member.ordinal, own)
     return found
+
+
+def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
+    """The status of a statement that a language model drew: hidden for as long as its turn is hidden."""
+    source = state.extracted.source_of(ordinal)
+    if source is None or not state.ledger.is_there(source):
+        return own
+    its = state.ledger.status(source)
+    return replace(
+        own,
+        superseded_by=own.superseded_by or its.superseded_by,
+        is_latest=own.is_latest and its.is_latest,
+        deleted_at=own.deleted_at if own.deleted_at != NEVER else its.deleted_at,
+        is_hidden=own.is_hidden or its.is_hidden,
+        closed_at=own.closed_at if own.closed_at != NEVER else its.closed_at,
+    )
 
 
 def _successor_of_source(state: ConsolidationState, ordinal: int) -> str:
