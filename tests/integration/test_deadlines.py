@@ -101,18 +101,13 @@ def workers(nats_server: NatsServer, tmp_path: Path) -> Iterator[Workers]:
 def message_of(number: int, text: str) -> bytes:
     """The memories message of event `number`, as ingest makes it, with one memory."""
     schema = edges.memories_schema(4)
-    empty = {"string": "", "bool": False, "float": 0.0, "double": 0.0}
-    row = {field.name: empty.get(str(field.type)) for field in schema} | {
+    row = edges.empty_row(schema) | {
         "memory_id": f"{number:032x}",
         "text": text,
         "stream_sequence": number,
         "revision_sequence": number,
-        "piece": 0,
-        "char_start": 0,
         "char_end": len(text),
         "token_count": 1,
-        "acl": [],
-        "categories": [],
         "minhash": bytes(edges.MINHASH_BYTES),
         "vector": [0.5, 0.5, 0.5, 0.5],
         "created_at": 0,

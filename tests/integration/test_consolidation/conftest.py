@@ -44,10 +44,6 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
     base: dict[str, Any] = {
         "memory_id": memory_id("acme", event, fields.get("piece", 0)),
         "tenant_id": "acme",
-        **dict.fromkeys(("user_id", "project_id", "session_id", "title", "context", "speaker"), ""),
-        **dict.fromkeys(("document_id", "source_uri", "corrects"), ""),
-        "acl": [],
-        "shared": False,
         "type": "semantic",
         "text": text,
         "role": "user",
@@ -55,33 +51,21 @@ def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
         "event_kind": "memory",
         "stream_sequence": sequence,
         "revision_sequence": sequence,
-        "piece": 0,
-        "char_start": 0,
         "char_end": len(text),
         "content_hash": content_hash(text),
         "minhash": np.random.default_rng(seed).bytes(edges.MINHASH_BYTES),
         "token_count": 3,
-        "categories": [],
         "created_at": NOON,
         "occurred_at": NOON,
-        **dict.fromkeys(("valid_from", "valid_to", "expires_at", "event_start", "event_end")),
         "salience": 0.5,
         "confidence": 0.5,
-        "event_guessed": False,
-        "pinned": False,
         "priority": 1.0,
         "source_class": "user",
         "speech_act": "statement",
-        "answers": "",
-        "answered_by": "",
-        "derived_from": "",
-        "flags": [],
-        "facets": [],
-        "facet_spans": [],
         "vector": list(vector / np.linalg.norm(vector)),
         "model": "model-a",
     }
-    return base | fields
+    return edges.empty_row(edges.memories_schema(DIMENSIONS)) | base | fields
 
 
 @dataclass

@@ -1,13 +1,11 @@
 """A data folder written by the real artifact writers."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from helix_shared.artifacts.generation.live_stores import Live
@@ -17,31 +15,12 @@ from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.artifacts.lexicon.writer import entries_of
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.vectors.records import record_schema
+from helix_shared.edges import empty_row
 from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.minhash import minhash
 from helix_shared.identity import content_hash, memory_id
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-PERMUTATIONS = 64
-EMPTY = {
-    pa.string(): "",
-    pa.bool_(): False,
-    pa.list_(pa.string()): [],
-    pa.list_(pa.int32()): [],
-    pa.float32(): 0.5,
-}
-
-
-def minhash(text: str) -> bytes:
-    """MinHash signature of the words, by 64 seeded hashes."""
-    words = {word.encode() for word in text.lower().split()} or {b""}
-    least = [
-        min(
-            int.from_bytes(hashlib.blake2b(word, digest_size=4, salt=bytes([seed])).digest())
-            for word in words
-        )
-        for seed in range(PERMUTATIONS)
-    ]
-    return np.array(least, "<u4").tobytes()
 
 
 @dataclass
@@ -104,10 +83,8 @@ class Corpus:
         name = fields.pop("name", fields["text"])
         key = f"{fields.get('tenant_id', 'acme')}/{name}"
         ordinal = self.ordinals.setdefault(key, len(self.ordinals))
-        schema = record_schema(self.encoder.card.dimensions)
-        row: dict[str, Any] = {
-            column.name: EMPTY.get(column.type, 0) for column in schema if not column.nullable
-        }
+        row: dict[str, Any] = empty_row(record_schema(self.encoder.card.dimensions))
+        row |= {"salience": 0.5, "confidence": 0.5}
         row |= {"tenant_id": "acme", "type": "episodic", "audience": ["*"], "priority": 1.0, "role": "user"}
         row |= {
             "event_id": key.replace(" ", "_")[:100],

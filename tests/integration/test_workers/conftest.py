@@ -67,15 +67,10 @@ def workers(nats_server: NatsServer, tmp_path: Path) -> Iterator[Workers]:
 
 def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dict[str, Any]:
     """A whole row of the memories edge."""
-    empty = dict.fromkeys(
-        ("user_id", "project_id", "title", "context", "role", "source_uri", "corrects", "model"), ""
-    )
-    return empty | {
+    return edges.empty_row(edges.memories_schema(4)) | {
         "memory_id": f"{number:032x}",
         "tenant_id": "acme",
         "session_id": "s",
-        "acl": [],
-        "shared": False,
         "type": "episodic",
         "text": text,
         "speaker": "Melanie",
@@ -83,29 +78,16 @@ def memory(number: int, *, text: str = TEXT, revision: int | None = None) -> dic
         "event_kind": "message",
         "stream_sequence": number,
         "revision_sequence": number if revision is None else revision,
-        "document_id": "",
-        "piece": 0,
-        "char_start": 0,
         "char_end": len(text),
-        "content_hash": "",
         "minhash": bytes(edges.MINHASH_BYTES),
         "token_count": 12,
-        "categories": [],
         "created_at": NOW,
         "occurred_at": NOW,
         "salience": 0.5,
         "confidence": 0.5,
-        "event_guessed": False,
-        "pinned": False,
         "priority": 1.0,
         "source_class": "user",
         "speech_act": "statement",
-        "answers": "",
-        "answered_by": "",
-        "derived_from": "",
-        "flags": [],
-        "facets": [],
-        "facet_spans": [],
         "vector": [0.5, 0.5, 0.5, 0.5],
     }
 

@@ -16,17 +16,10 @@ from helix_shared.artifacts.generation.manifest import Counts, Manifest, ModelId
 from helix_shared.artifacts.lexicon.writer import entries_of
 from helix_shared.artifacts.signals.columns import signals_of
 from helix_shared.artifacts.vectors.records import record_schema
-from helix_shared.edges import MINHASH_BYTES
+from helix_shared.edges import MINHASH_BYTES, empty_row
 
 DIMENSIONS = 8
 START = datetime(2026, 1, 1, tzinfo=UTC)
-EMPTY = {
-    pa.string(): "",
-    pa.bool_(): False,
-    pa.list_(pa.string()): [],
-    pa.list_(pa.int32()): [],
-    pa.float32(): 0.5,
-}
 
 Records = Callable[[list[dict[str, Any]]], pa.Table]
 Fill = Callable[[Live, pa.Table], None]
@@ -40,10 +33,10 @@ def unit_vector(seed: int, dimensions: int = DIMENSIONS) -> np.ndarray:
 
 def record(ordinal: int, **given: Any) -> dict[str, Any]:
     """A complete record as Python values."""
-    row: dict[str, Any] = {
-        field.name: EMPTY.get(field.type, 0) for field in record_schema(DIMENSIONS) if not field.nullable
-    }
-    row |= {
+    row = empty_row(record_schema(DIMENSIONS)) | {
+        "salience": 0.5,
+        "confidence": 0.5,
+        "priority": 0.5,
         "ordinal": ordinal,
         "memory_id": f"{ordinal:032x}",
         "tenant_id": "acme",
