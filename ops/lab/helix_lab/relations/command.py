@@ -16,7 +16,6 @@ from rich.table import Table
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.model import RelationModel
-from helix_consolidation.relations.statement import RELATIONS
 from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
 from helix_lab.relations import labelled as labels
@@ -27,6 +26,7 @@ from helix_lab.relations.look_alikes import look_alikes
 from helix_lab.relations.pairing import Case, cases_of, in_small_stores
 from helix_lab.sets.data import load_sets
 from helix_lab.sets.vector_store import VectorStore
+from helix_shared.artifacts.relations.records import RELATION_KINDS
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
@@ -151,7 +151,7 @@ def _print_ranking(
 
 def _scores(observed: Observations, models: Mapping[str, RelationModel]) -> np.ndarray:
     scores = np.zeros(len(observed.rows))
-    at = RELATIONS.index("UPDATES")
+    at = RELATION_KINDS.index("UPDATES")
     for group in set(observed.groups.tolist()):
         chosen = observed.groups == group
         scores[chosen] = models[group].probabilities(observed.rows[chosen])[:, at]
@@ -168,7 +168,7 @@ def _print_classes(
 
 def _print_verdicts(console: Console, title: str, verdicts: Verdicts) -> None:
     table = Table(title=title, title_justify="left")
-    for name in ("class", "pairs", "linked", "closed", *RELATIONS):
+    for name in ("class", "pairs", "linked", "closed", *RELATION_KINDS):
         table.add_column(name, justify="right")
     for kind, count in verdicts.count.most_common():
         of_kind = verdicts.relations[kind]
@@ -177,7 +177,7 @@ def _print_verdicts(console: Console, title: str, verdicts: Verdicts) -> None:
             str(count),
             f"{verdicts.linked[kind] / count:.1%}",
             str(verdicts.closed[kind]),
-            *(str(of_kind[relation]) for relation in RELATIONS),
+            *(str(of_kind[relation]) for relation in RELATION_KINDS),
         )
     console.print(table)
     for older, newer in verdicts.closings[:20]:

@@ -13,7 +13,6 @@ from scipy.optimize import minimize
 
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel
-from helix_consolidation.relations.statement import RELATIONS, Relation
 from helix_lab.relations.labelled import (
     CONTRADICTION,
     EXTENSION,
@@ -25,17 +24,18 @@ from helix_lab.relations.labelled import (
     LabelledSet,
 )
 from helix_lab.relations.pairing import Case
+from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 PENALTY: Final = 20.0
 """On the squares of the coefficients of standardised features."""
-POSITIVE: Final[Mapping[Relation, frozenset[str]]] = {
+POSITIVE: Final[Mapping[RelationKind, frozenset[str]]] = {
     "UPDATES": frozenset([UPDATE, REVERSAL]),
     "DUPLICATE": frozenset([RESTATEMENT]),
     "EXTENDS": frozenset([EXTENSION]),
     "CONTRADICTS": frozenset([CONTRADICTION]),
     "RELATES": frozenset([UPDATE, REVERSAL, RESTATEMENT, EXTENSION, CONTRADICTION, REVIVED, UNJUDGED]),
 }
-UNCERTAIN: Final[Mapping[Relation, frozenset[str]]] = {
+UNCERTAIN: Final[Mapping[RelationKind, frozenset[str]]] = {
     "UPDATES": frozenset([UNJUDGED, CONTRADICTION]),
     "DUPLICATE": frozenset([UNJUDGED, REVIVED]),
     "EXTENDS": frozenset([UNJUDGED]),
@@ -43,7 +43,7 @@ UNCERTAIN: Final[Mapping[Relation, frozenset[str]]] = {
     "RELATES": frozenset(),
 }
 """Classes that count neither for nor against a relation."""
-UNLABELLED_WEIGHT: Final[Mapping[Relation, float]] = {"EXTENDS": 0.1, "CONTRADICTS": 0.3, "RELATES": 0.3}
+UNLABELLED_WEIGHT: Final[Mapping[RelationKind, float]] = {"EXTENDS": 0.1, "CONTRADICTS": 0.3, "RELATES": 0.3}
 """Of pairs without a class, many of which extend each other or are about the same."""
 
 
@@ -97,7 +97,7 @@ class Observations:
 
 def fitted(seen: Observations, **thresholds: float) -> RelationModel:
     """The model of all relations, from observations; `thresholds` are those of `RelationModel`."""
-    columns = [_logistic(seen, relation) for relation in RELATIONS]
+    columns = [_logistic(seen, relation) for relation in RELATION_KINDS]
     return RelationModel(
         np.stack([column[:-1] for column in columns], axis=1),
         np.array([column[-1] for column in columns]),
@@ -105,7 +105,7 @@ def fitted(seen: Observations, **thresholds: float) -> RelationModel:
     )
 
 
-def _logistic(seen: Observations, relation: Relation) -> NDArray[np.float64]:
+def _logistic(seen: Observations, relation: RelationKind) -> NDArray[np.float64]:
     """Coefficients of raw features and the intercept of one relation."""
     judged = ~np.isin(seen.classes, sorted(UNCERTAIN[relation]))
     rows, classes = seen.rows[judged], seen.classes[judged]
@@ -152,6 +152,6 @@ def model_text(model: RelationModel, head: str) -> str:
             "intercept": round(float(model.intercepts[column]), 4),
             **{name: round(float(model.coefficients[row, column]), 4) for row, name in enumerate(NAMES)},
         }
-        for column, relation in enumerate(RELATIONS)
+        for column, relation in enumerate(RELATION_KINDS)
     }
     return f"{head}\n{tomli_w.dumps(tables)}"

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 MOST_RELATIONS: Final = 8
 """Relations of one statement that are kept, the most probable ones."""
-REVIVES: Final = "revives"
-"""Evidence by which a decision says that the value of the older statement holds again."""
 WHOLE_LOG: Final = sys.maxsize
 
 
@@ -102,11 +100,10 @@ def _relation(newer: int, older: int, decision: Decision, *, at: int) -> Decided
         probability=float(np.float32(min(decision.probability, 1.0))),
         at=at,
         closes=decision.closes,
-        revives=bool(decision.evidence.get(REVIVES)),
+        revives=decision.revives,
         evidence={name: float(value) for name, value in decision.evidence.items()},
     )
 
 
 def _most_probable_first(decision: Decision) -> tuple[bool, bool, float, int]:
-    revives = bool(decision.evidence.get(REVIVES))
-    return not decision.closes, not revives, -decision.probability, decision.older
+    return not decision.closes, not decision.revives, -decision.probability, decision.older

@@ -10,11 +10,11 @@ from helix_consolidation.relations import rules
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
-from helix_consolidation.relations.statement import RELATIONS, Candidate, Decision, Relation, Statement
+from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
-REVIVES: Final = "revives"
 RETURNS: Final = "returns"
 """Evidence: the older value holds again; the new statement says so, but does not name the value."""
 _SHOWN: Final = (
@@ -61,14 +61,14 @@ def _relation(
     chances: Sequence[float],
     evidence: dict[str, float],
     model: RelationModel,
-) -> tuple[Relation, float]:
+) -> tuple[RelationKind, float]:
     """The relation to one candidate, and its probability."""
     old = candidate.statement
     likeness = 1.0 if candidate.exact else candidate.jaccard
     if likeness >= SAME_WORDING and new.source_class == old.source_class:
         evidence["wording"] = round(likeness, 3)
         return "DUPLICATE", likeness
-    by_name = dict(zip(RELATIONS, chances, strict=True))
+    by_name = dict(zip(RELATION_KINDS, chances, strict=True))
     if reason := rules.veto(new, this, old, other):
         evidence[f"not:{reason}"] = 1.0
         del by_name["UPDATES"]
@@ -141,6 +141,6 @@ def _revived(
     return between if alone and counts[between] else None
 
 
-def _marked(decision: Decision, relation: Relation, evidence: str) -> Decision:
+def _marked(decision: Decision, relation: RelationKind, evidence: str) -> Decision:
     closes = decision.closes and relation == "UPDATES"
     return replace(decision, relation=relation, closes=closes, evidence={**decision.evidence, evidence: 1.0})

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helix_consolidation.relations.features import NAMES
-from helix_consolidation.relations.statement import RELATIONS, Relation
+from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 from helix_shared.errors import CorruptArtifactError
 
 MODEL_FILE: Final = "fitted.toml"
@@ -27,7 +27,7 @@ class RelationModel:
     """Coefficients by relation, and the probabilities from which a relation is kept."""
 
     coefficients: NDArray[np.float64]
-    """[len(NAMES), len(RELATIONS)]"""
+    """[len(NAMES), len(RELATION_KINDS)]"""
     intercepts: NDArray[np.float64]
     link: float
     """Relations below this probability are not kept."""
@@ -46,7 +46,7 @@ class RelationModel:
             CorruptArtifactError: a relation or a feature is missing, or one is unknown.
         """
         try:
-            tables = [values["relations"][relation] for relation in RELATIONS]
+            tables = [values["relations"][relation] for relation in RELATION_KINDS]
             if any(set(table) != {"intercept", *NAMES} for table in tables):
                 raise CorruptArtifactError(f"{MODEL_FILE} has other features than the code")
             return cls(
@@ -58,7 +58,7 @@ class RelationModel:
             raise CorruptArtifactError(f"{MODEL_FILE} has no {missing}") from None
 
     def probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of each relation for each row of features, [len(rows), len(RELATIONS)]."""
+        """Probability of each relation for each row of features, [len(rows), len(RELATION_KINDS)]."""
         scores: NDArray[np.float64] = rows @ self.coefficients + self.intercepts
         return 1.0 / (1.0 + np.exp(-np.clip(scores, -30.0, 30.0)))
 
@@ -70,6 +70,6 @@ def shipped_model() -> RelationModel:
     return RelationModel.of(tomllib.loads(text))
 
 
-def column(relation: Relation) -> int:
+def column(relation: RelationKind) -> int:
     """The column of a relation in `RelationModel.probabilities`."""
-    return RELATIONS.index(relation)
+    return RELATION_KINDS.index(relation)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-Relation = Literal["DUPLICATE", "UPDATES", "EXTENDS", "CONTRADICTS", "RELATES"]
+from helix_shared.artifacts.relations.records import RelationKind
 
-RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
-"""How a newer statement relates to an older one.
-
-DUPLICATE says the same again; UPDATES replaces its value; EXTENDS adds to it; CONTRADICTS says otherwise
-without replacing it (another speaker, no sign of a change); RELATES is about the same and no more.
-"""
+REVIVES: Final = "revives"
+"""Evidence: the value of the older statement holds again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +64,15 @@ class Decision:
 
     older: int
     """Index of the candidate."""
-    relation: Relation
+    relation: RelationKind
     probability: float
     """That the relation holds, 0 to 1."""
     closes: bool = False
     """The older statement stops holding: `UPDATES` with near certainty."""
     evidence: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     """What spoke for it, by name of the feature or rule."""
+
+    @property
+    def revives(self) -> bool:
+        """The value of the older statement holds again."""
+        return REVIVES in self.evidence

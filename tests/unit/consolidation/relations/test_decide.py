@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helix_consolidation.relations.decide import REVIVES, decide
+from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.statement import Candidate, Decision, Statement
 from helix_shared.naming import find_names
@@ -110,7 +110,7 @@ def test_a_return_revives_the_first_value_and_replaces_the_one_between() -> None
     between = said("decision: the job queue moves to Postgres, no more Redis", 20)
     new = said("reverted, the job queue is back on Redis", 40)
     found = decided(new, first, between, cosine=0.8)
-    assert found[0].evidence[REVIVES] == 1
+    assert found[0].revives
     assert found[0].relation in {"DUPLICATE", "RELATES"}
     assert found[1].relation == "UPDATES"
     assert not found[0].closes
