@@ -1,4 +1,4 @@
-"""A published event with its position, and its reader, which compares it with its subject.
+"""A published event with its position, what its memories take from it, and its reader.
 
 Used by every reader of HELIX_EVENTS.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -43,6 +43,25 @@ class Published(Generic[AnyEvent]):
             acl=event.acl,
             shared=event.shared,
         )
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Columns of `edges.memories_schema` that every memory of the event has from it."""
+        event = self.event
+        return {
+            "tenant_id": event.tenant_id,
+            "user_id": event.user_id,
+            "project_id": event.project_id,
+            "session_id": event.session_id,
+            "acl": event.acl,
+            "shared": event.shared,
+            "event_id": event.event_id,
+            "event_kind": event.kind,
+            "stream_sequence": self.sequence,
+            "categories": event.tags,
+            "created_at": self.stored_at,
+            "occurred_at": self.occurred_at,
+        }
 
 
 def published_event(subject: str, body: bytes) -> events.Event:

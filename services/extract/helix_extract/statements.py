@@ -79,7 +79,7 @@ class StatementsBuilder:
             pieces[memory.source.sequence] += 1
             rows.append(self._row(memory, vector, named, number, window.last.sequence))
         schema = edges.statements_schema(self.encoder.card.dimensions)
-        # columns that only the words of a turn decide stay empty
+        # the columns that a statement does not set are empty
         rows = [edges.empty_row(schema) | row for row in rows]
         version = f"{VERSION}:{key}:{self.encoder.card.checksum[:12]}"
         return DerivedMessage.of(origin, rows, schema, version=version)
@@ -91,51 +91,27 @@ class StatementsBuilder:
         verbatim = memory_id(event.tenant_id, event.event_id, 0)
         start, end, guessed = _event_times(memory)
         return {
+            **turn.columns,
             "memory_id": statement_id(verbatim, number),
-            "tenant_id": event.tenant_id,
-            "user_id": event.user_id,
-            "project_id": event.project_id,
-            "session_id": event.session_id,
-            "acl": event.acl,
-            "shared": event.shared,
             "type": TYPES[memory.kind],
             "text": memory.text,
-            "title": "",
-            "context": "",
             "speaker": event.speaker,
             "role": event.role,
-            "event_id": event.event_id,
-            "event_kind": event.kind,
-            "stream_sequence": turn.sequence,
             "revision_sequence": revision,
-            "document_id": "",
-            "source_uri": "",
             "piece": edges.FIRST_STATEMENT_PIECE + number,
-            "char_start": 0,
             "char_end": len(event.text),
             "content_hash": content_hash(memory.text),
             "minhash": minhash(memory.text),
             "token_count": self.encoder.count_tokens(memory.text),
-            "categories": event.tags,
-            "created_at": turn.stored_at,
-            "occurred_at": turn.occurred_at,
-            "valid_from": None,
-            "valid_to": None,
-            "expires_at": None,
             "event_start": start,
             "event_end": end,
             "event_guessed": guessed,
             "salience": SALIENCE[memory.kind],
             "confidence": CONFIDENCE[memory.source_class] * memory.confidence,
-            "pinned": False,
             "priority": 1.0,
             "source_class": memory.source_class,
-            "corrects": "",
             "speech_act": ACTS.get(memory.kind, "statement"),
-            "answers": "",
-            "answered_by": "",
             "derived_from": verbatim,
-            "flags": [],
             "vector": vector,
             "model": self.encoder.card.id,
             "expansions": list(memory.questions),
