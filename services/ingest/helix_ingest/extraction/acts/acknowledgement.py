@@ -55,7 +55,6 @@ _FILLER: Final = (
 _ACKNOWLEDGEMENT: Final = re.compile(rf"\b(?:{_RESPONSE}|{_GREETING}|{_ASSENT}|{_DISSENT})\b", re.IGNORECASE)
 _ADDRESSED: Final = re.compile(rf"^\W*(?:{_GREETING})\b", re.IGNORECASE)
 _ONLY_FILLER: Final = re.compile(rf"\b(?:{_FILLER})\b", re.IGNORECASE)
-_LETTER_OR_DIGIT: Final = re.compile(r"[^\W_]")
 _UNSPACED_ACKNOWLEDGEMENT: Final = re.compile(
     # thanks, good, all right, haha, greetings, understood, of Chinese, Japanese and Korean
     r"(?:\u8c22\u8c22|\u8b1d\u8b1d|\u591a\u8c22|\u611f\u8c22|\u597d\u7684|\u597d|\u55ef|\u54c8+|\u4f60\u597d"
