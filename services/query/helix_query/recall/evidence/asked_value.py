@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from helix_query.recall.query_text import read_query
 from helix_shared.artifacts.lexicon.analysis import stems
 
-QUESTION_CHARACTERS: Final = 600
 TEXT_CHARACTERS: Final = 2_000
-"""Characters that are read of a question, and of a memory."""
+"""Characters of a memory that are read."""
 
 
 class Value(StrEnum):
@@ -182,7 +182,7 @@ _NO_NAMES: Final = frozenset(_CAPITAL_WORDS.split())
 
 def asked_value(question: str) -> AskedValue | None:
     """The value that a question asks for; None for most questions."""
-    text = " ".join(question[:QUESTION_CHARACTERS].replace("\u2019", "'").split())
+    text = read_query(question)
     for kind, pattern in _ASKS:
         found = pattern.search(text)
         if found is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.speech_acts import SPEECH_ACTS
+from helix_query.recall.query_text import read_query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +27,11 @@ LEAST: Final = 1e-9
 """Least score that counts as one; a memory below it matches nothing."""
 
 _ABOUT_QUESTIONS: Final = re.compile(r"\b(?:ask(?:ed|s|ing)?|questions?|wonder(?:ed|s|ing)?|requests?)\b")
-QUERY_CHARACTERS: Final = 600
-"""Characters of a query that are read."""
 
 
 def asks_about_questions(query: str) -> bool:
     """Whether a query is about what was asked; then questions are wanted too."""
-    return _ABOUT_QUESTIONS.search(query[:QUERY_CHARACTERS].lower()) is not None
+    return _ABOUT_QUESTIONS.search(read_query(query).lower()) is not None
 
 
 def answer_gains(scores: NDArray[np.float64], related: Related) -> NDArray[np.float64]:

@@ -11,9 +11,8 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from helix_query.profile.intent import Intent
+from helix_query.recall.query_text import QUERY_CHARACTERS
 
-QUERY_CHARACTERS: Final = 600
-"""Characters of a query that are read."""
 MAX_WORDS: Final = 12
 """Words of a topic or event."""
 STATEMENT_CHARACTERS: Final = 200

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from helix_query.recall.query_text import read_query
 from helix_shared.timex import EARLIEST, LATEST
 
 MIN_COVERAGE: Final = 0.85
@@ -21,8 +22,6 @@ MAX_SPREAD: Final = timedelta(days=14)
 """Memories that match the phrase must be this close in time, else they are different events."""
 MAX_WORDS: Final = 9
 """Words of a phrase that are looked up."""
-QUERY_CHARACTERS: Final = 600
-"""Characters of a query that are read."""
 
 _COUNTS: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "a few": 3,
@@ -90,7 +89,7 @@ EventLookup = Callable[[str], EventMatches]
 
 def anchor_of(query: str) -> Anchor | None:
     """The first event in the query that dates it; None for most queries."""
-    text = " ".join(query[:QUERY_CHARACTERS].replace("\u2019", "'").split())
+    text = read_query(query)
     for found in _ANCHOR.finditer(text):
         phrase = _ENDS_AN_EVENT.sub("", found["phrase"]).strip()
         if _OPENS_AN_EVENT.match(phrase) and not _NOT_AN_EVENT.match(phrase):

@@ -11,10 +11,9 @@ import re
 from typing import Final
 
 from helix_query.profile.past import Past
+from helix_query.recall.query_text import read_query
 from helix_shared.timex import verbs
 
-CHARACTERS: Final = 600
-"""Characters of a question that are read."""
 _TOKEN: Final = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 _PRESENT: Final = (
     verbs.PRESENT_BE
@@ -59,8 +58,8 @@ _EARLIER: Final = re.compile(
 
 
 def past_of(query: str) -> Past:
-    """How a question speaks of the past; reads its first `CHARACTERS` characters."""
-    folded = " ".join(query[:CHARACTERS].replace("\u2019", "'").lower().split())
+    """How a question speaks of the past."""
+    folded = read_query(query).lower()
     if _CHANGES.search(folded):
         return Past.SAID
     if _NOW.search(folded) or not _is_past(_TOKEN.findall(folded)):

@@ -10,14 +10,13 @@ import re
 from typing import Final
 
 from helix_query.profile.intent import Intent
+from helix_query.recall.query_text import read_query
 from helix_query.recall.routing.current_value import asks_for_value, mentions_present
 from helix_query.recall.routing.exact_lookup import is_exact_lookup
 from helix_query.recall.routing.multi_hop import ASKING, MIN_LOG_ODDS, log_odds
 
 MIN_EXAMPLE_LOG_ODDS: Final = -2.0
 """Log odds below which resemblance to examples does not make a question multi-hop."""
-QUERY_CHARACTERS: Final = 600
-"""Characters of a query that are read."""
 
 # Matched on the query in lower case, each as whole words.
 _PHRASES: Final = {
@@ -123,16 +122,16 @@ def allows_intent(intent: Intent, query: str) -> bool:
 
     A statement may not, and a question about people the caller knows is not multi-hop.
     """
-    text = _read(query)
+    text = read_query(query)
     return is_question(text) and (intent is not Intent.MULTI_HOP or log_odds(text) > MIN_EXAMPLE_LOG_ODDS)
 
 
 def intents_by_rule(query: str) -> tuple[Intent, ...]:
-    """Intents whose pattern matches, in a fixed order; reads the first `QUERY_CHARACTERS` characters.
+    """Intents whose pattern matches, in a fixed order.
 
     Takes about half a millisecond, so a recall calls it once.
     """
-    text = _read(query)
+    text = read_query(query)
     folded, asks = text.lower(), is_question(text)
     found = [
         intent
@@ -150,7 +149,3 @@ def intents_by_rule(query: str) -> tuple[Intent, ...]:
     if is_exact_lookup(text):
         found.append(Intent.EXACT_LOOKUP)
     return tuple(found)
-
-
-def _read(query: str) -> str:
-    return " ".join(query[:QUERY_CHARACTERS].replace("\u2019", "'").split())
