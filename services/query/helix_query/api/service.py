@@ -1,30 +1,27 @@
 """The handlers of RecallService: a checked request in, one leased snapshot, a reply out.
 
-Calls that read a snapshot run on the threads of the fair executor, never on the event loop. A call keeps its
-place until its last thread has ended, so abandoned calls cannot pile up. GetStatus only copies fields of a
-manifest, so it runs on the event loop. A recall that waits for its event holds a reserved place: it takes
-none from other calls, and is not refused after the wait. `guard` turns errors into statuses.
+Calls that read a snapshot run on the threads of the fair executor (`calls`), never on the event loop.
+GetStatus only copies fields of a manifest, so it runs on the event loop. `guard` turns errors into statuses.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import ExitStack
+from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
+from helix_query.api.calls import Calls, result_of
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
 from helix_query.api.memory_replies import history_reply, memory_reply
-from helix_query.api.outcomes import outcomes_of, result_of
 from helix_query.api.profile_call import profile_reply
 from helix_query.api.requests import memory_id_of, profile_query_of, queries_of, query_of, scope_of
 from helix_query.api.responses import batch_response, recall_response, status_response
@@ -43,15 +40,12 @@ from helix_shared.metrics import RECALL_SECONDS
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
     from helix_query.profile.profile import RankingProfile
-    from helix_query.scheduling.fair_queue import Work
     from helix_query.settings import QuerySettings
 
 WAIT: Final = "wait"
 """Name of the stage in which a recall waits for its event."""
 SEARCHING: Final = 0.6
 """Share of the deadline of a WhyNot in which changes are tried."""
-
-T = TypeVar("T")
 
 
 class RecallHandlers:
@@ -75,6 +69,9 @@ class RecallHandlers:
             places=settings.in_flight,
             channels=LANES,
             stuck_seconds=settings.stuck_seconds,
+        )
+        self._calls = Calls(
+            current, self._executor, channel_deadline_seconds=settings.channel_deadline_seconds
         )
 
     @property
@@ -143,7 +140,7 @@ class RecallHandlers:
         until = self._until(context)
         memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope, request)
         work = partial(memory_reply, memory_id, scope, until=until)
-        reply = await self._one("GetMemory", scope.tenant_id, work, until)
+        reply = await self._calls.one("GetMemory", scope.tenant_id, work, until)
         self._accesses.record_read(scope, reply)
         return reply
 
@@ -154,7 +151,7 @@ class RecallHandlers:
         until = self._until(context)
         memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope)
         work = partial(history_reply, memory_id, scope, until=until)
-        return await self._one("GetHistory", scope.tenant_id, work, until)
+        return await self._calls.one("GetHistory", scope.tenant_id, work, until)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""
@@ -172,7 +169,7 @@ class RecallHandlers:
             until=until,
         )
         try:
-            return await self._one("WhyNot", tenant, search.step, until)
+            return await self._calls.one("WhyNot", tenant, search.step, until)
         finally:
             # also if the call was cancelled or is late
             search.stop()
@@ -184,9 +181,7 @@ class RecallHandlers:
         until, query = self._until(context), profile_query_of(request)
         work = partial(profile_reply, query, budget=self._profile_tokens, until=until)
         tenant = query.selection.tenant_id
-        works, wanted = (lambda _: [work]), query.min_sequence
-        _, [profile] = await self._after(wanted, "GetProfile", tenant, works, until, count=1)
-        return result_of(profile)
+        return await self._calls.one("GetProfile", tenant, work, until, wanted=query.min_sequence)
 
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any
@@ -201,12 +196,6 @@ class RecallHandlers:
         self._accesses.describe(reply)
         return reply
 
-    async def _one(self, rpc: str, tenant: str, work: Callable[..., T], until: float) -> T:
-        """The result of one work on the current generation."""
-        _, futures = self._submit(rpc, tenant, [work], until)
-        [outcome] = await outcomes_of(futures, until)
-        return result_of(outcome)
-
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float
     ) -> tuple[int, list[recall_pb2.RecallResponse | BaseException]]:
@@ -220,56 +209,7 @@ class RecallHandlers:
 
         wanted = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""
-        return await self._after(wanted, rpc, tenant, works, until, count=len(queries))
-
-    async def _after(
-        self,
-        wanted: int,
-        rpc: str,
-        tenant: str,
-        works: Callable[[float], Sequence[Callable[[Snapshot, Mapping[str, Executor]], T]]],
-        until: float,
-        *,
-        count: int,
-    ) -> tuple[int, list[T | BaseException]]:
-        """The generation, and the results or errors of `count` works on it, once it has event `wanted`.
-
-        Waits for that event until only answering time is left. `works` takes the seconds waited.
-        """
-        progress = self._current.progress
-        if progress.has_reached(wanted):
-            generation, futures = self._submit(rpc, tenant, works(0.0), until)
-            return generation, await outcomes_of(futures, until)
-        with self._executor.reserved(count):
-            started = time.monotonic()
-            answering = min(self._settings.channel_deadline_seconds * count, (until - started) / 2)
-            await progress.reach(wanted, seconds=until - answering - started)
-            waited = works(time.monotonic() - started)
-            generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)
-            return generation, await outcomes_of(futures, until)
-
-    def _submit(
-        self,
-        rpc: str,
-        tenant: str,
-        works: Sequence[Callable[[Snapshot, Mapping[str, Executor]], T]],
-        until: float,
-        *,
-        reserved: bool = False,
-    ) -> tuple[int, list[Future[T]]]:
-        """Submit works on the current generation, which is leased until their last thread ends."""
-        with ExitStack() as lease:
-            snapshot = lease.enter_context(self._current.lease())
-            bound: list[Work] = [partial(work, snapshot) for work in works]
-            release = lease.pop_all().close
-        try:
-            futures = self._executor.submit(
-                tenant, bound, until=until, rpc=rpc, reserved=reserved, on_end=release
-            )
-        except BaseException:
-            release()
-            raise
-        return snapshot.number, futures
+        return await self._calls.several(rpc, tenant, works, until, count=len(queries), wanted=wanted)
 
     def _recall(
         self,

@@ -1,0 +1,131 @@
+"""Running the works of a call on the current generation, and what becomes of each of them.
+
+A call keeps its place until its last thread has ended, so abandoned calls cannot pile up. One that waits for
+an event holds a reserved place: it takes none from other calls, and is not refused after the wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE, left
+from helix_query.scheduling.fair_executor import FairExecutor
+from helix_shared.errors import OverdueError
+
+if TYPE_CHECKING:
+    from helix_query.generations.snapshot import Snapshot, SnapshotSource
+    from helix_query.scheduling.fair_queue import Work
+
+T = TypeVar("T")
+OnSnapshot = Callable[["Snapshot", Mapping[str, Executor]], T]
+"""A work: takes the snapshot and one executor a channel."""
+
+
+class Calls:
+    """Submits works to `executor`, all works of a call on one generation, which it leases from `current`.
+
+    A deadline `until` is a moment of the monotonic clock.
+    """
+
+    def __init__(
+        self, current: SnapshotSource, executor: FairExecutor, *, channel_deadline_seconds: float
+    ) -> None:
+        self._current = current
+        self._executor = executor
+        self._channel_deadline_seconds = channel_deadline_seconds
+
+    async def one(self, rpc: str, tenant: str, work: OnSnapshot[T], until: float, *, wanted: int = 0) -> T:
+        """The result of one work, once the generation has event `wanted`.
+
+        Raises:
+            OverloadedError: there are too few places and no call to drop.
+            OverdueError: `until` has passed.
+            HelixError: what the work raised.
+        """
+        _, [outcome] = await self.several(rpc, tenant, lambda _: [work], until, count=1, wanted=wanted)
+        return result_of(outcome)
+
+    async def several(
+        self,
+        rpc: str,
+        tenant: str,
+        works: Callable[[float], Sequence[OnSnapshot[T]]],
+        until: float,
+        *,
+        count: int,
+        wanted: int,
+    ) -> tuple[int, list[T | BaseException]]:
+        """The generation, and the results or errors of `count` works on it, once it has event `wanted`.
+
+        Waits for that event until only answering time is left. `works` takes the seconds waited.
+
+        Raises:
+            OverloadedError: there are too few places and no call to drop.
+        """
+        progress = self._current.progress
+        if progress.has_reached(wanted):
+            generation, futures = self._submit(rpc, tenant, works(0.0), until)
+            return generation, await _outcomes(futures, until)
+        with self._executor.reserved(count):
+            started = time.monotonic()
+            answering = min(self._channel_deadline_seconds * count, (until - started) / 2)
+            await progress.reach(wanted, seconds=until - answering - started)
+            waited = works(time.monotonic() - started)
+            generation, futures = self._submit(rpc, tenant, waited, until, reserved=True)
+            return generation, await _outcomes(futures, until)
+
+    def _submit(
+        self,
+        rpc: str,
+        tenant: str,
+        works: Sequence[OnSnapshot[T]],
+        until: float,
+        *,
+        reserved: bool = False,
+    ) -> tuple[int, list[Future[T]]]:
+        """Submit works on the current generation, which is leased until their last thread ends."""
+        with ExitStack() as lease:
+            snapshot = lease.enter_context(self._current.lease())
+            bound: list[Work] = [partial(work, snapshot) for work in works]
+            release = lease.pop_all().close
+        try:
+            futures = self._executor.submit(
+                tenant, bound, until=until, rpc=rpc, reserved=reserved, on_end=release
+            )
+        except BaseException:
+            release()
+            raise
+        return snapshot.number, futures
+
+
+async def _outcomes(futures: Sequence[Future[T]], until: float) -> list[T | BaseException]:
+    """The results or errors of futures; OverdueError for those not done by `until`."""
+    waiting = [asyncio.wrap_future(one) for one in futures]
+    try:
+        if waiting:
+            await asyncio.wait(waiting, timeout=left(until))
+    finally:
+        # a queued call frees its place now, a running one when its threads end
+        for future, one in zip(futures, waiting, strict=True):
+            future.cancel()
+            one.cancel()
+    return list(map(_outcome, futures, waiting))
+
+
+def _outcome(future: Future[T], waiting: asyncio.Future[T]) -> T | BaseException:
+    if not waiting.cancelled():
+        return waiting.exception() or waiting.result()
+    return OverdueError(PASSED_IN_QUEUE if future.cancelled() else PASSED)
+
+
+def result_of(outcome: T | BaseException) -> T:
+    """The result; raises the error."""
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
