@@ -19,6 +19,7 @@ from helix_query.scheduling.deadline import check
 from helix_shared.artifacts.graph.base import ENTITIES_FROM
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.relations.records import DecidedRelation
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.errors import NotFoundError
 from helix_shared.moments import microseconds
 
@@ -122,7 +123,7 @@ class _Walk:
         """Whether a memory may be recalled now, or could be until another one replaced it."""
         signals = self._generation.signals
         expires = int(signals.expires_at[ordinal])
-        is_over = expires != _NO_TIME and expires <= self._now
+        is_over = expires != NO_TIME and expires <= self._now
         is_hidden = state["hidden"] and not state["superseded_by"]
         is_to_come = int(signals.valid_from[ordinal]) > self._now
         return state["deleted_at"] is None and not (is_over or is_hidden or is_to_come)
@@ -180,9 +181,6 @@ class _Walk:
         if step.relation != "UPDATES" or self._state[step.newer]["corrects"] != ids[step.older]:
             return step
         return Step(step.newer, step.older, "CORRECTS", 1.0, {}, closed=True, counts=True)
-
-
-_NO_TIME: Final = int(np.iinfo(np.int64).min)
 
 
 def _is_likely(step: Step) -> bool:
