@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,29 +15,29 @@ if TYPE_CHECKING:
 
     from helix_query.profile.profile import RankingProfile
 
+COMMENT_COLUMNS: Final = 106
 _HEADING: Final = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 
 
-def with_table(text: str, table: str, values: BaseModel, *, heading: Sequence[str]) -> str:
-    """`text` with `table` (dotted) and what is below it replaced, or appended; `heading`: its comment."""
+def with_table(text: str, table: str, values: BaseModel, *, comment: str) -> str:
+    """`text` with `table` (dotted) and what is below it replaced, or appended; `comment` stands above it."""
     before, after = _around(text.splitlines(), table)
     nested: Mapping[str, Any] = values.model_dump(mode="json", exclude_none=True)
     for name in reversed(table.split(".")):
         nested = {name: nested}
-    comment = "\n".join(f"# {line}".rstrip() for line in heading)
-    parts = ["\n".join(before).strip(), f"{comment}\n{_dumped(nested, table)}", "\n".join(after).strip()]
+    lines = textwrap.wrap(comment, COMMENT_COLUMNS, break_on_hyphens=False)
+    written = "\n".join([*(f"# {line}" for line in lines), _dumped(nested, table)])
+    parts = ["\n".join(before).strip(), written, "\n".join(after).strip()]
     return "\n\n".join(part.rstrip() for part in parts if part.strip()) + "\n"
 
 
-def write_table(
-    out: Path, start: RankingProfile, table: str, values: BaseModel, *, heading: Sequence[str]
-) -> None:
+def write_table(out: Path, start: RankingProfile, table: str, values: BaseModel, *, comment: str) -> None:
     """Replace `table` in the profile file `out`; without that file, make it from `start`."""
     if out.exists():
         text = out.read_text(encoding="utf-8")
     else:
         text = tomli_w.dumps(start.model_dump(mode="json", exclude_none=True) | {"name": out.stem})
-    out.write_text(with_table(text, table, values, heading=heading), encoding="utf-8")
+    out.write_text(with_table(text, table, values, comment=comment), encoding="utf-8")
 
 
 def _dumped(nested: Mapping[str, Any], table: str) -> str:

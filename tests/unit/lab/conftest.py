@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
 
 from helix_lab.sets.data import EvaluationSet, load_set
 
@@ -93,6 +96,18 @@ def make_set(tmp_path: Path) -> Callable[..., EvaluationSet]:
         return load_set(generated(tmp_path / "sets" / name, turns=turns, notes=notes))
 
     return make
+
+
+@pytest.fixture
+def run_command() -> Callable[..., Result]:
+    """Runs a command of the lab with its arguments; its errors are raised."""
+
+    def run(command: Callable[..., None], *arguments: object) -> Result:
+        app = typer.Typer()
+        app.command()(command)
+        return CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+
+    return run
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import Result
 
 from helix_lab.ablation.command import ablate_command, ablated
 from helix_lab.ablation.contributions import Ablated, overall
@@ -234,21 +233,16 @@ def test_parts_of_a_built_corpus(small_set: EvaluationSet, tmp_path: Path, model
     assert len(ticks) == 4
 
 
+@pytest.mark.usefixtures("own_home")
 def test_the_command_writes_its_report(
-    make_set: Callable[..., EvaluationSet], tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch
+    make_set: Callable[..., EvaluationSet], run_command: Callable[..., Result], tmp_path: Path
 ) -> None:
     """JSON by set, part and metric, all sets together, and a page beside it."""
     make_set("tiny", turns=14, notes=7)
     make_set("other", turns=14, notes=7)
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "models").symlink_to(models_dir)
-    monkeypatch.setenv("HELIX_HOME", str(home))
     out = tmp_path / "reports" / "ablation.json"
-    app = typer.Typer()
-    app.command()(ablate_command)
-    arguments = ["--data", str(tmp_path / "sets"), "--sets", "tiny,other", "--timed", "0", "--out", str(out)]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    arguments = ("--data", tmp_path / "sets", "--sets", "tiny,other", "--timed", 0, "--out", out)
+    done = run_command(ablate_command, *arguments)
     assert done.exit_code == 0
     report = json.loads(out.read_text())
     assert report["profile"] == "helix"

@@ -25,30 +25,30 @@ PART = Abstain(threshold=0.25, answer=AnswerModel(intercept=1.5, coefficients={"
 
 def test_only_the_table_is_replaced() -> None:
     """Its old comment goes with it; it keeps its place, and the comment of the next table stays."""
-    text = with_table(OLD, "abstain", PART, heading=["found anew"])
+    text = with_table(OLD, "abstain", PART, comment="found anew")
     assert text.startswith('# mine\nname = "mine"\n\n# found anew\n[abstain]\n')
     assert text.endswith("\n\n# duplicates\n[diversify]\nnear_duplicate = 0.9\n")
     assert "before" not in text
     assert Abstain.model_validate(tomllib.loads(text)["abstain"]) == PART
-    assert with_table(text, "abstain", PART, heading=["found anew"]) == text
+    assert with_table(text, "abstain", PART, comment="found anew") == text
 
 
 def test_a_missing_table_is_appended() -> None:
     """A table of another name that begins alike is not the table."""
     text = with_table(
-        "[fuse]\nk = 9\n", "fuse.adaptive", Adaptive(intercept=1.0, coefficients={"words": 2.0}), heading=[]
+        "[fuse]\nk = 9\n", "fuse.adaptive", Adaptive(intercept=1.0, coefficients={"words": 2.0}), comment=""
     )
     assert tomllib.loads(text)["fuse"] == {
         "k": 9,
         "adaptive": {"intercept": 1.0, "coefficients": {"words": 2.0}},
     }
-    assert "abstained" in with_table("[abstained]\nx = 1\n", "abstain", PART, heading=["new"])
+    assert "abstained" in with_table("[abstained]\nx = 1\n", "abstain", PART, comment="new")
 
 
 def test_the_default_profile_can_be_rewritten() -> None:
     """Every other constant of `helix` stays what it is."""
     text = (resources.files("helix_query.profile") / "helix.toml").read_text(encoding="utf-8")
     before = tomllib.loads(text)
-    after = tomllib.loads(with_table(text, "abstain", Abstain(), heading=["none"]))
+    after = tomllib.loads(with_table(text, "abstain", Abstain(), comment="none"))
     assert before | {"abstain": {"threshold": 0.0}} == after
     assert "abstain" in before or load_profiles()["helix"].abstain == Abstain()

@@ -24,7 +24,7 @@ from helix_lab.calibration.attribute_questions import attribute_questions
 from helix_lab.calibration.models import OF_ANSWERS, OF_MEMORIES, Models, check_enough, fitted
 from helix_lab.calibration.observations import Observation, kept_at, load, observe, save
 from helix_lab.calibration.small_stores import small_stores
-from helix_lab.calibration.summary import RATES, heading_of, print_summary
+from helix_lab.calibration.summary import RATES, comment_of, print_summary
 from helix_lab.calibration.tenants_left_out import tenants_left_out
 from helix_lab.calibration.unanswerable_questions import Asked, asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
@@ -109,8 +109,8 @@ def calibrate_command(
         "curve": _curve(observations, models, answers),
         "meta": meta(evaluation),
     }
-    heading = heading_of(found, [one.name for one in loaded])
-    write_table(out, start, "abstain", _part(models, threshold), heading=heading)
+    comment = comment_of(found, [one.name for one in loaded])
+    write_table(out, start, "abstain", _part(models, threshold), comment=comment)
     if report is not None:
         report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print_summary(found, console)

@@ -18,9 +18,10 @@ import numpy as np
 import helix_query
 from helix_lab.calibration.unanswerable_questions import Asked, Kind
 from helix_lab.sets.ask import request_of
-from helix_lab.sets.build import code_digest, digest_of
+from helix_lab.sets.build import code_digest
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.direct import CHANNEL_SECONDS, DirectCorpus
+from helix_lab.sets.kept_files import kept_file, write_whole
 from helix_query.api.requests import query_of
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
@@ -122,7 +123,7 @@ def kept_at(
             for one in asked
         ),
     )
-    return folder / f"{data.name.replace(':', '-')}-{digest_of(inputs)}.json"
+    return kept_file(folder, data.name, inputs)
 
 
 def load(path: Path) -> list[Observation] | None:
@@ -142,9 +143,4 @@ def load(path: Path) -> list[Observation] | None:
 
 def save(path: Path, observations: Sequence[Observation]) -> None:
     """Write them whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(
-        json.dumps([asdict(one) for one in observations], default=np.ndarray.tolist), encoding="utf-8"
-    )
-    beside.replace(path)
+    write_whole(path, json.dumps([asdict(one) for one in observations], default=np.ndarray.tolist).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,13 +10,12 @@ from rich.table import Table
 
 from helix_lab.calibration.sample_weights import ANSWERABLE
 
-COMMENT_COLUMNS: Final = 100
 RATES: Final = ("false_abstention", "false_answer_own", "false_answer_near", "false_answer_far")
 """Of `assessment.rates`, in the order of the tables."""
 
 
-def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
-    """How the constants were found and what they are worth, in lines of a comment."""
+def comment_of(found: Mapping[str, Any], sets: Sequence[str]) -> str:
+    """How the constants were found and what they are worth."""
     overall = found["held_out"]["all"]
     answer, memory = overall["answer"], overall["memory"]
     areas = [_shown(answer[f"auroc_{kind}"]) for kind in ("own", "attribute", "near")]
@@ -25,7 +23,7 @@ def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
         f"; {name}, every tenant left out in turn, {row['auroc']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for name, row in found["tenants_left_out"].items()
     )
-    text = (
+    return (
         "Fitted by `helix-lab calibrate` (logistic, L2) to judged questions, to questions for what nobody "
         f"told, and to those of other tenants and sets; {ANSWERABLE:.0%} are taken to have an answer. "
         f"Held out set by set: answers Brier {answer['brier']:.3f}, ECE {answer['ece']:.3f}, AUROC "
@@ -34,7 +32,6 @@ def heading_of(found: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
         f"ECE {memory['ece']:.3f}. The threshold holds back at most {found['cost']:.1%} of the answerable "
         f"questions of any of {', '.join(sets)}."
     )
-    return textwrap.wrap(text, COMMENT_COLUMNS, break_on_hyphens=False)
 
 
 def print_summary(found: Mapping[str, Any], console: Console) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -32,7 +31,6 @@ from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 
 PIPED_WIDTH: Final = 140
-COMMENT_COLUMNS: Final = 106
 COLUMNS: Final = ("lexical", "dense", "best_fixed", "best_fixed_share", "before", "fitted", "held_out")
 
 
@@ -67,7 +65,7 @@ def share_command(
     model = fit(curves, names=names, penalty=penalty)
     rows = assess(curves, start.fuse.adaptive, model, options)
     found = {"adaptive": model.model_dump(mode="json"), "sets": rows, "meta": meta(evaluation)}
-    write_table(out, start, "fuse.adaptive", model, heading=_heading(rows, penalty))
+    write_table(out, start, "fuse.adaptive", model, comment=_comment(rows, penalty))
     if report is not None:
         report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     _print(rows, console)
@@ -92,10 +90,10 @@ def _curves(
             yield found
 
 
-def _heading(rows: Mapping[str, Any], penalty: float) -> list[str]:
-    """How the constants were found and what they are worth, in lines of a comment."""
+def _comment(rows: Mapping[str, Any], penalty: float) -> str:
+    """How the constants were found and what they are worth."""
     worst = min(rows, key=lambda name: _lead(rows[name]["main"], "fitted"))
-    text = (
+    return (
         f"Fitted by `helix-lab share` on {', '.join(rows)}; every kind of text has the same weight, penalty "
         f"{penalty:g} on the distance from share = 1 - coverage. Mean of the main metrics over kinds: fitted "
         f"{mean_over_kinds(rows, 'fitted'):.1f}, every kind left out in turn "
@@ -103,7 +101,6 @@ def _heading(rows: Mapping[str, Any], penalty: float) -> list[str]:
         f"{mean_over_kinds(_with_single(rows), 'single'):.1f}. Least lead over the better channel: {worst} "
         f"{_lead(rows[worst]['main'], 'fitted'):+.1f}."
     )
-    return textwrap.wrap(text, COMMENT_COLUMNS, break_on_hyphens=False)
 
 
 def _with_single(rows: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 import helix_query
 from helix_lab.channel_share.kinds import metric_of
 from helix_lab.measures.metrics import METRICS, score
-from helix_lab.sets.build import code_digest, digest_of
+from helix_lab.sets.build import code_digest
+from helix_lab.sets.kept_files import kept_file, write_whole
 from helix_query.profile.overrides import with_constants
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def kept_at(folder: Path, data: EvaluationSet, profile: RankingProfile, corpus: 
         at_share(profile, 1.0).model_dump_json(exclude={"abstain"}),
         *(f"{one.id} {one.text} {one.timestamp} {data.relevant.get(one.id)}" for one in data.questions),
     )
-    return folder / f"{data.name.replace(':', '-')}-{digest_of(inputs)}.json"
+    return kept_file(folder, data.name, inputs)
 
 
 def load(path: Path) -> Curves | None:
@@ -106,7 +107,4 @@ def load(path: Path) -> Curves | None:
 
 def save(path: Path, curves: Curves) -> None:
     """Write them whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(asdict(curves)), encoding="utf-8")
-    beside.replace(path)
+    write_whole(path, json.dumps(asdict(curves)).encode())

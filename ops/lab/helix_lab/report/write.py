@@ -15,6 +15,7 @@ from helix_lab.report.charts import draw_charts
 from helix_lab.report.figures import finite
 from helix_lab.report.markdown import FOLDED, report_markdown
 from helix_lab.report.page import render_page
+from helix_lab.sets.kept_files import write_whole
 from helix_shared.errors import InvalidInputError
 
 CHARTS: Final = ("quality.png", "latency.png", "stages.png")
@@ -32,7 +33,7 @@ def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
     if out.suffix in {".md", ".html"}:
         raise InvalidInputError("out", f"is {out.name}: that is a neighbour's name, end it in .json")
     report = finite(report)
-    _replace(out, (json.dumps(report, indent=2) + "\n").encode())
+    write_whole(out, (json.dumps(report, indent=2) + "\n").encode())
     folder = out.with_suffix(".charts")
     drawn = draw_charts(report)
     for name in CHARTS:
@@ -47,12 +48,5 @@ def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
         out.with_suffix(".html"): page.encode(),
     }
     for path, content in written.items():
-        _replace(path, content)
+        write_whole(path, content)
     return [out, *written]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(content)
-    beside.replace(path)

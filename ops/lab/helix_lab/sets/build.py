@@ -68,14 +68,6 @@ def corpus_key(data: EvaluationSet, model: str) -> str:
     return digest.hexdigest()
 
 
-def digest_of(inputs: Iterable[str]) -> str:
-    """One digest over texts, in their order."""
-    digest = hashlib.blake2b(digest_size=12)
-    for text in inputs:
-        digest.update(f"{text}\x1e".encode())
-    return digest.hexdigest()
-
-
 @functools.cache
 def code_digest(packages: tuple[ModuleType, ...], patterns: tuple[str, ...] = ("*.py", "*.toml")) -> str:
     """One digest over the Python and TOML files of `packages`, computed once per process."""

@@ -6,7 +6,6 @@ ranking profile, the path.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.data import EvaluationSet, Question
+from helix_lab.sets.kept_files import kept_file
 
 
 class RunFile:
@@ -21,16 +21,9 @@ class RunFile:
 
     def __init__(self, folder: Path, data: EvaluationSet, name: str, *, inputs: Iterable[str]) -> None:
         """`inputs` are what the answers depend on besides the questions."""
-        digest = hashlib.blake2b(digest_size=12)
-        for part in (
-            data.name,
-            name,
-            *inputs,
-            *(f"{q.id}\x1f{q.text}\x1f{q.timestamp}" for q in data.questions),
-        ):
-            digest.update(f"{part}\x1e".encode())
-        safe = f"{data.name}-{name}".replace(":", "-").replace("/", "-")
-        self.path = folder / f"{safe}-{digest.hexdigest()}.jsonl"
+        questions = (f"{q.id}\x1f{q.text}\x1f{q.timestamp}" for q in data.questions)
+        parts = (data.name, name, *inputs, *questions)
+        self.path = kept_file(folder, f"{data.name}-{name}", parts, suffix=".jsonl")
         self._data = data
         self._name = name
         self._answers = dict(self._read())

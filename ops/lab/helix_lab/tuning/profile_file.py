@@ -7,6 +7,7 @@ from pathlib import Path
 
 import tomli_w
 
+from helix_lab.sets.kept_files import write_whole
 from helix_query.profile.profile import RankingProfile
 
 
@@ -18,8 +19,5 @@ def write_profile(profile: RankingProfile, folder: Path, *, heading: Sequence[st
     values = profile.model_dump(mode="json", exclude_none=True)
     lines = [f"# {line}".rstrip() for text in heading for line in text.splitlines() or [""]]
     path = folder / f"{profile.name}.toml"
-    folder.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text("\n".join([*lines, tomli_w.dumps(values)]), encoding="utf-8")
-    beside.replace(path)
+    write_whole(path, "\n".join([*lines, tomli_w.dumps(values)]).encode())
     return path

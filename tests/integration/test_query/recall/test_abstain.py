@@ -25,7 +25,7 @@ UNANSWERABLE = "Which orchestra recorded the symphony about glaciers?"
 def strict(start: Any, answering: Any, tmp_path: Any) -> Any:
     """A service on the corpus of `answering` whose profile `strict` is `helix` with models of its own."""
     helix = (resources.files("helix_query") / "profile" / "helix.toml").read_text(encoding="utf-8")
-    text = with_table(helix.replace('name = "helix"', 'name = "strict"'), "abstain", STRICT, heading=["test"])
+    text = with_table(helix.replace('name = "helix"', 'name = "strict"'), "abstain", STRICT, comment="test")
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "strict.toml").write_text(text, encoding="utf-8")
     root = answering[0].log.parent / "data"

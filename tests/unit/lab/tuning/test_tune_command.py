@@ -1,11 +1,11 @@
 import gzip
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import Result
 
 from helix_lab.tuning.command import tune_command
 from helix_lab.tuning.nested import tuned
@@ -42,14 +42,12 @@ def test_the_report_says_what_was_held_out_and_what_changed() -> None:
 
 
 @pytest.mark.usefixtures("own_home")
-def test_the_command_tunes_a_built_corpus(tmp_path: Path) -> None:
+def test_the_command_tunes_a_built_corpus(run_command: Callable[..., Result], tmp_path: Path) -> None:
     """20 notes, 20 questions, real stages: a profile that the service reads, and the gain of its search."""
     written(tmp_path / "sets" / "notes")
-    app = typer.Typer()
-    app.command()(tune_command)
     options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.graph_weight"
-    places = ["--data", str(tmp_path / "sets"), "--out", str(tmp_path / "own")]
-    done = CliRunner().invoke(app, [*places, *options.split()], catch_exceptions=False)
+    places = ("--data", tmp_path / "sets", "--out", tmp_path / "own")
+    done = run_command(tune_command, *places, *options.split())
     assert done.exit_code == 0
     profile = load_profiles(tmp_path / "own")["mine"]
     report = json.loads((tmp_path / "own" / "mine.json").read_text())
