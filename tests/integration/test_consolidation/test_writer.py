@@ -6,6 +6,7 @@ import asyncio
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from helix_consolidation.delivery.lease import KEY
@@ -14,6 +15,7 @@ from helix_memory.events import EraseEvent
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.manifest import Manifest
+from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.broker import streams
 from helix_shared.identity import memory_id
 
@@ -32,9 +34,10 @@ async def test_derived_messages_become_a_generation(stack: Stack) -> None:
     manifest = await stack.until(lambda m: m.derived_sequence == 30)
     counts = manifest.counts
     assert (counts.memories, counts.hidden, counts.lexicon, counts.signals) == (10, 0, 10, 10)
-    # a mention of each memory, stored at both ends; relations between the memories come on top
-    assert counts.entities == 1
-    assert counts.edges >= 20
+    relations = RelationReader.open(folder_of(stack.data, manifest.generation)).of(np.arange(10))
+    stated = 10 + sum(holds for _, holds in relations)
+    # a mention of each memory and the relations between them, each stored at both ends
+    assert (counts.entities, counts.edges) == (1, 2 * stated)
     assert (manifest.applied_sequence, manifest.stream.last_sequence) == (10, 10)
     assert verify(folder_of(stack.data, manifest.generation), verified=set()) == manifest
     await stack.until_acknowledged()

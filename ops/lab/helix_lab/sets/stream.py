@@ -1,12 +1,14 @@
 """The stream path: a corpus is published through NATS and asked over gRPC, as a user's program would.
 
-Uses nothing but `helix_cli`'s stack, publisher and client.
+Uses nothing but `helix_cli`'s stack, publisher and client. Documents are published as `helix import` does it,
+in the order of the set: relations between memories follow the order of the log, on the direct path as well.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import tempfile
 import threading
 import time
@@ -15,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.recall_client import RecallClient
-from helix_cli.clients.sending import Tally, send_in_order
+from helix_cli.clients.sending import Tally
 from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.services import FORWARDER
 from helix_cli.stack.stack import Stack
@@ -128,7 +131,8 @@ async def _publish(data: EvaluationSet, stack: Stack, wait_seconds: float) -> Ta
     try:
         publisher = Publisher(client.jetstream())
         events = (SourceEvent(str(n), event_of(data, n)) for n in range(len(data.documents)))
-        await send_in_order(events, publisher.publish_event, tally=tally)
+        publish_batch = functools.partial(publisher.publish_together, client)
+        await send_in_bulk(events, publisher.publish_event, publish_batch, tally=tally)
     finally:
         await client.close()
     await wait_recallable(stack.nats_url, stack.query_address, wait_seconds=wait_seconds)
