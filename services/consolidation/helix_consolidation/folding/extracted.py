@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from helix_consolidation.folding.incoming.rows import SOURCE_CLASSES, memory_columns, read_rows
+from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.memories import accept_model, store_row
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from helix_consolidation.folding.context import FoldContext
+    from helix_consolidation.folding.incoming.rows import IncomingRow
+    from helix_consolidation.statements.statement_row import StatementRow
     from helix_shared.edges import Origin
 
 INHERITED: Final = (
@@ -93,10 +96,20 @@ def _store(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]
             continue
         named.add(ordinal)
         state.extracted.add(ordinal, source, row.entry.revision_sequence)
+        state.extracted.touch(source)
+        state.statements.replace(ordinal, _statement(complete, number, row, ordinal, sequence))
         update_status(context, [ordinal])
         changes.set_expansions(ordinal, added[number]["expansions"])
         changes.set_links(ordinal, [Link(**link) for link in added[number]["links"]])
     return named
+
+
+def _statement(
+    rows: pa.RecordBatch, number: int, row: IncomingRow, ordinal: int, derived: int
+) -> StatementRow | None:
+    """What decisions read of a statement; None if it states nothing."""
+    found = statements_of(rows, [(number, ordinal)], sequence=row.entry.stream_sequence, derived=derived)
+    return found[0] if found else None
 
 
 def _inheriting(context: FoldContext, rows: pa.RecordBatch, sources: list[int | None]) -> pa.RecordBatch:

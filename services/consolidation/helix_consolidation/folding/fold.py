@@ -16,6 +16,7 @@ from helix_consolidation.folding.incoming.decode import Derived, Lifecycle
 from helix_consolidation.folding.lifecycle import action_of, apply_due_actions, fold_action
 from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
+from helix_consolidation.folding.relate_drawn import relate_drawn
 from helix_consolidation.folding.status.version_family import update_status
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def finish(context: FoldContext) -> None:
     """Carry out what is due after a batch: lifecycle actions, and decisions about statements."""
     apply_due_actions(context)
     decide_due(context)
+    relate_drawn(context)
 
 
 def sweep(context: FoldContext) -> None:

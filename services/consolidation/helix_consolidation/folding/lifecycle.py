@@ -122,7 +122,9 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
         for memory, other in product(memories, *others or [[NOTHING]]):
             tombstones.record_undo(memory, other, action.actor, action.sequence)
-        update_status(context, sorted(update_links(context, _reached(context, action))))
+        undone = set(_reached(context, action))
+        undone |= context.state.extracted.of_sources(undone)
+        update_status(context, sorted(update_links(context, undone)))
         return
     action = _of_whole_turns(context, action)
     reached = _reached(context, action)

@@ -59,6 +59,7 @@ def decide_due(context: FoldContext, *, before: int = WHOLE_LOG) -> None:
     for row, matches in zip(rows, state.statements.add(rows), strict=True):
         for relation in _relations(context, row, matches):
             affected |= add_link(context, relation)
+            state.extracted.touch(relation.newer)
     update_status(context, sorted(affected))
 
 
@@ -86,24 +87,27 @@ def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) ->
         )
         for match, jaccard in zip(matches, shares, strict=True)
     ]
-    decisions = sorted(context.decide(new, candidates), key=_most_probable_first)
+    decisions = sorted(context.decide(new, candidates), key=most_probable_first)
     for decision in decisions[:MOST_RELATIONS]:
         if decision.probability > 0:
-            yield _relation(row.ordinal, ordinals[decision.older], decision, at=new.occurred_at)
+            older = ordinals[decision.older]
+            yield relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
 
 
-def _relation(newer: int, older: int, decision: Decision, *, at: int) -> DecidedRelation:
+def relation_of(newer: int, older: int, decision: Decision, *, at: int, closes: bool) -> DecidedRelation:
+    """A decision about two memories as it is kept; `at` is in microseconds."""
     return DecidedRelation(
         newer=newer,
         older=older,
         kind=decision.relation,
         probability=float(np.float32(min(decision.probability, 1.0))),
         at=at,
-        closes=decision.closes,
+        closes=closes,
         revives=decision.revives,
         evidence={name: float(value) for name, value in decision.evidence.items()},
     )
 
 
-def _most_probable_first(decision: Decision) -> tuple[bool, bool, float, int]:
+def most_probable_first(decision: Decision) -> tuple[bool, bool, float, int]:
+    """Sort key: what closes or revives, then by probability."""
     return not decision.closes, not decision.revives, -decision.probability, decision.older

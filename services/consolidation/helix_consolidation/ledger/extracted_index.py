@@ -17,6 +17,13 @@ class ExtractedIndex:
     _window: dict[int, int] = field(default_factory=dict)
     _from_source: dict[int, set[int]] = field(default_factory=dict)
     _from_window: dict[int, set[int]] = field(default_factory=dict)
+    touched: set[int] = field(default_factory=set)
+    """Memories whose statements, or whose relations, changed in this batch."""
+
+    def touch(self, ordinal: int) -> None:
+        """Note a memory around which decisions are made again; without any statement nothing is noted."""
+        if self._source:
+            self.touched.add(ordinal)
 
     def add(self, ordinal: int, source: int, window: int) -> None:
         """Add a statement, or another version of it."""

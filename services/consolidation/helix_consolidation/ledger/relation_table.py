@@ -7,7 +7,7 @@ memory are indexed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from helix_shared.artifacts.relations.records import (
     REVIVES,
     EvidenceNames,
     encoded,
+    retracted,
 )
 
 if TYPE_CHECKING:
@@ -57,13 +58,17 @@ class RelationTable:
 
     def add(self, relation: DecidedRelation) -> int:
         """Add a relation that does not count yet; returns its row."""
+        row = self._append(encoded(relation, self.names))
+        self._index(row)
+        return row
+
+    def _append(self, record: Any) -> int:
         row = self._size
         if row == len(self._records):
             self._records = np.concatenate([self._records, np.zeros(row, RELATION)])
             self._counts = np.concatenate([self._counts, np.zeros(row, bool)])
-        self._records[row] = encoded(relation, self.names)
+        self._records[row] = record
         self._size += 1
-        self._index(row)
         return row
 
     @property
@@ -82,7 +87,7 @@ class RelationTable:
     def set_all(self, holding: NDArray[np.bool_]) -> None:
         """Let every relation count whose newer memory holds; `holding` is by ordinal."""
         newer = self.records["newer"]
-        there = newer != NONE
+        there = (newer != NONE) & (self.records["probability"] > 0)
         self._counts[: self._size][there] = holding[newer[there]]
 
     def touching(self, ordinals: Collection[int]) -> list[int]:
@@ -96,6 +101,26 @@ class RelationTable:
     def between(self, newer: int, older: int) -> list[int]:
         """Rows of the relation between two memories, if there is one."""
         return self._rows((self.records["newer"] == newer) & (self.records["older"] == older))
+
+    def from_(self, newer: Collection[int]) -> list[int]:
+        """Rows of the relations from any of these memories."""
+        if not newer or not self._size:
+            return []
+        return self._rows(np.isin(self.records["newer"], np.fromiter(newer, np.int64, len(newer))))
+
+    def holds(self, row: int, relation: DecidedRelation) -> bool:
+        """Whether a row holds just this relation."""
+        wanted = np.zeros(1, RELATION)
+        wanted[0] = encoded(relation, self.names)
+        return bool(self._records[row].tobytes() == wanted[0].tobytes())
+
+    def retract(self, row: int) -> None:
+        """Take a relation back; if it is stored, a record of probability 0 says so."""
+        if row < self._saved:
+            record = self._records[row].copy()
+            record["probability"], record["flags"] = 0.0, 0
+            self._append(record)
+        self._void(row)
 
     def to(self, older: Collection[int]) -> list[int]:
         """Rows of the relations to any of these memories."""
@@ -140,12 +165,16 @@ class RelationTable:
             ~(_exist(records["newer"], there) & _exist(records["older"], there))
         ).tolist():
             self._void(row)
+        for row in retracted(records).tolist():
+            self._void(row)
         is_special = (records["flags"] & (CLOSES | REVIVES) != 0) | (records["kind"] == _DUPLICATE)
         for row in np.flatnonzero(is_special).tolist():
             self._index(row)
 
     def _rows(self, chosen: NDArray[np.bool_]) -> list[int]:
-        return [int(row) for row in np.flatnonzero(chosen & (self.records["newer"] != NONE))]
+        records = self.records
+        there = (records["newer"] != NONE) & (records["probability"] > 0)
+        return [int(row) for row in np.flatnonzero(chosen & there)]
 
     def _index(self, row: int) -> None:
         record = self._records[row]

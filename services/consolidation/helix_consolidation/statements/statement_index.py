@@ -49,14 +49,7 @@ class StatementIndex:
 
     def add(self, rows: Sequence[StatementRow]) -> list[list[Match]]:
         """Add statements in the order of the log; returns the candidates of each, in the order of the log."""
-        first, self._size = self._size, self._size + len(rows)
-        if self._size > len(self._groups):
-            grown = np.full(max(self._size, len(self._groups)), GONE, np.int64)
-            self._groups = np.concatenate([self._groups, grown])
-            self._ordinals = np.concatenate([self._ordinals, grown])
-        self._groups[first : self._size] = [row.group for row in rows]
-        self._ordinals[first : self._size] = [row.ordinal for row in rows]
-        self._young += rows
+        first = self._append(rows)
         of_group: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
             of_group.setdefault(row.group, []).append(place)
@@ -67,6 +60,17 @@ class StatementIndex:
             for place, matches in zip(places, index.search(len(places)), strict=True):
                 found[place] = matches
         return found
+
+    def replace(self, ordinal: int, row: StatementRow | None) -> None:
+        """Keep what a language model drew, instead of what is kept of that memory; no search finds it."""
+        self.erase([ordinal])
+        if row is not None:
+            self._append([row.drawn()])
+
+    def rows_of(self, ordinals: Sequence[int]) -> dict[int, StatementRow]:
+        """The statements of memories, by ordinal; one that states nothing has none."""
+        numbers = np.flatnonzero(np.isin(self._ordinals[: self._size], np.array(ordinals, np.int64)))
+        return {row.ordinal: row for row in self._rows(numbers)}
 
     def ordinal(self, number: int) -> int:
         """The memory of a statement."""
@@ -122,6 +126,18 @@ class StatementIndex:
         groups, ordinals = self._files.groups_and_ordinals()
         spare = np.full(_FIRST_CAPACITY, GONE, np.int64)
         self._groups, self._ordinals = np.concatenate([groups, spare]), np.concatenate([ordinals, spare])
+
+    def _append(self, rows: Sequence[StatementRow]) -> int:
+        """Add rows without searching; returns the number of the first."""
+        first, self._size = self._size, self._size + len(rows)
+        if self._size > len(self._groups):
+            grown = np.full(max(self._size, len(self._groups)), GONE, np.int64)
+            self._groups = np.concatenate([self._groups, grown])
+            self._ordinals = np.concatenate([self._ordinals, grown])
+        self._groups[first : self._size] = [row.group for row in rows]
+        self._ordinals[first : self._size] = [row.ordinal for row in rows]
+        self._young += rows
+        return first
 
     @property
     def _stored(self) -> int:

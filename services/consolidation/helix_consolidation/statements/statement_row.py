@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -57,7 +57,7 @@ class StatementRow:
     """One statement; `vector` holds the codes of `quantised`, `words` hashes of its distinct stems."""
 
     group: int
-    """Only statements of one group are compared."""
+    """Only statements of one group are compared; of a drawn one `GONE - 1 -` the group, below `GONE`."""
     content: int
     """Code of its content hash."""
     ordinal: int
@@ -69,6 +69,14 @@ class StatementRow:
     words: NDArray[np.uint32]
     minhash: bytes
     payload: bytes
+
+    def of(self, other: StatementRow) -> bool:
+        """Whether both are of one tenant, owner, audience and source class, drawn from a turn or not."""
+        return _shown_group(self.group) == _shown_group(other.group)
+
+    def drawn(self) -> StatementRow:
+        """The same, as one that a language model drew: no search finds it."""
+        return replace(self, group=GONE - 1 - self.group)
 
     @property
     def statement(self) -> Statement:
@@ -124,6 +132,10 @@ def statement_row(
             "utf-8", "surrogatepass"
         ),
     )
+
+
+def _shown_group(group: int) -> int:
+    return GONE - 1 - group if group < GONE else group
 
 
 def words_of(text: str) -> NDArray[np.uint32]:

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
 RelationKind = Literal["DUPLICATE", "UPDATES", "EXTENDS", "CONTRADICTS", "RELATES"]
 RELATION_KINDS: Final[tuple[RelationKind, ...]] = get_args(RelationKind)
 """How a newer memory relates to an older one; the index is stored. Add at the end only."""
@@ -34,6 +36,22 @@ RELATION: Final = np.dtype(
         ("values", np.float16, (MOST_EVIDENCE,)),
     ]
 )
+
+
+def retracted(records: NDArray[np.void]) -> NDArray[np.int64]:
+    """Rows that later ones take back, and these, which have probability 0.
+
+    `records` are in the order of decision.
+    """
+    keys = records["newer"].astype(np.int64) << 32 | records["older"].astype(np.int64)
+    is_end = records["probability"] == 0
+    ended, found = set[int](), list[int]()
+    for row in np.flatnonzero(np.isin(keys, keys[is_end])).tolist()[::-1]:
+        if is_end[row]:
+            ended.add(int(keys[row]))
+        if int(keys[row]) in ended:
+            found.append(row)
+    return np.array(found[::-1], np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_shared.artifacts.files.segment_files import SegmentFiles
-from helix_shared.artifacts.relations.records import RELATION, DecidedRelation, decoded
+from helix_shared.artifacts.relations.records import RELATION, DecidedRelation, decoded, retracted
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
@@ -90,16 +90,22 @@ class RelationReader:
 
     def of(self, ordinals: NDArray[np.int64]) -> list[tuple[DecidedRelation, bool]]:
         """The relations from or to any of these memories, in order of decision, and whether they count."""
-        found: list[tuple[DecidedRelation, bool]] = []
+        found: list[NDArray[np.void]] = [np.zeros(0, RELATION)]
+        counts: list[NDArray[np.bool_]] = [np.zeros(0, bool)]
         start = 0
         for segment in self._segments:
             chosen = np.isin(segment["newer"], ordinals) | np.isin(segment["older"], ordinals)
             rows = np.flatnonzero(chosen)
-            counts = ~np.isin(rows + start, self._void)
-            decided = (decoded(segment[row], self._names) for row in rows)
-            found += zip(decided, counts.tolist(), strict=True)
+            found.append(segment[rows])
+            counts.append(~np.isin(rows + start, self._void))
             start += len(segment)
-        return found
+        records = np.concatenate(found)
+        gone = set(retracted(records).tolist())
+        return [
+            (decoded(record, self._names), count)
+            for row, (record, count) in enumerate(zip(records, np.concatenate(counts).tolist(), strict=True))
+            if row not in gone
+        ]
 
 
 def read_names(folder: Path) -> list[str]:

@@ -34,6 +34,20 @@ def add_link(context: FoldContext, relation: DecidedRelation) -> set[int]:
     return _update_rows(context, table.to([relation.older]) if relation.revives else [row])
 
 
+def drop_links(context: FoldContext, rows: Iterable[int]) -> set[int]:
+    """Take relations back; returns the memories whose status may change."""
+    table, affected = context.state.relations, set[int]()
+    for row in rows:
+        record = table.records[row].copy()
+        if table.counts(row):
+            _set_edge(context, record, 0.0)
+            affected.add(int(record["older"]))
+        table.retract(row)
+        if record["flags"] & REVIVES:
+            affected |= _update_rows(context, table.to([int(record["older"])]))
+    return affected
+
+
 def update_links(context: FoldContext, changed: Collection[int]) -> set[int]:
     """Update the relations of memories that began or ceased to hold; returns whose status may change."""
     return _update_rows(context, _with_revived(context.state, context.state.relations.touching(changed)))
@@ -43,6 +57,8 @@ def erase_links(context: FoldContext, erased: Collection[int]) -> set[int]:
     """Drop the relations of erased memories; returns the memories whose status may change."""
     table = context.state.relations
     others = table.erase(erased)
+    for other in others:
+        context.state.extracted.touch(other)
     return others | _update_rows(context, table.to(others)) if others else others
 
 
@@ -83,7 +99,7 @@ def restore_links(state: ConsolidationState) -> None:
         if (undone := state.tombstones.undone)
         else []
     )
-    for row in {*table.touching(named), *table.to(table.revived)}:
+    for row in {*table.touching({*named, *state.extracted.of_sources(named)}), *table.to(table.revived)}:
         table.set_counts(row, counts=_counts(state, row))
 
 
@@ -105,14 +121,18 @@ def _update_rows(context: FoldContext, rows: Iterable[int]) -> set[int]:
             continue
         table.set_counts(row, counts=counts)
         record = table.records[row]
-        newer, older = int(record["newer"]), int(record["older"])
-        affected.add(older)
-        kind = RELATION_KINDS[int(record["kind"])]
-        edge = DUPLICATE_EDGE if kind == "DUPLICATE" else kind
-        if edge == DUPLICATE_EDGE and state.ledger.duplicate_of(newer) == older:
-            continue  # `duplicates` keeps that edge
-        context.changes.relate(Relation(newer, older, edge, float(record["probability"]) if counts else 0.0))
+        affected.add(int(record["older"]))
+        _set_edge(context, record, float(record["probability"]) if counts else 0.0)
     return affected
+
+
+def _set_edge(context: FoldContext, record: np.void, weight: float) -> None:
+    newer, older = int(record["newer"]), int(record["older"])
+    kind = RELATION_KINDS[int(record["kind"])]
+    edge = DUPLICATE_EDGE if kind == "DUPLICATE" else kind
+    if edge == DUPLICATE_EDGE and context.state.ledger.duplicate_of(newer) == older:
+        return  # `duplicates` keeps that edge
+    context.changes.relate(Relation(newer, older, edge, weight))
 
 
 def _counts(state: ConsolidationState, row: int) -> bool:
@@ -138,4 +158,9 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
         return False
     if not state.tombstones.undone:
         return True
-    return not state.tombstones.is_undone(ledger.memory_facts(newer), ledger.code(older))
+    # what a language model drew from a memory is undone with it
+    newers, olders = ([o, state.extracted.source_of(o)] for o in (newer, older))
+    pairs = ((one, other) for one in newers for other in olders if one is not None and other is not None)
+    return not any(
+        state.tombstones.is_undone(ledger.memory_facts(one), ledger.code(other)) for one, other in pairs
+    )
