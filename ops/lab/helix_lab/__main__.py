@@ -52,7 +52,9 @@ console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 @app.command(name="eval")
 def eval_command(
     data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="Ranking profiles, comma between.")] = "helix",
     path: Annotated[str, typer.Option(help="direct (in this process) or stream (NATS, gRPC).")] = DIRECT,
     out: Annotated[Path | None, typer.Option(help="Report: JSON; Markdown, page, charts beside.")] = None,
@@ -99,7 +101,9 @@ def eval_command(
 @app.command(name="peers")
 def peers(
     data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="Ranking profiles of Helix, comma between.")] = "helix",
     engines: Annotated[str, typer.Option(help="Peers, comma between; none: all.")] = "",
     python: Annotated[Path, typer.Option(help="Interpreter of the peers' environment.")] = PEERS_PYTHON,

@@ -60,7 +60,9 @@ class Loss:
 
 def vectors_command(
     data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
 ) -> None:
     """Measure what stored forms, a scan of signs, and shortened scans lose, against float32 throughout."""

@@ -30,7 +30,9 @@ from helix_shared.errors import InvalidInputError
 
 def ablate_command(
     data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile whose parts are switched off.")] = "helix",
     out: Annotated[Path | None, typer.Option(help="Report: JSON, and Markdown beside it.")] = None,
     corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,

@@ -48,7 +48,9 @@ COSTS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 def calibrate_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     out: Annotated[Path, typer.Option(help="NAME.toml: its [abstain] is replaced; made if it is not there.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile that is calibrated.")] = "helix",
     false_abstention: Annotated[
         float,

@@ -37,7 +37,9 @@ COLUMNS: Final = ("lexical", "dense", "best_fixed", "best_fixed_share", "before"
 def share_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     out: Annotated[Path, typer.Option(help="NAME.toml: its [fuse.adaptive] is replaced; made if absent.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile whose share is fitted.")] = "helix",
     features: Annotated[str, typer.Option(help="Features of the model.")] = ",".join(FEATURES),
     penalty: Annotated[float, typer.Option(help="Pull towards share = 1 - coverage.", min=0)] = PENALTY,

@@ -53,7 +53,8 @@ def relations_command(
 ) -> None:
     """Fit how new statements relate to earlier ones, and judge it on what was left out.
 
-    A set with outdated documents is judged one tenant left out at a time, our own stories and pairs by folds.
+    A set with outdated documents is judged one tenant left out at a time, our own months, stories and
+    pairs by folds.
     """
     console = Console(width=130)
     models = helix_home() / "models"
@@ -66,7 +67,8 @@ def relations_command(
     ):
         ingest = MemoriesBuilder(encoder, IngestSettings.load().most_tokens(encoder.card))
         given = [labels.of_set(one) for one in load_sets(data, sets)]
-        prepared = [_prepared(one, ingest) for one in (*given, labels.stories(), labels.pairs())]
+        own = (labels.months(), labels.stories(), labels.pairs())
+        prepared = [_prepared(one, ingest) for one in (*given, *own)]
         near = [
             (LabelledSet(one, {}, otherwise=labels.NEAR), look_alikes(one, encoder, most))
             for one in load_sets(data, look_alike_sets)
@@ -129,14 +131,14 @@ def _print_ranking(
         scores = _scores(observed, models)
         best = observed.best_rows(scores)
         scores, classes = scores[best], observed.classes[best]
-        wanted = {pair for pair, kind in one.classes.items() if kind == labels.UPDATE}
+        wanted = {pair for pair, kind in one.classes.items() if kind in CLOSABLE}
         held = len(wanted & set(observed.pairs))
         sizes = [len(case.candidates) for some in cases.values() for case in some]
         for name, chosen in (
             (one.data.name, np.ones(len(scores), dtype=bool)),
             ("without unjudged pairs", classes != labels.UNJUDGED),
         ):
-            truth = (classes == labels.UPDATE)[chosen]
+            truth = np.isin(classes, sorted(CLOSABLE))[chosen]
             figures = [precision_at(scores[chosen], truth, recall, len(wanted)) for recall in RECALLS]
             table.add_row(
                 name,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from typing import Any, Final
 
-from helix_lab.sets.data import Document, EvaluationSet
+from helix_lab.sets.data import MONTHS, Document, EvaluationSet, months_timelines, of_timelines
+from helix_lab.sets.months.timeline import Timeline, timelines_in
 
 UPDATE, RESTATEMENT, EXTENSION, REVERSAL, CONTRADICTION, LOOK_ALIKE, UNRELATED = CLASSES = (
     "update", "restatement", "extension", "reversal", "contradiction", "look-alike", "unrelated",
@@ -21,6 +22,15 @@ UNJUDGED: Final = "unjudged"
 NEAR: Final = "near"
 """Documents of a set without updates that are near each other."""
 SURE_GAIN: Final = 2
+_AS_SAID: Final = {
+    "extends": EXTENSION,
+    "contradicts": CONTRADICTION,
+    "repeats": RESTATEMENT,
+    "updates": UPDATE,
+    "looks-like": LOOK_ALIKE,
+}
+_FIRST: Final = (UPDATE, REVERSAL, REVIVED, RESTATEMENT, UNJUDGED)
+"""Of two turns that share several slots, the class that comes first here is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +66,47 @@ def of_set(data: EvaluationSet) -> LabelledSet:
 
 
 def stories() -> LabelledSet:
-    """Timelines in which every turn names the values it sets; a later other value is an update."""
-    rows = list(_lines("stories.jsonl"))
-    documents = [
-        _document(row["id"], row, session=row["session"], tenant=row["story"], speaker=row["speaker"])
-        for row in rows
-    ]
+    """Short timelines written for this."""
+    folder = files(__package__).joinpath("gold", "stories")
+    return labelled_timelines("relation-stories", timelines_in(folder))
+
+
+def months() -> LabelledSet:
+    """The timelines of the set `months`."""
+    return labelled_timelines(MONTHS, months_timelines())
+
+
+def labelled_timelines(name: str, timelines: Sequence[Timeline]) -> LabelledSet:
+    """Timelines in which every turn names the values it states; relations given as such go first.
+
+    A later other value is an update, or a reversal where it was held before; the same value is a restatement,
+    or revived where another was held between. Nothing is known of values only considered.
+    """
     classes: dict[tuple[str, str], str] = {}
-    values: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in rows:
-        for name, value in row.get("sets", {}).items():
-            before = values.setdefault((row["story"], name), [])
-            for older, other in before:
-                unsure = value.endswith("?") or other.endswith("?")
-                kind = RESTATEMENT if value == other else UNJUDGED if unsure else UPDATE
-                classes.setdefault((older, row["id"]), kind)
-            before.append((row["id"], value))
-    return LabelledSet(EvaluationSet("relation-stories", documents, [], {}), classes)
+    for told in timelines:
+        classes.update({(one.older, one.newer): _AS_SAID[one.kind] for one in told.relations})
+        stated: dict[str, list[tuple[str, str]]] = {}
+        for turn in told.turns:
+            found: dict[str, list[str]] = {}
+            for slot, value in turn.values.items():
+                before = stated.setdefault(slot, [])
+                held = [other for _, other in before]
+                for at, (older, _) in enumerate(before):
+                    found.setdefault(older, []).append(_by_values(held, at, value))
+                before.append((turn.id, value))
+            for older, kinds in found.items():
+                classes.setdefault((older, turn.id), min(kinds, key=_FIRST.index))
+    return LabelledSet(of_timelines(name, timelines), classes)
+
+
+def _by_values(held: Sequence[str], at: int, value: str) -> str:
+    """Class of the pair of a new value of a slot and its earlier value `held[at]`."""
+    if value == held[at]:
+        changed = any(other != value and not other.endswith("?") for other in held[at + 1 :])
+        return REVIVED if changed else RESTATEMENT
+    if value.endswith("?") or held[at].endswith("?"):
+        return UNJUDGED
+    return REVERSAL if value in held[:at] else UPDATE
 
 
 def pairs() -> LabelledSet:

@@ -2,7 +2,8 @@
 
 The form is the one of common retrieval benchmarks, with tenant, session, speaker and time where
 known; users' own data in the same form works as well. `stale.tsv` names superseded documents,
-`qrels_session.tsv` judges sessions. A broken file is refused with its name and line.
+`qrels_session.tsv` judges sessions. A broken file is refused with its name and line. The set
+`months` is built in.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from helix_lab.sets import months
+from helix_lab.sets.months.timeline import Timeline, timelines_in
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 CORPUS: Final = "corpus.jsonl.gz"
+MONTHS: Final = "months"
+"""Our own set; a folder of this name among the user's sets replaces it."""
 BORROWED: Final = {"code_exact": "code_change"}
 """Sets whose questions are about the corpus of another one."""
 
@@ -100,15 +106,49 @@ def _sets_in(folder: Path) -> list[str]:
 def load_sets(
     folder: Path, names: str, *, corpus_from: Path | None = None, limit: int | None = None
 ) -> list[EvaluationSet]:
-    """The sets of a comma-separated list, none meaning all of the folder, each of at most `limit` questions.
+    """The sets of a comma-separated list, each of at most `limit` questions.
 
-    All are read before anything is run: a broken file must not show after an hour.
+    An empty list means all of the folder, and `months`. All are read before anything is run: a broken file
+    must not show after an hour.
 
     Raises: as `set_names` and `load_set`.
     """
-    chosen = [name.strip() for name in names.split(",") if name.strip()] or set_names(folder)
-    loaded = [load_set(folder / name, corpus_from=corpus_from) for name in dict.fromkeys(chosen)]
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or [*set_names(folder), MONTHS]
+    loaded = [
+        months_set()
+        if name == MONTHS and not (folder / name).is_dir()
+        else load_set(folder / name, corpus_from=corpus_from)
+        for name in dict.fromkeys(chosen)
+    ]
     return [data.sample(limit) for data in loaded]
+
+
+def months_set() -> EvaluationSet:
+    """The set that is built in: tenants with months of events each."""
+    return of_timelines(MONTHS, months_timelines())
+
+
+def months_timelines() -> list[Timeline]:
+    """Its tenants, with the values that events state."""
+    return timelines_in(files(months))
+
+
+def of_timelines(name: str, timelines: Iterable[Timeline]) -> EvaluationSet:
+    """Their events and questions as one set, a tenant for each timeline."""
+    data = EvaluationSet(name, [], [], {})
+    for told in timelines:
+        data.documents.extend(
+            Document(turn.id, turn.text, "", f"{turn.at.isoformat()}Z", turn.session, turn.speaker, told.name)
+            for turn in told.turns
+        )
+        for asked in told.questions:
+            when = f"{asked.at.isoformat()}Z"
+            data.questions.append(Question(asked.id, asked.text, asked.category, when, told.name))
+            if asked.gold:
+                data.relevant[asked.id] = {event: float(gain) for event, gain in asked.gold.items()}
+            if asked.stale:
+                data.stale[asked.id] = set(asked.stale)
+    return data
 
 
 def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
@@ -125,7 +165,8 @@ def load_set(folder: Path, *, corpus_from: Path | None = None) -> EvaluationSet:
     home, ending = folder.with_name(base), f"_{variant}" if variant else ""
     if not home.is_dir():
         raise NotFoundError(
-            f"there is no set {base} in {home.parent}; there: {', '.join(_sets_in(home.parent))}"
+            f"there is no set {base} in {home.parent}; there: {', '.join(_sets_in(home.parent))}; "
+            f"built in: {MONTHS}"
         )
     corpus = _find_corpus(home, corpus_from)
     documents = [Document(*_fields(row, Document)) for row in _rows(corpus)]

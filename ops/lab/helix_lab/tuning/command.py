@@ -36,7 +36,9 @@ def tune_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     name: Annotated[str, typer.Option(help="Name of the ranking profile that is written.")],
     out: Annotated[Path, typer.Option(help="Folder for NAME.toml, and NAME.json and NAME.md on the search.")],
-    sets: Annotated[str, typer.Option(help="Set names, comma between; none: all of the folder.")] = "",
+    sets: Annotated[
+        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile the search starts from.")] = "helix",
     space: Annotated[str, typer.Option(help="Constants to search, comma between; none: the usual.")] = "",
     objective: Annotated[

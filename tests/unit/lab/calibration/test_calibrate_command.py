@@ -18,7 +18,7 @@ def test_the_command_writes_a_profile_that_abstains_for_strangers(
     make_set("mine", turns=112, notes=112)
     out, report = tmp_path / "own" / "careful.toml", tmp_path / "report.json"
     out.parent.mkdir()
-    asked = ("--data", tmp_path / "sets", "--out", out, "--report", report)
+    asked = ("--data", tmp_path / "sets", "--sets", "mine", "--out", out, "--report", report)
     result = run_command(calibrate_command, *asked)
     assert result.exit_code == 0
     profile = load_profiles(out.parent)["careful"]

@@ -18,7 +18,7 @@ def test_the_command_writes_a_profile_with_a_fitted_share(
     make_set("mine", turns=28, notes=28)
     out, report = tmp_path / "own" / "fitted.toml", tmp_path / "report.json"
     out.parent.mkdir()
-    asked = ("--data", tmp_path / "sets", "--out", out, "--report", report)
+    asked = ("--data", tmp_path / "sets", "--sets", "mine", "--out", out, "--report", report)
     for _ in range(2):
         result = run_command(share_command, *asked)
         assert result.exit_code == 0

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import Counter
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from helix_lab.relations import labelled as labels
 from helix_lab.relations.fitting import Observations, fitted, model_text
 from helix_lab.relations.judging import area_under_curve, precision_at
 from helix_lab.sets.data import Document, EvaluationSet
+from helix_lab.sets.months.timeline import RELATIONS, Relation, Timeline, Turn
 from helix_shared.errors import CorruptArtifactError
 
 THRESHOLDS = {"link": 0.1, "relate": 0.5, "repeat": 0.5, "close": 0.6}
@@ -23,12 +25,58 @@ def test_the_gold_pairs_hold_every_class() -> None:
     assert set(classes) == {*labels.CLASSES, labels.REVIVED}
 
 
-def test_a_later_value_of_a_story_updates_all_earlier_ones() -> None:
-    """The same value again is a restatement."""
-    told = labels.stories()
+@pytest.mark.parametrize(("told", "updates"), [(labels.stories(), 200), (labels.months(), 1_500)])
+def test_timelines_label_pairs_of_one_tenant_in_their_order(told: labels.LabelledSet, updates: int) -> None:
+    """Hundreds are updates, and values return."""
     order = {document.id: at for at, document in enumerate(told.data.documents)}
+    tenant = {document.id: document.tenant for document in told.data.documents}
     assert all(order[older] < order[newer] for older, newer in told.classes)
-    assert set(told.classes.values()) == {labels.UPDATE, labels.RESTATEMENT, labels.UNJUDGED}
+    assert all(tenant[older] == tenant[newer] for older, newer in told.classes)
+    counts = Counter(told.classes.values())
+    assert counts[labels.UPDATE] > updates
+    assert min(counts[labels.REVERSAL], counts[labels.REVIVED], counts[labels.UNJUDGED]) > 10
+
+
+def test_the_values_of_a_timeline_label_its_pairs() -> None:
+    """A relation given as such goes first, and of two slots the one that changes."""
+    stated = [
+        {"bus": "4", "gate": "a"},
+        {"bus": "7", "gate": "a"},
+        {"bus": "9?"},
+        {"bus": "7"},
+        {"bus": "4"},
+        {},
+        {"gate": "a"},
+    ]
+    turns = [
+        Turn(str(at), "s", datetime(2025, 1, 1 + at), "user", "", values)  # noqa: DTZ001 - as in the files
+        for at, values in enumerate(stated)
+    ]
+    said = [Relation("4", "5", "extends"), Relation("0", "6", "looks-like")]
+    found = labels.labelled_timelines("t", [Timeline("t", turns, said)]).classes
+    assert found == {
+        ("0", "1"): labels.UPDATE,
+        ("0", "2"): labels.UNJUDGED,
+        ("1", "2"): labels.UNJUDGED,
+        ("0", "3"): labels.UPDATE,
+        ("1", "3"): labels.RESTATEMENT,
+        ("2", "3"): labels.UNJUDGED,
+        ("0", "4"): labels.REVIVED,
+        ("1", "4"): labels.REVERSAL,
+        ("2", "4"): labels.UNJUDGED,
+        ("3", "4"): labels.REVERSAL,
+        ("4", "5"): labels.EXTENSION,
+        ("0", "6"): labels.LOOK_ALIKE,
+        ("1", "6"): labels.RESTATEMENT,
+    }
+
+
+def test_every_relation_of_a_timeline_has_a_class() -> None:
+    """None that the reader takes is unknown to the labels."""
+    turns = [Turn(name, "s", datetime.min, "user", "", {}) for name in "ab"]  # noqa: DTZ901 - any moment
+    for kind in RELATIONS:
+        told = Timeline("t", turns, [Relation("a", "b", kind)])
+        assert set(labels.labelled_timelines("t", [told]).classes.values()) <= set(labels.CLASSES)
 
 
 def test_outdated_documents_pair_with_the_later_answer() -> None:

@@ -46,7 +46,7 @@ def test_the_command_tunes_a_built_corpus(run_command: Callable[..., Result], tm
     """20 notes, 20 questions, real stages: a profile that the service reads, and the gain of its search."""
     written(tmp_path / "sets" / "notes")
     options = "--name mine --trials 4 --outer 2 --inner 2 --space fuse.weights.dense,rank.graph_weight"
-    places = ("--data", tmp_path / "sets", "--out", tmp_path / "own")
+    places = ("--data", tmp_path / "sets", "--sets", "notes", "--out", tmp_path / "own")
     done = run_command(tune_command, *places, *options.split())
     assert done.exit_code == 0
     profile = load_profiles(tmp_path / "own")["mine"]
