@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from helix_extract.answers.check import CheckedAnswer, CheckedMemory
 from helix_extract.answers.names import Entity
 from helix_extract.windows.window import Window
+from helix_memory.predicates import OBJECT, SUBJECT
 from helix_shared import edges
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
@@ -71,13 +72,14 @@ class StatementsBuilder:
         memories = answer.memories
         texts = [memory.text for memory in memories]
         vectors: Sequence[Any] = list(self.encoder.embed_many(texts)) if texts else []
-        entities = _entities(answer)
+        entities, relations = _entities(answer), _relations(answer)
         pieces: Counter[int] = Counter()
         rows = []
-        for memory, vector, named in zip(memories, vectors, entities, strict=True):
+        for place, (memory, vector) in enumerate(zip(memories, vectors, strict=True)):
             number = pieces[memory.source.sequence]
             pieces[memory.source.sequence] += 1
-            rows.append(self._row(memory, vector, named, number, window.last.sequence))
+            links = _links(entities[place], relations[place], memory.source.event.speaker)
+            rows.append(self._row(memory, vector, links, number, window.last.sequence))
         schema = edges.statements_schema(self.encoder.card.dimensions)
         # the columns that a statement does not set are empty
         rows = [edges.empty_row(schema) | row for row in rows]
@@ -85,7 +87,7 @@ class StatementsBuilder:
         return DerivedMessage.of(origin, rows, schema, version=version)
 
     def _row(
-        self, memory: CheckedMemory, vector: Any, named: Sequence[Entity], number: int, revision: int
+        self, memory: CheckedMemory, vector: Any, links: Sequence[dict[str, Any]], number: int, revision: int
     ) -> dict[str, Any]:
         event, turn = memory.source.event, memory.source
         verbatim = memory_id(event.tenant_id, event.event_id, 0)
@@ -115,29 +117,52 @@ class StatementsBuilder:
             "vector": vector,
             "model": self.encoder.card.id,
             "expansions": list(memory.questions),
-            "links": _links(named, event.speaker),
+            "links": links,
         }
 
 
 def _entities(answer: CheckedAnswer) -> list[list[Entity]]:
-    """The entities of each memory; a link adds both its ends to the first memory from its turn."""
+    """The entities of each memory, with both ends of its relations."""
     found = [dict.fromkeys(memory.entities) for memory in answer.memories]
     for link in answer.links:
-        place = next((n for n, memory in enumerate(answer.memories) if link.turn in memory.turns), None)
-        if place is not None:
+        if (place := answer.home(link)) is not None:
             found[place] |= dict.fromkeys((link.source, link.target))
     return [list(named) for named in found]
 
 
-def _links(named: Sequence[Entity], speaker: str) -> list[dict[str, Any]]:
-    """Mentions as kg makes them: one for each canonical name, the speaker with half the weight."""
+def _relations(answer: CheckedAnswer) -> list[dict[str, list[str]]]:
+    """The sides of predicates of each memory, by canonical name."""
+    found: list[dict[str, list[str]]] = [{} for _ in answer.memories]
+    for link in answer.links:
+        ends = [
+            (canonical(name), side) for (name, _), side in ((link.source, SUBJECT), (link.target, OBJECT))
+        ]
+        if (place := answer.home(link)) is not None and all(name for name, _ in ends):
+            for name, side in ends:
+                sides = found[place].setdefault(name, [])
+                if link.predicate + side not in sides:
+                    sides.append(link.predicate + side)
+    return found
+
+
+def _links(
+    named: Sequence[Entity], relations: Mapping[str, Sequence[str]], speaker: str
+) -> list[dict[str, Any]]:
+    """Links as kg makes them: one for each canonical name, the speaker with half the weight.
+
+    The sides of predicates take the place of a mention and share its weight.
+    """
     weighed = [*((name, 1.0) for name, _ in named), (speaker, SPEAKER_WEIGHT)]
-    links: dict[str, dict[str, Any]] = {}
+    mentions: dict[str, tuple[str, float]] = {}
     for surface, weight in weighed:
         if name := canonical(surface):
-            link = {"edge": "MENTIONS", "kind": "name", "name": name, "surface": surface, "weight": weight}
-            links.setdefault(name, link)
-    return list(links.values())
+            mentions.setdefault(name, (surface, weight))
+    return [
+        {"edge": edge, "kind": "name", "name": name, "surface": surface, "weight": weight / len(kinds)}
+        for name, (surface, weight) in mentions.items()
+        for kinds in (relations.get(name) or ["MENTIONS"],)
+        for edge in kinds
+    ]
 
 
 def _event_times(memory: CheckedMemory) -> tuple[dt.datetime | None, dt.datetime | None, bool]:

@@ -33,6 +33,9 @@ def memory(**fields: Any) -> dict[str, Any]:
     return sound | fields
 
 
+MOVED = memory(text="Odile lives in Ghent now.", turns=[3], quote="Odile moved to Ghent", entities=[])
+
+
 def checked(*memories: Any, links: Any = (), entities: Any = None) -> CheckedAnswer:
     """The answer with these memories, checked against `TURNS`."""
     names = [{"name": "Odile", "type": "person"}, {"name": "Ghent", "type": "place"}, {"name": "Zurich"}]
@@ -100,12 +103,38 @@ def test_names_and_links_count_only_where_a_turn_holds_them() -> None:
         {"from": 0, "to": 1, "relation": "moved to", "turn": 12},
         "Odile moved",
     ]
-    found = checked(memory(entities=[0, 2, 9, True, "Odile"]), links=links)
+    found = checked(memory(entities=[0, 2, 9, True, "Odile"]), MOVED, links=links)
     assert found.memories[0].entities == (("Odile", "person"),)
     assert [(link.source[0], link.target[0], link.turn.sequence) for link in found.links] == [
         ("Odile", "Ghent", 3)
     ]
     assert found.dropped == Counter({"entity": 4, "link": 4})
+
+
+@pytest.mark.parametrize(
+    ("relation", "predicate"),
+    [
+        ("MOVED_TO", "MOVED_TO"),
+        (" moved to ", "MOVED_TO"),
+        ("Works-at", "WORKS_FOR"),
+        ("is fond of", None),
+        ("MOVED_TO_SUBJECT", None),
+        ("...", None),
+    ],
+)
+def test_a_relation_is_a_predicate_or_is_dropped(relation: str, predicate: str | None) -> None:
+    """In any case and with any separators; what has no type is counted."""
+    link = {"from": 0, "to": 1, "relation": relation, "turn": 3}
+    found = checked(MOVED, links=[link])
+    assert [link.predicate for link in found.links] == ([predicate] if predicate else [])
+    assert found.dropped == Counter({} if predicate else {"relation": 1})
+
+
+def test_a_relation_needs_a_memory_that_states_something() -> None:
+    """The turn gave none, or an instruction."""
+    link = {"from": 0, "to": 1, "relation": "MOVED_TO", "turn": 3}
+    for memories in ([memory()], [MOVED | {"kind": "instruction"}]):
+        assert checked(*memories, links=[link]).dropped == Counter({"link": 1})
 
 
 def test_the_class_of_a_memory_is_the_least_trusted_of_its_turns() -> None:

@@ -37,7 +37,7 @@ ANSWER = {
 
 
 def test_statements_are_whole_rows_that_consolidation_accepts(models_dir: Path) -> None:
-    """Text and vector belong together; scope and times are the turn's; a link mentions both its ends."""
+    """Text and vector belong together; scope and times are the turn's; a link is a typed relation."""
     asked = window("I love cobalt, it fires well.", "Odile moved to Ghent in May.", user_id="mara")
     checked = check(ANSWER, asked)
     assert not checked.dropped
@@ -63,5 +63,9 @@ def test_statements_are_whole_rows_that_consolidation_accepts(models_dir: Path) 
         datetime(2026, 5, 2, tzinfo=UTC),
     )
     assert (moved["type"], likes["type"], round(moved["confidence"], 2)) == ("episodic", "semantic", 0.4)
-    assert {link["name"] for link in moved["links"]} == {"odile", "ghent", "mara"}
+    assert {(link["edge"], link["name"]) for link in moved["links"]} == {
+        ("MOVED_TO_SUBJECT", "odile"),
+        ("MOVED_TO_OBJECT", "ghent"),
+        ("MENTIONS", "mara"),
+    }
     assert moved["expansions"] == ["where does the potter live now"]

@@ -81,7 +81,15 @@ class CheckedAnswer:
 
     memories: list[CheckedMemory] = field(default_factory=list)
     links: list[CheckedLink] = field(default_factory=list)
+    """Each belongs to a memory, see `home`."""
     dropped: Counter[str] = field(default_factory=Counter)
+
+    def home(self, link: CheckedLink) -> int | None:
+        """Place of the first memory from the turn of a link, without instructions; None: there is none."""
+        places = enumerate(self.memories)
+        return next(
+            (n for n, memory in places if link.turn in memory.turns and memory.kind != "instruction"), None
+        )
 
 
 def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
@@ -105,7 +113,11 @@ def check(answer: Mapping[str, Any], window: Window) -> CheckedAnswer:
             continue
         known.add(content_hash(memory.text))
         checked.memories.append(memory)
-    checked.links += links_of(_items(answer, "links"), entities, window, checked.dropped)
+    for link in links_of(_items(answer, "links"), entities, window, checked.dropped):
+        if checked.home(link) is None:
+            checked.dropped["link"] += 1
+        else:
+            checked.links.append(link)
     return checked
 
 

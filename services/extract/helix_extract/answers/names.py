@@ -1,7 +1,8 @@
-"""Entities and links of an answer: a name counts only where a turn holds it."""
+"""Entities and links of an answer: a name counts where a turn holds it, a relation if it is a predicate."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from helix_extract.answers.passages import holds, plain
 from helix_extract.windows.window import Turn, Window
+from helix_memory.predicates import PREDICATES
 
 NAME_CHARACTERS: Final = 120
 MOST_NAMES: Final = 32
 """Entities of one memory."""
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+_SYNONYMS: Final = {
+    "WORKS_AT": "WORKS_FOR",
+    "EMPLOYED_BY": "WORKS_FOR",
+    "MARRIED_TO": "MARRIED",
+    "MOTHER_OF": "PARENT_OF",
+    "FATHER_OF": "PARENT_OF",
+    "WROTE": "CREATED",
+}
+"""Frequent other names; the direction is the same."""
 
 Entity = tuple[str, str]
 """Name as written, and type."""
@@ -42,12 +54,20 @@ class _Link(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckedLink:
-    """A relation between two entities that `turn` names both."""
+    """A typed relation between two entities that `turn` names both."""
 
     turn: Turn
     source: Entity
     target: Entity
-    relation: str
+    predicate: str
+    """One of `helix_memory.predicates.PREDICATES`; `source` is its subject, `target` its object."""
+
+
+def predicate_of(relation: str) -> str | None:
+    """The predicate that a relation names in any case and with any separators; None: it names none."""
+    words = _SEPARATORS.sub("_", plain(relation).upper()).strip("_")
+    words = _SYNONYMS.get(words, words)
+    return words if words in PREDICATES else None
 
 
 def read_entities(items: Sequence[Any]) -> list[NamedEntity | None]:
@@ -80,26 +100,32 @@ def links_of(
 ) -> Iterator[CheckedLink]:
     """The relations of an answer between two entities that the named turn holds."""
     for item in items:
-        link = _checked(item, entities, window)
-        if link is None:
-            dropped["link"] += 1
-        else:
-            yield link
+        try:
+            yield _checked(item, entities, window)
+        except _DroppedLinkError as reason:
+            dropped[str(reason)] += 1
 
 
-def _checked(item: Any, entities: Sequence[NamedEntity | None], window: Window) -> CheckedLink | None:
+class _DroppedLinkError(Exception):
+    """A link fails a check; the message is the reason."""
+
+
+def _checked(item: Any, entities: Sequence[NamedEntity | None], window: Window) -> CheckedLink:
     try:
         link = _Link.model_validate(item)
-    except ValidationError:
-        return None
+    except ValidationError as error:
+        raise _DroppedLinkError("link") from error
     source, target = _at(entities, link.source), _at(entities, link.target)
     if source is None or target is None or not 1 <= link.turn <= len(window.turns):
-        return None
+        raise _DroppedLinkError("link")
     turn = window.turns[link.turn - 1]
     if source is target or not (_mentions(turn, source.name) and _mentions(turn, target.name)):
-        return None
+        raise _DroppedLinkError("link")
+    predicate = predicate_of(link.relation)
+    if predicate is None:
+        raise _DroppedLinkError("relation")
     ends = [(plain(end.name), end.type) for end in (source, target)]
-    return CheckedLink(turn, ends[0], ends[1], plain(link.relation))
+    return CheckedLink(turn, ends[0], ends[1], predicate)
 
 
 def _entity(item: Any) -> NamedEntity | None:

@@ -12,8 +12,9 @@ import json
 from typing import Any, Final
 
 from helix_extract.windows.window import Turn, Window
+from helix_memory.predicates import PREDICATES
 
-PROMPT_VERSION: Final = "1"
+PROMPT_VERSION: Final = "2"
 """Part of the key: raise it when another answer should be asked for."""
 TURN_CHARACTERS: Final = 8_000
 """Characters of one turn that are sent."""
@@ -31,7 +32,7 @@ Answer with one JSON object and nothing else:
  "memories": [{"text": "...", "kind": "fact|preference|decision|instruction|plan|event", "turns": [1],
    "quote": "...", "valid_from": null, "valid_to": null, "entities": [0], "questions": ["..."],
    "confidence": 0.9}],
- "links": [{"from": 0, "to": 1, "relation": "works for", "turn": 1}]}
+ "links": [{"from": 0, "to": 1, "relation": "WORKS_FOR", "turn": 1}]}
 
 Rules:
 - One memory says one thing in one sentence that can be understood without the conversation: names instead
@@ -43,11 +44,12 @@ Rules:
   happens, else null. Each turn has the date on which it was said.
 - "entities" of a memory and "from" and "to" of a link are positions in the list "entities", from 0. A name
   is written as in the turns.
-- "links" are relations between two entities that a turn states.
+- "links" are relations between two entities that a turn states, "from" one "to" the other; "relation" is one
+  of PREDICATES. Any other relation is left out.
 - "questions": up to three short questions that the memory answers, in other words than its own.
 - "confidence" is between 0 and 1: how sure the speaker is.
 - If nothing is worth remembering, the lists are empty.
-"""
+""".replace("PREDICATES", ", ".join(PREDICATES))
 
 
 def question(window: Window) -> str:
@@ -77,7 +79,9 @@ def answer_schema() -> dict[str, Any]:
         questions=_list(text),
         confidence={"type": "number"},
     )
-    link = _object(**{"from": integer, "to": integer, "relation": text, "turn": integer})
+    relation = {"type": "string", "enum": list(PREDICATES)}
+    ends: dict[str, Any] = {"from": integer, "to": integer}
+    link = _object(**ends, relation=relation, turn=integer)
     return _object(entities=_list(entity), memories=_list(memory), links=_list(link))
 
 
