@@ -210,6 +210,27 @@ def test_a_lying_model_adds_nothing(helix: Helix) -> None:
     assert not [text for text in helix.texts("pigsty") if "sold" in text]
 
 
+def test_relations_of_the_model_are_typed_edges(helix: Helix) -> None:
+    """`helix graph` shows those with a predicate; the others are dropped and counted."""
+
+    def relate(turns: list[dict[str, Any]]) -> dict[str, Any]:
+        names = [{"name": "Odile", "type": "person"}, {"name": "Ghent", "type": "place"}]
+        said = {"text": "Odile's flat is in Ghent.", "kind": "fact", "turns": [1], "quote": turns[0]["text"]}
+        link = {"from": 0, "to": 1, "turn": 1}
+        links = [link | {"relation": relation} for relation in ("lives in", "is fond of")]
+        return {"entities": names, "memories": [said], "links": links}
+
+    honest, helix.server.answer = helix.server.answer, relate
+    helix.say("Odile found a flat in Ghent.", session_id="typed")
+    runner = CliRunner(env={"HELIX_HOME": str(helix.stack.home.root), "COLUMNS": "200"})
+    graph = ["graph", "--tenant", "acme"]
+    wanted = "odile lives_in ghent"
+    helix.until(lambda: wanted in runner.invoke(app, graph).stdout.casefold(), "there is no typed edge")
+    helix.until_idle()
+    helix.server.answer = honest
+    assert helix.endpoint_status()["dropped"]["relation"] == 1
+
+
 def test_a_killed_worker_asks_at_most_once_more_and_stores_once(helix: Helix) -> None:
     """It is killed while the model thinks; its next process finds the window again."""
     helix.server.seconds = 1.5
