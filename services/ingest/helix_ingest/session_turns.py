@@ -19,7 +19,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from helix_ingest.extraction.draft import LoggedEvent
-from helix_ingest.extraction.drafts import CONTEXT_TURNS
+from helix_ingest.extraction.drafts import CONTEXT_TURNS, NEAR_TURNS
+from helix_ingest.extraction.persons.pronouns import has_pronoun
 from helix_memory import subjects
 from helix_memory.events import Event, MessageEvent, SessionEvent, ToolEvent
 from helix_shared.broker import log
@@ -92,7 +93,9 @@ class SessionTurns:
             self._run = (run[0] if sequence == run[1] + 1 and run[0] else sequence, sequence)
 
     async def before(self, logged: LoggedEvent, client: Client) -> list[LoggedEvent]:
-        """Up to `CONTEXT_TURNS` turns of the same session before the event, oldest first.
+        """Up to `NEAR_TURNS` turns of the same session before the event, oldest first.
+
+        Up to `CONTEXT_TURNS` where the event or one of those says "he" or "she".
 
         Raises:
             TemporaryError: the log does not answer.
@@ -114,6 +117,8 @@ class SessionTurns:
             # a repetition of this event is not an earlier turn
             if found.logged is not None and found.logged.event.event_id != event.event_id:
                 turns.append(found.logged)
+            if len(turns) == NEAR_TURNS and any(map(_has_pronoun, (logged, *turns))):
+                wanted = CONTEXT_TURNS
         with self._changing(subject):
             self._prepend(subject, visited, above=logged.sequence)
         return turns[::-1]
@@ -170,8 +175,12 @@ class SessionTurns:
 
 def _turns_wanted(event: Event) -> int:
     if isinstance(event, MessageEvent | SessionEvent):
-        return CONTEXT_TURNS
+        return NEAR_TURNS
     return 1 if isinstance(event, ToolEvent) else 0
+
+
+def _has_pronoun(turn: LoggedEvent) -> bool:
+    return isinstance(turn.event, MessageEvent) and has_pronoun(turn.event.text)
 
 
 async def _read(client: Client, subject: str, sequence: int) -> _SessionMessage | None:

@@ -10,14 +10,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from helix_kg.relations import Relation, find_relations
 from helix_memory.predicates import OBJECT, SUBJECT
 from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
+from helix_shared.naming.frequency import is_common
 
-COLUMNS: Final = ("memory_id", "text", "title", "speaker", "speech_act", "document_id", "categories")
+COLUMNS: Final = (
+    "memory_id",
+    "text",
+    "title",
+    "context",
+    "speaker",
+    "speech_act",
+    "document_id",
+    "categories",
+)
 """Columns of a memory that are used."""
 
 STATING_NOTHING: Final = frozenset({"question", "request", "hypothetical"})
@@ -29,6 +39,22 @@ PART_WEIGHT: Final = 0.5
 """Documents, speakers, the file name of a path, a possessor: mentioned, but not the subject."""
 CATEGORY_WEIGHT: Final = 0.3
 
+PLACE: Final = "place"
+"""Kind of a name that stands where a place does."""
+
+_CONTEXT_CHARACTERS: Final = 4_000
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_SPEAKER: Final = re.compile(r"^([^\W\d_][^\s:]{1,40}):\s", re.MULTILINE)
+"""Lines of the context begin with the speaker."""
+_BEFORE_CHARACTERS: Final = 40
+_GO: Final = (
+    r"(?:mov|fl|dr|rod?|trave|relocat|return|commut|emigrat|trip|flight|train|road|w[ae]nt|go|came|com)\w*"
+)
+_PLACE_BEFORE: Final = re.compile(
+    rf"\b(?:in|near|around|across|inside|outside|throughout|visit(?:s|ed|ing)?|toured|reached|towards?"
+    rf"|{_GO} (?:back |away |over |down |up )?(?:to|from|into|through|via))\s+$",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*")
 _SENTENCE_CHARACTERS: Final = 400
 _BE = "(?:was|were|is|are|been|got)"
@@ -57,8 +83,9 @@ class Link:
 def extract(row: Mapping[str, Any]) -> list[Link]:
     """Every link of a memory, in the order title, text, relations, speaker, document, categories."""
     title, text = str(row["title"]), str(row["text"])
-    names = find_names(text)
+    names = _with_places(text, find_names(text))
     links = [*_title_links(title), *_mentions(find_names(title)), *_mentions(names)]
+    links += _known_in(str(row["context"]), text, names)
     links += _relations(text, names)
     said_by = str(row["speaker"])
     speaker = Name("name", name, said_by, (0, 0)) if (name := canonical(said_by)) else None
@@ -74,6 +101,17 @@ def extract(row: Mapping[str, Any]) -> list[Link]:
     return links
 
 
+def _with_places(text: str, names: list[Name]) -> list[Name]:
+    """The names of a text; one word behind "in" or "moved to" is a place and no short form of a person."""
+    return [replace(name, kind=PLACE) if _is_place(text, name) else name for name in names]
+
+
+def _is_place(text: str, name: Name) -> bool:
+    start = name.span[0]
+    one_word = name.kind == "name" and " " not in name.name
+    return one_word and _PLACE_BEFORE.search(text, max(0, start - _BEFORE_CHARACTERS), start) is not None
+
+
 def _title_links(title: str) -> Iterator[Link]:
     for form in dict.fromkeys((title.strip(), without_disambiguation(title))):
         if name := canonical(form):
@@ -85,6 +123,22 @@ def _mentions(names: list[Name]) -> Iterator[Link]:
         yield Link("MENTIONS", name.kind, name.name, name.surface, MENTION_WEIGHT)
         if name.kind == "path" and (base := base_name(name.name)):
             yield Link("MENTIONS", "path", base, base, PART_WEIGHT)
+
+
+def _known_in(context: str, text: str, names: list[Name]) -> Iterator[Link]:
+    """Names of the turns around, and their speakers, that the text has in lower case."""
+    words = {word.lower(): word for word in _WORD.findall(text[:_CONTEXT_CHARACTERS]) if word.islower()}
+    if not words or not context:
+        return
+    read = context[:_CONTEXT_CHARACTERS]
+    known = [name.surface for name in find_names(read) if name.kind == "name"]
+    known += [match[1] for match in _SPEAKER.finditer(read)]
+    told = {name.name for name in names}
+    for surface in dict.fromkeys(known):
+        name = canonical(surface)
+        if name in words and name not in told and not is_common(name):
+            told.add(name)
+            yield Link("MENTIONS", "name", name, surface, MENTION_WEIGHT)
 
 
 def _sides(relations: list[Relation]) -> Iterator[Link]:

@@ -1,8 +1,7 @@
 """Proper names: runs of capitalised words, without words that are capitalised for other reasons.
 
-There is no dictionary. A single capitalised word at the start of a sentence is a name only if it is also
-capitalised inside a sentence of the text, is addressed, is a possessor, or is followed by a verb that persons
-do.
+A single capitalised word at the start of a sentence is a name if it is no common word (`frequency`), is also
+capitalised inside a sentence of the text, or is followed by a verb that only persons do.
 """
 
 from __future__ import annotations
@@ -12,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from helix_shared.naming.frequency import is_common
 from helix_shared.naming.words import (
     CALENDAR,
     CONNECTIVES,
     FUNCTION_WORDS,
-    NAME_VERBS,
     OPENERS,
+    PERSON_VERBS,
+    PLURAL_VERBS,
     TITLES_BEFORE_A_DOT,
 )
 
@@ -167,4 +168,4 @@ def _stands_alone(words: Sequence[Word], index: int, inside: set[str]) -> bool:
     if lower in OPENERS or lower.endswith(("ing", "ly")):
         return False
     follower = words[index + 1].core if index + 1 < len(words) and not word.after else ""
-    return bare != word.core or word.after[:1] in {",", ":"} or follower in NAME_VERBS
+    return follower in PERSON_VERBS if is_common(lower) else follower not in PLURAL_VERBS

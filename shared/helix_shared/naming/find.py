@@ -11,6 +11,7 @@ from helix_shared.naming.capitals import Word, find_proper_names
 from helix_shared.naming.code import WORD_CHARACTERS, classify, find_phrases
 from helix_shared.naming.dates import find_dates
 from helix_shared.naming.form import canonical
+from helix_shared.naming.persons import find_introduced
 from helix_shared.naming.words import FUNCTION_WORDS, TITLES_BEFORE_A_DOT
 
 NAME_CHARACTERS: Final = 120
@@ -47,7 +48,7 @@ def find_names(text: str) -> list[Name]:
         words.append(word)
         if name is not None:
             found.append(name)
-    spans = [*find_proper_names(text, words), *_quoted_titles(text)]
+    spans = [*find_proper_names(text, words), *_quoted_titles(text), *find_introduced(text)]
     for start, end in spans:
         surface = text[start:end]
         if end - start <= NAME_CHARACTERS and (name_ := canonical(surface)):

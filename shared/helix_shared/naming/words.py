@@ -83,7 +83,7 @@ OPENERS: Final = FUNCTION_WORDS | _words(
     works worth wow write wrote yay yeah yep you'd you'll you're you've
     """
 )
-"""Words that open a sentence and are not names there; a list, because there is no dictionary."""
+"""Words that open a sentence and are no part of the name behind them ("Thanks Marek")."""
 
 CALENDAR: Final = _words(
     """
@@ -94,12 +94,14 @@ CALENDAR: Final = _words(
 )
 """Capitalised, but times and not names when alone."""
 
-NAME_VERBS: Final = _words(
+PERSON_VERBS: Final = _words(
     """
-    is was has had said says asked told went goes wrote writes likes loves hates prefers wants works worked
-    lives lived moved plays played made makes thinks thought knows knew died became born will would can does
-    did uses used runs supports requires provides stores needs started joined left met married directed
-    starred founded won served returned
+    said says asked asks told tells wrote writes likes liked loves loved hates hated prefers wants wanted
+    lives thinks thought knows knew died married met promised apologised apologized forgot refuses
+    refused agreed
     """
 )
-"""Words after which a single capitalised word at the start of a sentence is its subject, a name."""
+"""Verbs that only persons do: a common word before one of them is a name ("Rose said")."""
+
+PLURAL_VERBS: Final = _words("are were have do need want go come run work cost aren't weren't haven't don't")
+"""Verbs that one name is no subject of: "Invoices are due"."""

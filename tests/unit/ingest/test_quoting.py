@@ -117,6 +117,7 @@ def derived_text(draft: Draft) -> str:
         "memory_id": "m",
         "text": draft.text,
         "title": draft.title,
+        "context": draft.context,
         "speaker": getattr(event, "speaker", ""),
         "speech_act": "statement",
         "derived_from": "",

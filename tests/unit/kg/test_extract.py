@@ -18,6 +18,7 @@ def row(text: str, **fields: Any) -> dict[str, Any]:
         "memory_id": "m",
         "text": text,
         "title": "",
+        "context": "",
         "speaker": "",
         "speech_act": "statement",
         "document_id": "",

@@ -75,7 +75,13 @@ def test_pairs_of_a_predicate_are_never_ambiguous() -> None:
 
 def test_both_sides_take_the_place_of_mentions_with_their_weight() -> None:
     """The sum of the weights of a memory and an entity is the same as without relations."""
-    row = {"text": "Priya works for Acme and lives in Porto.", "title": "", "speaker": "", "document_id": ""}
+    row = {
+        "text": "Priya works for Acme and lives in Porto.",
+        "title": "",
+        "context": "",
+        "speaker": "",
+        "document_id": "",
+    }
     links = resolve(extract({**row, "categories": [], "speech_act": "statement"}))
     assert {(link.edge, link.name): link.weight for link in links} == {
         ("WORKS_FOR_SUBJECT", "priya"): 0.5,

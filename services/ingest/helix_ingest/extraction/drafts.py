@@ -35,8 +35,12 @@ from helix_shared.audience import may_quote
 from helix_shared.identity import memory_id
 
 Cut = Callable[[str], list[Piece]]
-CONTEXT_TURNS: Final = TURNS_BEFORE + 1
-"""Earlier turns that a message needs: two for itself, and one more for the previous turn."""
+NEAR_TURNS: Final = TURNS_BEFORE + 1
+"""Earlier turns that a message always needs: two for itself, and one more for the previous turn."""
+SESSION_TURNS: Final = 8
+"""Earlier turns of the session in which the person that a pronoun means is looked for."""
+CONTEXT_TURNS: Final = SESSION_TURNS + 1
+"""Earlier turns that a message needs where a pronoun is in it or near it."""
 
 
 def drafts_of(
@@ -57,7 +61,7 @@ def drafts_of(
 
     match logged.event:
         case MessageEvent():
-            return [*_turn(logged, before[-TURNS_BEFORE:], cut), *_completed(logged, before, cut)]
+            return [*_turn(logged, before[-SESSION_TURNS:], cut), *_completed(logged, before, cut)]
         case ToolEvent() as event:
             context = neighbours(quotable(before[-1:], logged), most_characters=NEIGHBOUR_CHARACTERS)
             return _pieces(logged, cut(tool_text(event)), title=event.file_path, context=context)
@@ -101,8 +105,9 @@ def _turn(
     event = logged.event
     if not isinstance(event, MessageEvent):
         return []
-    question = answered_question(logged, before)
-    before = quotable(before, logged)
+    question = answered_question(logged, before[-TURNS_BEFORE:])
+    session = quotable(before, logged)
+    before = quotable(before[-TURNS_BEFORE:], logged)
     after = next(iter(quotable([after] if after else [], logged)), None)
     pieces = cut(event.text)
     above = neighbours(before, most_characters=NEIGHBOUR_CHARACTERS)
@@ -133,7 +138,7 @@ def _turn(
                 answered_by=_id(after, 0) if after and n == answered else "",
             )
         )
-    if len(drafts) == 1 and (statement := statement_of(event, question)):
+    if len(drafts) == 1 and (statement := statement_of(event, question, session)):
         drafts += _derived(drafts[0], event, statement, cut)
     return drafts
 
@@ -197,8 +202,7 @@ def _completed(logged: LoggedEvent, before: Sequence[LoggedEvent], cut: Cut) -> 
     if not before or not logged.event.session_id:
         return []
     after = logged if isinstance(logged.event, MessageEvent) else None
-    previous, earlier = before[-1], before[:-1][-TURNS_BEFORE:]
-    drafts = _turn(previous, earlier, cut, after=after, revision=logged.sequence)
+    drafts = _turn(before[-1], before[:-1][-SESSION_TURNS:], cut, after=after, revision=logged.sequence)
     last = max((draft.piece for draft in drafts if not draft.derived_from), default=0)
     return [draft for draft in drafts if draft.piece == last or draft.derived_from or draft.answered_by]
 

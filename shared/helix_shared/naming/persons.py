@@ -1,0 +1,59 @@
+"""Nouns for persons, with the gender they tell, and names that they introduce in lower case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from helix_shared.naming.frequency import is_common
+from helix_shared.naming.words import FUNCTION_WORDS, OPENERS
+
+_MALE: Final = (
+    "father dad daddy grandfather grandpa granddad brother husband boyfriend son grandson uncle nephew bro"
+    " stepfather man guy boy bloke gentleman landlord waiter king prince fianc\u00e9"
+)
+_FEMALE: Final = (
+    "mother mum mom mummy mommy grandmother grandma granny nan sister wife girlfriend daughter granddaughter"
+    " aunt auntie niece stepmother woman girl lady landlady midwife waitress queen princess sis fianc\u00e9e"
+)
+_EITHER: Final = (
+    "agent assistant author baby boss buyer candidate captain caretaker carpenter cat chair chef child client"
+    " coach colleague consultant contractor cook cousin customer dancer dentist designer developer director"
+    " doctor dog driver editor electrician employee engineer examiner expert founder friend gardener guest"
+    " guide headteacher horse hairdresser host intern kid lawyer leader librarian maintainer manager mechanic"
+    " member mentor musician neighbor neighbour newborn nurse officer owner painter partner patient person"
+    " photographer physio physiotherapist pilot plumber principal producer professor psychologist puppy"
+    " recruiter researcher roommate seller singer student supervisor surgeon tailor teacher teammate"
+    " technician tenant therapist toddler trainer tutor vet visitor volunteer writer"
+)
+PERSON_NOUNS: Final = {
+    **dict.fromkeys(_MALE.split(), "m"),
+    **dict.fromkeys(_FEMALE.split(), "f"),
+    **dict.fromkeys(_EITHER.split(), ""),
+}
+"""Nouns for persons (and pets); "m", "f", or empty where they tell no gender."""
+
+NOUN_PATTERN: Final = "|".join(sorted(PERSON_NOUNS, key=len, reverse=True))
+
+_NAME = r"(?P<name>[a-z][a-z\u00e0-\u024f'-]{1,29})(?![\w@./:-]\w)"
+_INTRODUCED: Final = re.compile(
+    rf"(?<![\w-])(?:(?:my|our|his|her|their|the|an?)\s+(?:[a-z][\w-]*\s+)?(?:{NOUN_PATTERN}),?"
+    r"(?:\s+(?:is|was))?(?:\s+(?:called|named))?"
+    r"|called|named|nicknamed|name(?:\s+is|'s|s)"
+    r"|(?P<title>mr|mrs|ms|dr|prof|professor|auntie|uncle)\.?)"
+    rf"\s+{_NAME}"
+)
+
+
+def find_introduced(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of names in lower case that a noun for a person, "called" or a title introduces."""
+    for match in _INTRODUCED.finditer(text):
+        name = match["name"].rstrip("'-")
+        bare = name.removesuffix("'s")
+        if bare in FUNCTION_WORDS or bare in PERSON_NOUNS:
+            continue
+        if match["title"] is not None and bare not in OPENERS:
+            yield match.start("title"), match.start("name") + len(bare)
+        elif not is_common(bare):
+            yield match.start("name"), match.start("name") + len(bare)
