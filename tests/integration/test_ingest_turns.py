@@ -155,3 +155,14 @@ async def test_refused_event_is_never_a_turn(nats_client: Client) -> None:
     for turns in (SessionTurns(most_bytes=0), SessionTurns(most_bytes=PLENTY)):
         assert await turns_before(turns, messages[0], nats_client) is None
         assert await turns_before(turns, messages[1], nats_client) == []
+
+
+async def test_a_turn_near_a_pronoun_has_the_turns_in_which_the_person_is_looked_for(
+    nats_client: Client,
+) -> None:
+    """Three turns for a plain one, up to nine for one that says "he" or follows one, from cache and log."""
+    pronoun = said(6, "s").model_copy(update={"text": "he is late"})
+    messages = await deliver(nats_client, [*(said(n, "s") for n in range(6)), pronoun, said(7, "s")])
+    for turns in (SessionTurns(most_bytes=0), SessionTurns(most_bytes=PLENTY)):
+        found = [await turns_before(turns, message, nats_client) for message in messages]
+        assert [len(earlier or []) for earlier in found] == [0, 1, 2, 3, 3, 3, 6, 7]
