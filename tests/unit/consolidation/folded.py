@@ -14,8 +14,10 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from helix_consolidation.folding.changes import Changes
+from helix_consolidation.folding.context import Decide
 from helix_consolidation.ledger.consolidation_state import ConsolidationState
 from helix_consolidation.ledger.lifecycle.tombstones import Usage
+from helix_consolidation.relations.decide import decide
 from helix_consolidation.stores.shard import Shard
 from helix_shared.artifacts.vectors.form import DEFAULT_FORM
 
@@ -29,8 +31,10 @@ NOT_COMPARED = ("vector", "minhash")
 class FoldedShard(Shard):
     """A shard whose rows are kept in dictionaries by ordinal."""
 
-    def __init__(self) -> None:
-        super().__init__(Path(), ConsolidationState(), None, None, maintain_every=64, form=DEFAULT_FORM)
+    def __init__(self, decide: Decide) -> None:
+        super().__init__(
+            Path(), ConsolidationState(), None, None, maintain_every=64, form=DEFAULT_FORM, decide=decide
+        )
         self.rows: dict[int, dict[str, Any]] = {}
         self.added: dict[int, dict[str, Any]] = {}
         self.relations: dict[tuple[int, int, str], float] = {}
@@ -59,9 +63,9 @@ class FoldedShard(Shard):
             del self.relations[key]
 
 
-def folded(messages: Sequence[Msg], random: Random) -> dict[str, Any]:
+def folded(messages: Sequence[Msg], random: Random, *, decide: Decide = decide) -> dict[str, Any]:
     """The state after delivering `messages` in batches of 1 to 9 until nothing is postponed."""
-    shard, queue = FoldedShard(), list(messages)
+    shard, queue = FoldedShard(decide), list(messages)
     while queue:
         size = random.randrange(1, 10)
         batch, queue = queue[:size], queue[size:]

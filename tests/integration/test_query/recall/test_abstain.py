@@ -100,12 +100,14 @@ def test_the_default_profile_separates_the_plain_cases(answering: Any) -> None:
     """With two dozen memories the probability separates the plain cases.
 
     What the caller may not see (Bob's key, the board's merger) gets the probability of what was never said.
+    The answer model reads no shared words (ops/decisions/0039): measured here, plain answers get at least
+    .96 and the others at most .22; with the lexical share, which decision 0039 removed, .98 and .11.
     """
     service, _ = answering
     for query in (ANSWERABLE, "where was Jan Nowak born", "what is the current port of the staging server"):
         reply = service.recall(query)
         assert not reply.abstained
-        assert reply.relevance > 0.3
+        assert reply.relevance > 0.9
         assert reply.context.text
     for query in (UNANSWERABLE, "where is the spare garage key", "what did the board approve about Initech"):
         reply = service.recall(query)

@@ -16,6 +16,7 @@ from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.artifacts.signals.columns import raised_confidence
 from tests.unit.consolidation.conftest import NOON, Bench, Stream, lifecycle, row
+from tests.unit.consolidation.folded import folded
 from tests.unit.consolidation.histories import applied, in_log_order, shuffled
 from tests.unit.consolidation.slots import (
     TENANT,
@@ -168,11 +169,20 @@ def history(seed: int) -> list[Msg]:
     return messages
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_any_order_of_arrival_leads_to_the_same_links(seed: int) -> None:
-    """With repeats, batches of any size and restarts in between."""
+    """With repeats, batches of any size and restarts in between, in real stores."""
     random, messages = Random(seed), history(seed)
     expected = applied(in_log_order(messages), Random(0), decide=decide_by_slot)
     found = applied(shuffled(messages, random), random, restarts=0.2, decide=decide_by_slot)
     assert found == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_many_histories_fold_to_the_same_links(seed: int) -> None:
+    """More orders of arrival, without the stores."""
+    random, messages = Random(seed), history(seed)
+    expected = folded(in_log_order(messages), Random(0), decide=decide_by_slot)
+    assert folded(shuffled(messages, random), random, decide=decide_by_slot) == expected

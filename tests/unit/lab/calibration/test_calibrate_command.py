@@ -19,7 +19,7 @@ def test_the_command_writes_a_profile_that_abstains_for_strangers(
     out, report = tmp_path / "own" / "careful.toml", tmp_path / "report.json"
     out.parent.mkdir()
     asked = ("--data", tmp_path / "sets", "--sets", "mine", "--out", out, "--report", report)
-    result = run_command(calibrate_command, *asked)
+    result = run_command(calibrate_command, *asked, "--stores", 1, "--attributes", 20)
     assert result.exit_code == 0
     profile = load_profiles(out.parent)["careful"]
     assert profile.retrieve == load_profiles()["helix"].retrieve
@@ -27,6 +27,6 @@ def test_the_command_writes_a_profile_that_abstains_for_strangers(
     assert 0 < profile.abstain.threshold < 1
     found = json.loads(report.read_text())
     assert found["held_out"]["all"]["answer"]["auroc_near"] > 0.9
-    assert found["threshold"]["mine"]["false_abstention"] < 0.15
+    assert found["threshold"]["mine"]["false_abstention"] <= 0.01
     assert found["threshold"]["mine"]["false_answer_near"] < 0.5
     assert "# Fitted by `helix-lab calibrate`" in out.read_text()
