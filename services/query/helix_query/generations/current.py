@@ -187,14 +187,12 @@ class CurrentGeneration:
             scratch=self._scratch,
         )
         try:
-            same = previous is not None and previous.encoder is encoder
-            centroids = previous.centroids if previous is not None and same else None
             return warm(
                 generation,
                 encoder,
                 profile=self._profile,
                 now=datetime.now(UTC),
-                centroids=centroids,
+                at_start=previous is None or previous.encoder is not encoder,
                 previous_order=None if previous is None else previous.session_order,
             )
         except BaseException:

@@ -17,7 +17,7 @@ from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
 from helix_query.recall.query import Query
 from helix_query.recall.recall import recall
-from helix_query.recall.routing.centroids import Centroids, load_centroids
+from helix_query.recall.routing.centroids import centroids_of
 from helix_query.scheduling.worker_threads import WorkerThreads
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import CorruptArtifactError
@@ -44,20 +44,18 @@ def warm(
     *,
     profile: RankingProfile,
     now: datetime,
-    centroids: Centroids | None = None,
+    at_start: bool = True,
     previous_order: SessionOrder | None = None,
 ) -> Snapshot:
     """The snapshot of a generation, warmed.
 
-    `centroids` are those of the same encoder, None at the first generation of an encoder; `previous_order` is
-    the session order of the generation before.
+    Later swaps than the first one of an encoder (`at_start`) warm less, because queries run beside them.
+    `previous_order` is the session order of the generation before.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
-    snapshot = Snapshot(generation, encoder, centroids or load_centroids(encoder.embed_query), previous_order)
-    # later swaps warm less, because queries run beside them
-    at_start = centroids is None
+    snapshot = Snapshot(generation, encoder, centroids_of(encoder), previous_order)
     generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()
     generation.signals.warm()

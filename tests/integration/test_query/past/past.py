@@ -15,7 +15,7 @@ from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
 from helix_query.recall.recall import recall
 from helix_query.recall.result import RecallResult
-from helix_query.recall.routing.centroids import load_centroids
+from helix_query.recall.routing.centroids import centroids_of
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.identity import memory_id
@@ -135,6 +135,6 @@ def served_from(root: Path, encoder: Encoder, corpus: Any, rows: list[dict[str, 
     ids = corpus.add([dict(row) for row in rows])
     corpus.publish()
     generation = Generation.open(root, 1)
-    served = Snapshot(generation, encoder, load_centroids(encoder.embed_query))
+    served = Snapshot(generation, encoder, centroids_of(encoder))
     lanes = {channel: ThreadPoolExecutor(1) for channel in LANES}
     return Past(served, rows, ids, lanes)

@@ -1,6 +1,6 @@
 """Intents by example: a query has the intent whose example questions it resembles.
 
-`examples.toml` holds the questions, by intent. They are embedded once per encoder, and each intent gets
+`examples.toml` holds the questions, by intent. They are embedded once per model, and each intent gets
 the mean vector. `plain` is the mean of questions without these intents. An intent must be closer than
 `plain` by a margin of cosine, so the result does not depend on how high a model's cosines are overall.
 """
@@ -21,6 +21,8 @@ from helix_query.recall.preferences.topics import Topics, load_topics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from helix_shared.encoders.encoder import Encoder
+
 PLAIN: Final = "plain"
 """Key of the questions without an intent in `examples.toml`."""
 
@@ -40,6 +42,18 @@ class Centroids:
         cosines = self.vectors @ vector
         best = int(np.argmax(cosines))
         return (self.intents[best],) if cosines[best] - float(self.plain @ vector) >= margin else ()
+
+
+def centroids_of(encoder: Encoder) -> Centroids:
+    """The centroids of a model, embedded once in a process: the examples take about a second."""
+    checksum = encoder.card.checksum
+    if checksum not in _OF_MODELS:
+        _OF_MODELS[checksum] = load_centroids(encoder.embed_query)
+    return _OF_MODELS[checksum]
+
+
+_OF_MODELS: Final[dict[str, Centroids]] = {}
+"""By the checksum of a model; equal models give equal vectors."""
 
 
 def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroids:
