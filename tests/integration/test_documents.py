@@ -28,8 +28,9 @@ PAGE = (
 
 @pytest.fixture
 def stack(tmp_path: Path, models_dir: Any) -> Iterator[Stack]:
-    """A running stack."""
-    with Stack(tmp_path / "home", nats_port=0, query_port=0, models=models_dir) as running:
+    """A running stack without the workers that only enrich."""
+    unused = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
+    with Stack(tmp_path / "home", nats_port=0, query_port=0, copies=unused, models=models_dir) as running:
         running.wait_ready()
         yield running
 

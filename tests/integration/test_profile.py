@@ -21,8 +21,9 @@ PATIENCE_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[tuple[Stack, RecallClient]]:
-    """All of Helix, and a client."""
-    with Stack(tmp_path_factory.mktemp("home"), nats_port=0, query_port=0, models=models_dir) as running:
+    """What a profile needs of Helix, and a client."""
+    home, unused = tmp_path_factory.mktemp("home"), dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
+    with Stack(home, nats_port=0, query_port=0, copies=unused, models=models_dir) as running:
         running.wait_ready()
         with RecallClient(running.query_address) as client:
             yield running, client

@@ -21,6 +21,8 @@ from helix_shared.identity import memory_id
 pytestmark = pytest.mark.integration
 
 PATIENCE_SECONDS: Final = 60
+UNUSED: Final = dict.fromkeys(("doc2query", "kg", "forwarder"), 0)
+"""Processes that no relation needs."""
 BEGINNING: Final = datetime(2026, 1, 10, 18, tzinfo=UTC)
 SAID: Final = (
     "We are going to Japan next April.",
@@ -76,7 +78,8 @@ class Trip:
 @pytest.fixture(scope="module")
 def trip(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Trip]:
     """One stack for the tests of this file."""
-    with Stack(tmp_path_factory.mktemp("home"), nats_port=0, query_port=0, models=models_dir) as stack:
+    home = tmp_path_factory.mktemp("home")
+    with Stack(home, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
         stack.wait_ready()
         with RecallClient(stack.query_address) as client:
             yield Trip(stack, client)
@@ -105,7 +108,7 @@ def test_a_second_run_of_the_same_log_makes_the_same_relations(
     trip: Trip, tmp_path: Path, models_dir: Path
 ) -> None:
     """In a fresh folder, published at another pace."""
-    with Stack(tmp_path, nats_port=0, query_port=0, models=models_dir) as stack:
+    with Stack(tmp_path, nats_port=0, query_port=0, copies=UNUSED, models=models_dir) as stack:
         stack.wait_ready()
         with RecallClient(stack.query_address) as client:
             again = Trip(stack, client)
