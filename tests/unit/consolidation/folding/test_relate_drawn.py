@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numpy as np
 import pytest
 from nats.aio.msg import Msg
 
 from helix_memory.events import EraseEvent
+from helix_shared.artifacts.generation.folders import folder_of
+from helix_shared.artifacts.relations.relation_files import RelationReader
 from helix_shared.identity import memory_id, statement_id
 from tests.unit.consolidation.conftest import Bench, Stream, lifecycle, statement
 from tests.unit.consolidation.slots import TENANT, edges, event, ids, restarted, said
@@ -82,8 +85,9 @@ def test_another_answer_takes_the_relations_of_the_former_back(slots: Bench, mes
     restarted(slots)
     assert related(slots) == left
     ordinals = {r["memory_id"]: r["ordinal"] for r in slots.rows().values()}
-    rows = slots.shard.state.relations.from_([ordinals[NEW]])
-    assert rows == []
+    history = RelationReader.open(folder_of(slots.folder, slots.publish().generation))
+    assert history.of(np.array([ordinals[NEW]])) == []
+    assert [relation.newer for relation, _ in history.of(np.array([ordinals[OLD]]))] == [ordinals[SECOND]]
 
 
 def test_an_erased_turn_takes_its_statement_and_their_relations(slots: Bench, messages: list[Msg]) -> None:
