@@ -42,7 +42,7 @@ from helix_shared.encoders.store import default_model
 PIPED_WIDTH: Final = 130
 """Width in columns without a terminal."""
 COSTS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-"""Shares of held-back answerable questions for which the curve is drawn."""
+"""Shares of well answered questions held back, for which the curve is drawn."""
 
 
 def calibrate_command(
@@ -54,7 +54,7 @@ def calibrate_command(
     profile: Annotated[str, typer.Option(help="The ranking profile that is calibrated.")] = "helix",
     false_abstention: Annotated[
         float,
-        typer.Option(help="Share of any set's answerable questions that may be held back.", min=0, max=1),
+        typer.Option(help="Share of any set's well answered questions that may be held back.", min=0, max=1),
     ] = 0.01,
     strangers: Annotated[int, typer.Option(help="Questions asked of each other set's corpus.", min=1)] = 20,
     attributes: Annotated[

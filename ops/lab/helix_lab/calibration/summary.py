@@ -8,6 +8,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from helix_lab.calibration.assessment import LEADING
 from helix_lab.calibration.sample_weights import ANSWERABLE
 
 RATES: Final = ("false_abstention", "false_answer_own", "false_answer_near", "false_answer_far")
@@ -29,8 +30,8 @@ def comment_of(found: Mapping[str, Any], sets: Sequence[str]) -> str:
         f"Held out set by set: answers Brier {answer['brier']:.3f}, ECE {answer['ece']:.3f}, AUROC "
         f"{areas[0]} against a set's own questions without an answer, {areas[1]} against attributes nobody "
         f"told, {areas[2]} against strangers from nearby{by_tenant}; memories Brier {memory['brier']:.3f}, "
-        f"ECE {memory['ece']:.3f}. The threshold holds back at most {found['cost']:.1%} of the answerable "
-        f"questions of any of {', '.join(sets)}."
+        f"ECE {memory['ece']:.3f}. The threshold holds back at most {found['cost']:.1%} of the questions "
+        f"with an answer among the first {LEADING} of any of {', '.join(sets)}."
     )
 
 

@@ -73,7 +73,7 @@ class Observations:
         return cls(np.array(rows), np.array(classes, dtype=object), np.array(groups, dtype=object), pairs)
 
     def joined(self, other: Observations) -> Observations:
-        """Both."""
+        """The pairs of both."""
         return Observations(
             np.concatenate([self.rows, other.rows]),
             np.concatenate([self.classes, other.classes]),
@@ -90,7 +90,7 @@ class Observations:
         return np.array(sorted(best.values()), dtype=np.int64)
 
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
-        """Those chosen."""
+        """The pairs where `chosen` [pairs] is true."""
         pairs = [pair for pair, is_chosen in zip(self.pairs, chosen, strict=True) if is_chosen]
         return Observations(self.rows[chosen], self.classes[chosen], self.groups[chosen], pairs)
 

@@ -42,11 +42,11 @@ class Replacements:
     probability: NDArray[np.float64]
 
     def to(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Replacements:
-        """Some of them."""
+        """The pairs at `rows`, a mask or indices."""
         return Replacements(self.newer[rows], self.older[rows], self.probability[rows])
 
     def joined(self, other: Replacements) -> Replacements:
-        """Both; of equal pairs the more probable one."""
+        """These pairs and those of `other`; of equal pairs the more probable one."""
         newer = np.concatenate([self.newer, other.newer])
         older = np.concatenate([self.older, other.older])
         probability = np.concatenate([self.probability, other.probability])
