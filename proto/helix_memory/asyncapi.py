@@ -116,6 +116,7 @@ def _dead_letter() -> Json:
         subjects.SUBJECT_HEADER: "Subject of the refused message.",
         subjects.STREAM_HEADER: "Stream it was read from.",
         subjects.SEQUENCE_HEADER: "Its sequence in that stream.",
+        subjects.EVENT_SEQUENCE_HEADER: "Sequence of the event that it is or comes from; 0: none is known.",
     }
     return {
         "name": "deadLetter",

@@ -6,7 +6,7 @@
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
-| HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Subject`, `Helix-Sequence` |
+| HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
 The de-duplication id contains the tenant because the stream de-duplicates across all subjects: without it,

@@ -15,8 +15,9 @@ from helix_shared.broker import server
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-CONSUMERS = ("ingest", "doc2query", "kg", "consolidation", "query")
-ONE_SHOT = ("provision", "models")
+CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query")
+ONE_SHOT = ("provision", "provision-extract", "models")
+OPTIONAL = {"provision-extract", "extract"}
 DURATION = re.compile(r"^(\d+(us|ms|s|m|h))+$")
 NATS_CONF = ROOT / "ops/nats.conf"
 
@@ -30,6 +31,7 @@ SERVICE_KEYS: dict[str, type | tuple[type, ...]] = {
     "depends_on": dict,
     "deploy": dict,
     "entrypoint": list,
+    "extra_hosts": list,
     "environment": dict,
     "healthcheck": dict,
     "image": str,
@@ -65,6 +67,16 @@ def _settings_of(name: str) -> type[Any] | None:
     ]
     assert len(found) == 1, f"one settings class with the prefix {prefix}"
     return found[0]
+
+
+def _default(name: str, value: str) -> str:
+    """The value where the shell sets none: compose replaces `${NAME:-default}`."""
+    taken = re.fullmatch(r"\$\{(\w+):-(.*)\}", value)
+    if taken is None:
+        assert "$" not in value
+        return value
+    assert taken[1] == name
+    return taken[2]
 
 
 def test_file_uses_only_keys_of_the_compose_specification() -> None:
@@ -129,16 +141,18 @@ def test_a_profile_starts_everything_its_services_wait_for() -> None:
 
 
 def test_profiles_are_the_documented_ones() -> None:
-    """`all` is everything; NATS and its provisioning run in every profile."""
+    """`all` is everything but the optional; NATS and its provisioning run in every profile."""
     by_profile = {
         profile: {name for name, service in SERVICES.items() if profile in service.get("profiles", [])}
-        for profile in ("workers", "query", "all")
+        for profile in ("workers", "query", "all", "extract")
     }
     always = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert always == {"nats", "provision"}
     assert by_profile["workers"] == {"models", "ingest", "doc2query", "kg", "consolidation"}
     assert by_profile["query"] == {"models", "query"}
-    assert by_profile["all"] | always == set(SERVICES)
+    assert by_profile["extract"] == {"models", *OPTIONAL}
+    assert by_profile["all"] | always | OPTIONAL == set(SERVICES)
+    assert not by_profile["all"] & OPTIONAL
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -214,7 +228,7 @@ def test_every_variable_is_a_setting_of_its_service_and_within_bounds(name: str)
     environment = SERVICES[name]["environment"]
     prefix = f"HELIX_{name.upper()}_"
     assert all(key.startswith(prefix) for key in environment)
-    given = {key.removeprefix(prefix).lower(): value for key, value in environment.items()}
+    given = {key.removeprefix(prefix).lower(): _default(key, value) for key, value in environment.items()}
     loaded = settings.load(**given)
     assert given.keys() <= loaded.model_fields_set
 
@@ -227,6 +241,16 @@ def test_every_service_runs_the_module_of_its_room(name: str) -> None:
     assert service["build"]["args"] == {"SERVICE": name}
     assert service["command"] == ["-m", f"helix_{name}"]
     assert importlib.util.find_spec(f"helix_{name}.__main__") is not None
+
+
+def test_extract_is_provisioned_before_it_starts_and_asks_nobody_by_default() -> None:
+    """Its stream, consumer and bucket exist only where it runs; without an address it sends nothing."""
+    assert SERVICES["provision-extract"]["command"][-1] == "--endpoint"
+    assert SERVICES["provision-extract"]["command"][:-1] == SERVICES["provision"]["command"]
+    assert "provision-extract" in SERVICES["extract"]["depends_on"]
+    environment = SERVICES["extract"]["environment"]
+    for name in ("BASE_URL", "TENANTS", "API_KEY"):
+        assert _default(f"HELIX_EXTRACT_{name}", environment[f"HELIX_EXTRACT_{name}"]) == ""
 
 
 def test_nats_conf_has_the_settings_of_helix_up() -> None:

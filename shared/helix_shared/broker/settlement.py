@@ -37,6 +37,7 @@ MOST_DOUBLINGS: Final = 16
 REASON_CHARACTERS: Final = 1_000
 FAILING_MESSAGES: Final = 10_000
 """Messages whose failures are counted; beyond that the count of the oldest message is dropped."""
+_DIGITS: Final = 19
 HOLD_SECONDS: Final = 15.0
 """Delay of a message that this process cannot read."""
 
@@ -104,9 +105,10 @@ async def settle(
     """Run `handle` and settle the message by the error that it raises.
 
     A `PermanentError`, the third overdue run in this process or the eighth failure in it makes the message a
-    dead letter: `on_dead_letter` runs (to publish what other services still wait for), the dead letter is
-    stored, and the message is terminated. An `IncompatibleError` asks for redelivery after a constant delay,
-    any other error after an exponential one.
+    dead letter: the dead letter is stored, `on_dead_letter` runs (to publish what other services still wait
+    for), and the message is terminated. In this order, who sees that an event is processed finds its letter.
+    An `IncompatibleError` asks for redelivery after a constant delay, any other error after an exponential
+    one.
     """
     try:
         await handle(message)
@@ -119,9 +121,10 @@ async def settle(
                 failures.add_held(message)
                 await hold(message, error, service=service)
             elif _is_final(message, error, failures):
+                await store_dead_letter(message, error, service=service, publisher=publisher)
                 if on_dead_letter is not None:
                     await on_dead_letter(message)
-                await dead_letter(message, error, service=service, publisher=publisher)
+                await terminate(message, service=service)
                 failures.forget(message)
             else:
                 await postpone(message, error, service=service)
@@ -183,12 +186,6 @@ async def postpone(
     MESSAGES.labels(service, "postponed").inc()
 
 
-async def dead_letter(message: Msg, error: Exception, *, service: str, publisher: Publisher) -> None:
-    """Store the dead letter, then terminate the message."""
-    await store_dead_letter(message, error, service=service, publisher=publisher)
-    await terminate(message, service=service)
-
-
 async def terminate(message: Msg, *, service: str) -> None:
     """End the deliveries of a message whose dead letter is stored."""
     await message.term()
@@ -202,21 +199,55 @@ async def store_dead_letter(message: Msg, error: Exception, *, service: str, pub
         TemporaryError: the stream of dead letters does not answer.
     """
     position = message.metadata
-    reason = _header_text(str(error) or type(error).__name__)
-    address = subjects.parse_event_subject(message.subject)
-    tenant = address.tenant_id if address else message.subject.rsplit(".", 1)[-1]
+    origin = LetterOrigin(
+        message.subject, position.stream, position.sequence.stream, _event_sequence(message)
+    )
+    reason = str(error) or type(error).__name__
+    await publish_dead_letter(origin, message.data, reason, service=service, publisher=publisher)
+
+
+@dataclass(frozen=True, slots=True)
+class LetterOrigin:
+    """Where a refused message stands; `event` is the sequence of the event it is or comes from, 0: none."""
+
+    subject: str
+    stream: str
+    sequence: int
+    event: int
+
+
+async def publish_dead_letter(
+    origin: LetterOrigin, body: bytes, reason: str, *, service: str, publisher: Publisher
+) -> None:
+    """Store a dead letter.
+
+    Raises: as `store_dead_letter`.
+    """
+    address = subjects.parse_event_subject(origin.subject)
+    tenant = address.tenant_id if address else origin.subject.rsplit(".", 1)[-1]
+    reason = _header_text(reason)
     await publisher.publish(
         subjects.dlq_subject(service, tenant),
-        message.data,
-        message_id=f"dlq:{service}:{position.stream}:{position.sequence.stream}",
+        body,
+        message_id=f"dlq:{service}:{origin.stream}:{origin.sequence}",
         headers={
             subjects.REASON_HEADER: reason,
-            subjects.SUBJECT_HEADER: _header_text(message.subject),
-            subjects.STREAM_HEADER: position.stream,
-            subjects.SEQUENCE_HEADER: str(position.sequence.stream),
+            subjects.SUBJECT_HEADER: _header_text(origin.subject),
+            subjects.STREAM_HEADER: origin.stream,
+            subjects.SEQUENCE_HEADER: str(origin.sequence),
+            subjects.EVENT_SEQUENCE_HEADER: str(origin.event),
         },
     )
-    _log.warning("dead letter", stream=position.stream, sequence=position.sequence.stream, reason=reason)
+    _log.warning("dead letter", stream=origin.stream, sequence=origin.sequence, reason=reason)
+
+
+def _event_sequence(message: Msg) -> int:
+    """Sequence of the event that a message is, or was derived from; 0 where it names none."""
+    position = message.metadata
+    if position.stream == subjects.EVENTS_STREAM:
+        return position.sequence.stream
+    named = (message.headers or {}).get(subjects.EVENT_SEQUENCE_HEADER, "")
+    return int(named) if named.isdecimal() and len(named) <= _DIGITS else 0
 
 
 def _header_text(text: str) -> str:

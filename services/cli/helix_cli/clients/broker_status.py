@@ -49,7 +49,12 @@ class BrokerStatus:
     consumers: list[ConsumerRow] = field(default_factory=list)
     writer: WriterStatus = field(default_factory=WriterStatus)
     endpoint: EndpointStatus | None = None
-    """None where no language model was ever configured."""
+    """None where no language model was ever asked."""
+
+    @property
+    def has_endpoint(self) -> bool:
+        """Whether the worker that asks a language model is provisioned."""
+        return any(row.name == streams.EXTRACT for row in self.consumers)
 
     def stream(self, name: str) -> StreamRow | None:
         """The row of one stream."""
@@ -64,7 +69,7 @@ async def broker_status(url: str, instance: str) -> BrokerStatus:
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
             writer = await writer_status(jetstream)
             endpoint = await endpoint_status(jetstream)
-            optional = await _consumer(jetstream, *_EXTRACT) if endpoint else None
+            optional = await _consumer(jetstream, *_EXTRACT)
     except HelixError as error:
         return BrokerStatus(url, problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"

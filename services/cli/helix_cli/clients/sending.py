@@ -45,9 +45,15 @@ class Tally:
     refusals: list[Refusal] = field(default_factory=list)
     last_sequence: int = 0
     seconds: float = 0.0
+    places: dict[int, str] | None = None
+    """Where each acknowledged event was read, by its sequence; None: nobody asks what became of them."""
+    letters_before: int = 0
+    """Sequence of the last dead letter before the first event was published."""
 
-    def count(self, receipt: Receipt) -> None:
+    def count(self, receipt: Receipt, where: str = "") -> None:
         """Count an acknowledged event; a duplicate has the sequence of its first copy."""
+        if self.places is not None:
+            self.places[receipt.sequence] = where
         self.published += not receipt.duplicate
         self.duplicates += receipt.duplicate
         self.last_sequence = max(self.last_sequence, receipt.sequence)
@@ -185,7 +191,7 @@ class _Sender:
             await predecessor
         async with self._in_flight:
             try:
-                self._tally.count(await self._publish(item.event))
+                self._tally.count(await self._publish(item.event), item.where)
             except InvalidInputError as error:
                 self.refuse(Refusal(item.where, error.field, error.reason))
             else:

@@ -1,31 +1,29 @@
 """`helix dlq`: lists and shows dead letters; changes nothing.
 
-The headers of a dead letter hold its origin and its reason (`helix_memory.subjects`); its body is that of the
-refused message.
+`clients.dead_letters` reads them.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 import typer
-from nats.js import JetStreamContext, api
+from nats.js import api
 from nats.js.errors import NotFoundError as NoSuchMessageError
 from rich.table import Table
 
 from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.dead_letters import DeadLetter, described, newest
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, size, stdout
 from helix_cli.stack.addresses import nats_server
 from helix_memory import subjects
-from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.errors import NotFoundError
 
-_SUBJECT_TOKENS: Final = 5
 STREAM_PREFIX: Final = "HELIX_"
 
 LIST_HELP: Final = f"""List the newest dead letters with their reason.
@@ -47,21 +45,6 @@ SHOW_HELP: Final = f"""Show one dead letter: its origin, its reason and its body
 """
 
 app = typer.Typer(help=COMMANDS["dlq"].summary, no_args_is_help=True, add_completion=False)
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """One refused message."""
-
-    sequence: int
-    stored_at: str
-    service: str
-    tenant_id: str
-    reason: str
-    subject: str
-    stream: str
-    stream_sequence: int
-    size_bytes: int
 
 
 @app.command("ls", help=LIST_HELP)
@@ -116,54 +99,6 @@ def show_command(
     for name, value in letter.items():
         typer.echo(f"{name:16} {printable(str(value))}")
     typer.echo(printable(body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)))
-
-
-async def newest(
-    jetstream: JetStreamContext, *, limit: int, before: int | None = None
-) -> list[api.RawStreamMsg]:
-    """The newest `limit` messages of the dead-letter stream, newest first; fewer where some were removed.
-
-    Raises:
-        PermanentError: there is no such stream.
-    """
-    try:
-        state = (await jetstream.stream_info(subjects.DLQ_STREAM)).state
-    except NoSuchMessageError as error:
-        raise PermanentError(f"stream {subjects.DLQ_STREAM} does not exist; run `helix provision`") from error
-    end = min(state.last_seq + 1, before or state.last_seq + 1)
-    sequence = max(state.first_seq, end - limit)
-    found: list[api.RawStreamMsg] = []
-    while state.messages and sequence < end:
-        try:
-            message = await jetstream.get_msg(
-                subjects.DLQ_STREAM, sequence, next=True, subject=f"{subjects.ROOT}.dlq.>"
-            )
-        except NoSuchMessageError:
-            break
-        if (message.seq or end) >= end:
-            break
-        found.append(message)
-        sequence = (message.seq or end) + 1
-    return found[::-1]
-
-
-def described(message: api.RawStreamMsg) -> DeadLetter:
-    """The dead letter that the subject and the headers of a message describe."""
-    headers = message.headers or {}
-    parts = (message.subject or "").split(".")
-    is_complete = len(parts) == _SUBJECT_TOKENS
-    sequence = headers.get(subjects.SEQUENCE_HEADER, "0")
-    return DeadLetter(
-        sequence=message.seq or 0,
-        stored_at=message.time.isoformat() if isinstance(message.time, datetime) else str(message.time or ""),
-        service=parts[3] if is_complete else "",
-        tenant_id=parts[4] if is_complete else "",
-        reason=headers.get(subjects.REASON_HEADER, ""),
-        subject=headers.get(subjects.SUBJECT_HEADER, ""),
-        stream=headers.get(subjects.STREAM_HEADER, ""),
-        stream_sequence=int(sequence) if sequence.isdigit() else 0,
-        size_bytes=len(message.data or b""),
-    )
 
 
 def readable(body: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""`helix import`: publishes folders of Markdown and transcripts of agents as events.
+"""`helix import`: publishes folders of documents and transcripts of agents as events.
 
 `sources` reads the files, `publishing` sends the events. Importing again changes nothing, because
 every event id follows from the source.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,19 +17,27 @@ import typer
 
 from helix_cli.clients.sending import Tally
 from helix_cli.commands.common import options
-from helix_cli.commands.common.publishing import outcome, publish_items, summary, wait_for
+from helix_cli.commands.common.publishing import Waiting, conclude, outcome, publish_items, summary
 from helix_cli.commands.group import help_text
-from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
-from helix_cli.output.terminal import note
-from helix_cli.sources.discover import ENDINGS, Format, Source, discover
+from helix_cli.output.exit_codes import EXIT_CODES
+from helix_cli.output.terminal import note, printable
+from helix_cli.sources.discover import Found, Source, discover
+from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.items import Scope, Skipped
 from helix_cli.sources.read import read_source
 from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_cli.stack.addresses import nats_server, query_server
+from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
 
 NAMED_ENDINGS: Final = 5
 """Most endings in the note on files that are left out."""
+LISTED_DOCUMENTS: Final = 10
+"""Most documents whose ids are printed; `--json` has all."""
+KINDS: Final = (
+    "Markdown, plain text, HTML, PDF, source code (Python, JavaScript,\n"
+    "TypeScript, Go, Rust, Java) and JSONL transcripts of Claude Code and Codex"
+)
 
 Option = typer.Option
 HELP: Final = f"""
@@ -37,14 +46,27 @@ HELP: Final = f"""
   helix import docs/ --tenant acme --project website
   helix import ~/.claude/projects --tenant acme --user ada
   helix import ~/.codex/sessions --tenant acme --user ada --dry-run
+  helix import offer.pdf page.html --tenant acme --wait
 
-The format is detected for each file, unless --format names it. Importing
-twice changes nothing. A Markdown file becomes one document, or several if
-it is larger than an event may be. A transcript becomes the messages and
-tool calls of its session; a tool output that is larger than an event may
-be is shortened in its middle. A line that cannot be read is reported as
-file:line. Deleting a file later does not delete its memories: publish a
-tombstone for its document.
+Reads {KINDS}.
+The format is detected for each file by its ending and
+its first bytes, unless --format names it. Importing twice changes nothing;
+a file that has changed replaces its document. A file becomes one document,
+or several if it is larger than an event may be. A transcript becomes the
+messages and tool calls of its session; a tool output that is larger than
+an event may be is shortened in its middle. A file or line that cannot be
+read is reported by its name, and the others are published.
+
+The id of a document is the path of its file from the named folder on, or
+from --root on; for a file alone, from its own folder on. So name the same
+folder each time, or give --root:
+
+  helix import docs/sales/offer.pdf --root docs --tenant acme
+
+Deleting a file later does not delete its memories; this does:
+
+  helix publish --tenant acme --kind document \\
+    --set document_id=docs/sales/offer.pdf --set deleted=true
 
 {EXIT_CODES}
 """
@@ -61,6 +83,9 @@ def import_command(
     user: Annotated[str, Option("--user", help="User whose private memory it becomes.")] = "",
     project: Annotated[str, Option("--project", help="Project; by default that of the transcript.")] = "",
     source_format: Annotated[Format | None, Option("--format", help="Format of every file.")] = None,
+    root: Annotated[
+        Path | None, Option("--root", help="Folder with which the ids of documents begin; see above.")
+    ] = None,
     sidechains: Annotated[
         bool, Option("--sidechains", help="Include the conversations of sub-agents.")
     ] = False,
@@ -76,28 +101,37 @@ def import_command(
     """Read and publish."""
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant of the memories, e.g. --tenant acme")
-    found = discover(paths, source_format=source_format)
+    found = discover(paths, source_format=source_format, root=root)
     sources = found.sources
-    if found.left_out:
-        listed = ", ".join(f"{count} {ending}" for ending, count in found.left_out.most_common(NAMED_ENDINGS))
-        others = " and others" if len(found.left_out) > NAMED_ENDINGS else ""
-        note(f"left out by their ending: {listed}{others}; only {', '.join(ENDINGS)} are read")
+    _note_left_out(found)
     scope = Scope(tenant, user_id=user, project_id=project, sidechains=sidechains)
     counts: Counter[str] = Counter()
-    items = _counted(sources, scope, counts)
+    documents: list[str] = []
+    items = _counted(sources, scope, counts, documents)
+    waiting = None
     if dry_run:
         tally = _only_counted(items)
     else:
-        tally = publish_items(items, server=nats_server(nats, home), in_flight=in_flight, as_json=as_json)
-    _report(tally, counts, files=len(sources), dry_run=dry_run, as_json=as_json)
-    if wait and tally.last_sequence:
-        wait_for(tally.last_sequence, query_server(query, home), wait_seconds, quiet=as_json)
-    if tally.refusals:
-        raise typer.Exit(FAILED_EXIT)
+        server = nats_server(nats, home)
+        tally = publish_items(items, server=server, in_flight=in_flight, as_json=as_json, tracked=wait)
+        waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+    show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
+    conclude(tally, waiting, as_json=as_json, report=show)
 
 
-def _counted(sources: Iterable[Source], scope: Scope, counts: Counter[str]) -> Iterator[Entry]:
-    """Every event of every source; what is left out is counted by its reason."""
+def _note_left_out(found: Found) -> None:
+    if found.left_out:
+        listed = ", ".join(f"{count} {ending}" for ending, count in found.left_out.most_common(NAMED_ENDINGS))
+        others = " and others" if len(found.left_out) > NAMED_ENDINGS else ""
+        note(f"left out by their ending: {listed}{others}; read are {' '.join(KINDS.split())}")
+    if found.installed:
+        note(f"left out folders of installed packages and caches: {found.installed}")
+
+
+def _counted(
+    sources: Iterable[Source], scope: Scope, counts: Counter[str], documents: list[str]
+) -> Iterator[Entry]:
+    """Every event of every source; counts what is left out by its reason, and notes the ids of documents."""
     for source in sources:
         for item in read_source(source, scope):
             if isinstance(item, Skipped):
@@ -105,6 +139,8 @@ def _counted(sources: Iterable[Source], scope: Scope, counts: Counter[str]) -> I
                 continue
             if isinstance(item, SourceEvent):
                 counts[f"{item.event.kind} events"] += 1
+                if isinstance(item.event, DocumentEvent):
+                    documents.append(item.event.document_id)
             yield item
 
 
@@ -117,10 +153,15 @@ def _only_counted(items: Iterable[Entry]) -> Tally:
     return tally
 
 
-def _report(tally: Tally, counts: Counter[str], *, files: int, dry_run: bool, as_json: bool) -> None:
+def _report(
+    tally: Tally, counts: Counter[str], documents: list[str], *, files: int, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
-        typer.echo(json.dumps(summary(tally) | {"files": files, "dry_run": dry_run, "counts": dict(counts)}))
+        details = {"files": files, "dry_run": dry_run, "counts": dict(counts), "documents": documents}
+        typer.echo(json.dumps(summary(tally) | details))
         return
+    for document_id in documents if len(documents) <= LISTED_DOCUMENTS else ():
+        typer.echo(f"document {printable(document_id)}")
     for what, count in sorted(counts.items()):
         typer.echo(f"{count:8} {what}")
     if dry_run:

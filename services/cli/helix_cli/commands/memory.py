@@ -10,17 +10,21 @@ from rich.table import Table
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options
-from helix_cli.commands.common.publishing import publish_items, report, wait_for
+from helix_cli.commands.common.hints import with_owner_hint
+from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import COMMANDS
 from helix_cli.commands.publish import one_event
-from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.output.time_zone import local_now
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
 
 _ID_CHARACTERS: Final = 8
 """Of an id in a table; `--json` has whole ids."""
+
+LEAST_SHOWN: Final = 0.2
+"""Least probability of a relation in the tables; `--all` shows the others, too, and `--json` has all."""
 
 app = typer.Typer(help=COMMANDS["memory"].summary, no_args_is_help=True, add_completion=False)
 
@@ -38,6 +42,9 @@ def history_command(
     tenant: options.Tenant = "",
     user: User = "",
     principal: Principal = None,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"Also show relations with a probability below {LEAST_SHOWN:g}.")
+    ] = False,
     as_json: options.AsJson = False,
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
@@ -46,14 +53,20 @@ def history_command(
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
     with RecallClient(server.address, instance=server.instance) as client:
-        reply = client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=memory_id))
+        try:
+            reply = client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=memory_id))
+        except NotFoundError as error:
+            raise with_owner_hint(error, scope) from error
     if as_json:
         typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
         return
+    weak = 0 if every else _drop_weak(reply, memory_id)
     console = stdout()
     console.print(_memories(reply, memory_id))
     if reply.relations:
         console.print(_relations(reply))
+    if weak:
+        console.print(f"{weak} with a probability below {LEAST_SHOWN:g} left out; --all shows them")
     if reply.truncated:
         console.print("there are more memories than are shown")
 
@@ -78,12 +91,22 @@ def undo_command(
     """Take back how a memory was related to others: what it closed holds again, for good."""
     fields = {"user_id": user, "set": [f"memory_id={memory_id}", *([f"other={other}"] if other else [])]}
     event = one_event({**fields, "acl": acl}, tenant=tenant, kind="undo", role="", now=local_now())
-    tally = publish_items([event], server=nats_server(nats, home), in_flight=1, as_json=as_json, total=1)
-    report(tally, as_json=as_json)
-    if wait and tally.last_sequence:
-        wait_for(tally.last_sequence, query_server(query, home), wait_seconds, quiet=as_json)
-    if tally.refusals:
-        raise typer.Exit(FAILED_EXIT)
+    server = nats_server(nats, home)
+    tally = publish_items([event], server=server, in_flight=1, as_json=as_json, total=1, tracked=wait)
+    waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+    conclude(tally, waiting, as_json=as_json)
+
+
+def _drop_weak(reply: recall_pb2.GetHistoryResponse, asked: str) -> int:
+    """Remove the weak relations and the memories that nothing else relates; how many relations those were."""
+    kept = [one for one in reply.relations if one.closed or one.probability >= LEAST_SHOWN]
+    weak = len(reply.relations) - len(kept)
+    related = {asked} | {end for one in kept for end in (one.newer_id, one.older_id)}
+    memories = [memory for memory in reply.memories if memory.memory_id in related]
+    del reply.relations[:], reply.memories[:]
+    reply.relations.extend(kept)
+    reply.memories.extend(memories)
+    return weak
 
 
 def _memories(reply: recall_pb2.GetHistoryResponse, asked: str) -> Table:

@@ -11,7 +11,7 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, stdout
-from helix_cli.output.time_zone import machine_zone, zone_of
+from helix_cli.output.time_zone import machine_zone, moment, zone_of
 from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -68,7 +68,7 @@ def profile_command(
     request = recall_pb2.GetProfileRequest(
         scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
         token_budget=budget,
-        as_of=query_options.moment("--as-of", as_of, zone),
+        as_of=moment("--as-of", as_of, zone),
         time_zone=time_zone,
         min_seq=min_seq,
     )

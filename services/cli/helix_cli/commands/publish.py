@@ -9,7 +9,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, tzinfo
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,11 +17,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from helix_cli.commands.common import options
-from helix_cli.commands.common.publishing import publish_items, report, wait_for
+from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
-from helix_cli.output.time_zone import local_now
+from helix_cli.output.time_zone import local_now, machine_zone, moment, zone_of
 from helix_cli.sources.jsonl import event_id_of_options, read_events
 from helix_cli.sources.source_event import Entry, Refusal, SourceEvent, from_json
 from helix_cli.stack.addresses import nats_server, query_server
@@ -42,6 +42,12 @@ HELP: Final = f"""
   helix publish --tenant acme --kind tool --set tool=bash \\
     --set command="make test" --set exit_status=2
 
+[bold]What was said earlier[/bold]
+
+  helix publish --tenant acme --session trip --speaker Ana \\
+    --time "2026-03-02 18:30" --tz Europe/Madrid \\
+    --text "We fly to Porto tomorrow."
+
 [bold]Many[/bold] (one JSON object per line, from files or standard input)
 
   helix publish events.jsonl
@@ -49,7 +55,8 @@ HELP: Final = f"""
 
 The stream acknowledges every event. Publishing a file twice stores nothing
 twice: an event without event_id gets one that follows from its content. The
-same holds for a message, tool, memory or document from options. A forget,
+same holds for a message, tool, memory or document from options, whose
+--time belongs to its content. A forget,
 an erase and the deletion of a document take effect each time, and so does
 every other kind from options. The events of a session keep their order. A
 bad line is reported as file:line, and the others are published; with
@@ -75,6 +82,17 @@ def publish_command(
         ),
     ] = "message",
     role: Annotated[str, Option("--role", help="user, assistant, system or tool.")] = "user",
+    speaker: Annotated[str, Option("--speaker", help="Name of who speaks; of a message.")] = "",
+    time: Annotated[
+        str, Option("--time", help="When it happened, e.g. 2026-11-01T09:30; by default now.")
+    ] = "",
+    tz: Annotated[
+        str,
+        Option(
+            "--tz",
+            help="Time zone of --time, by default that of this machine, and of times in files without one.",
+        ),
+    ] = "",
     text: Annotated[str, Option("--text", help="Text of the event; the body of a document.")] = "",
     user: Annotated[str, Option("--user", help="User whose private memory it becomes.")] = "",
     project: Annotated[str, Option("--project", help="Project of the event.")] = "",
@@ -97,8 +115,12 @@ def publish_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Read and publish."""
+    happened = moment("--time", time, zone_of(tz or machine_zone()))
+    zone = zone_of(tz) if tz else None
     fields = {
         "session_id": session,
+        "speaker": speaker,
+        "occurred_at": happened.isoformat() if happened else "",
         "text": text,
         "user_id": user,
         "project_id": project,
@@ -114,25 +136,26 @@ def publish_command(
     with contextlib.ExitStack() as stack:
         items: Iterable[Entry]
         if files:
-            items = chain.from_iterable([_read(name, tenant, stack) for name in files])
+            items = chain.from_iterable([_read(name, tenant, zone, stack) for name in files])
         else:
             items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now())]
         if strict:
             items = _all_or_none(items)
+        server = nats_server(nats, home)
         tally = publish_items(
             items,
-            server=nats_server(nats, home),
+            server=server,
             in_flight=in_flight,
             as_json=as_json,
             total=_lines(files) if files else 1,
+            tracked=wait,
         )
-    report(tally, as_json=as_json)
     if tally.duplicates and not files:
         note("this event was published before; to store it again, give it an --event-id of its own")
-    if wait and tally.last_sequence:
-        wait_for(tally.last_sequence, query_server(query, home), wait_seconds, quiet=as_json)
-    if tally.refusals:
-        raise typer.Exit(FAILED_EXIT)
+    if not tz and any(refusal.field == "occurred_at" for refusal in tally.refusals):
+        note("hint: --tz names the zone of times without an offset, e.g. --tz Europe/Berlin")
+    waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+    conclude(tally, waiting, as_json=as_json)
 
 
 def one_event(options: dict[str, Any], *, tenant: str, kind: str, role: str, now: datetime) -> SourceEvent:
@@ -158,10 +181,10 @@ def one_event(options: dict[str, Any], *, tenant: str, kind: str, role: str, now
     return item
 
 
-def _read(name: str, tenant: str, stack: contextlib.ExitStack) -> Iterator[Entry]:
+def _read(name: str, tenant: str, zone: tzinfo | None, stack: contextlib.ExitStack) -> Iterator[Entry]:
     if name == STDIN:
-        return read_events(sys.stdin.buffer, "stdin", tenant_id=tenant)
-    return read_events(stack.enter_context(Path(name).open("rb")), name, tenant_id=tenant)
+        return read_events(sys.stdin.buffer, "stdin", tenant_id=tenant, zone=zone)
+    return read_events(stack.enter_context(Path(name).open("rb")), name, tenant_id=tenant, zone=zone)
 
 
 def _lines(names: list[str]) -> int | None:

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
+from helix_cli.commands.common.hints import note_hints
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
@@ -92,15 +93,18 @@ def recall_command(
         if not query:
             wait_until_served(client, nats_server("", home))
         replies = client.recall_many(requests) if more_questions else (client.recall(request),)
-    print_table = partial(_print_table, full=full, zone=zone_of(request.time_zone))
-    print_reply = _print_json if as_json else _print_packed if packed else print_table
-    for sent, reply in zip(requests, replies, strict=True):
-        if more_questions and not (as_json or packed):
-            stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
-        if isinstance(reply, HelixError):
-            complain(f"{printable(sent.query)}: {reply}")
-        else:
+        zone = zone_of(request.time_zone)
+        print_table = partial(_print_table, full=full, zone=zone)
+        print_reply = _print_json if as_json else _print_packed if packed else print_table
+        for sent, reply in zip(requests, replies, strict=True):
+            if more_questions and not (as_json or packed):
+                stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
+            if isinstance(reply, HelixError):
+                complain(f"{printable(sent.query)}: {reply}")
+                continue
             print_reply(reply)
+            if not as_json:
+                note_hints(client, sent, reply, zone)
     failed = [reply for reply in replies if isinstance(reply, HelixError)]
     if failed:
         raise typer.Exit(max(map(exit_code, failed)))

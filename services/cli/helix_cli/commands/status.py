@@ -196,8 +196,8 @@ def _print(broker: BrokerStatus, service: QueryStatus) -> None:
         console.print(_consumers_table(broker.consumers))
     if not broker.problem:
         console.print(plain(f"writer {broker.writer}"))
-    if broker.endpoint is not None:
-        console.print(plain(f"llm    {broker.endpoint}"))
+    if broker.endpoint is not None or broker.has_endpoint:
+        console.print(plain(f"llm    {broker.endpoint or 'provisioned, nothing asked yet'}"))
     console.print(plain(f"query  {service.address}  {service.problem or 'ok'}"))
     if not service.problem:
         console.print(plain(_served(service)))

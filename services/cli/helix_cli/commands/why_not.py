@@ -9,11 +9,13 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options, query_options
+from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
 from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -44,7 +46,10 @@ def why_not_command(
     """Ask why a memory is missing."""
     server = query_server(query, home)
     with RecallClient(server.address, instance=server.instance) as client:
-        reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
+        try:
+            reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))
+        except NotFoundError as error:
+            raise with_owner_hint(error, request.scope) from error
     if as_json:
         typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
         return

@@ -1,4 +1,4 @@
-"""The time zone of this machine, by its name in the IANA database."""
+"""The time zone of this machine, by its name in the IANA database, and moments that a user names."""
 
 from __future__ import annotations
 
@@ -51,6 +51,21 @@ def zone_of(name: str) -> tzinfo:
     except (KeyError, ValueError, OSError) as error:
         message = f"{name!r} is not in the IANA database of this machine; write it like Europe/Berlin"
         raise InvalidInputError("--tz", message) from error
+
+
+def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
+    """The moment that an option names, in `zone` unless it has its own; a date is its first moment.
+
+    Raises:
+        InvalidInputError: it is not an ISO date or time.
+    """
+    if not text:
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
 
 
 def local_now() -> datetime:

@@ -1,7 +1,8 @@
 """Finds the files of an import and their formats.
 
-From a folder, takes the Markdown and JSONL files in the order of their paths; skips files and folders whose
-names start with a dot, unless they are named. The first lines of a JSONL file tell its format.
+From a folder, takes the files with a known ending, and those without an ending whose first bytes tell their
+format, in the order of their paths. Skips files and folders whose names start with a dot, and folders of
+installed packages and caches, unless they are named. `documents.formats` tells the format of a file.
 """
 
 from __future__ import annotations
@@ -10,30 +11,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from helix_cli.sources.claude_code import is_claude_code
-from helix_cli.sources.codex import is_codex
-from helix_cli.sources.json_records import json_records
-from helix_cli.sources.source_event import Refusal
+from helix_cli.sources.documents.formats import Format, detected, has_ending, is_recognised
 from helix_shared.errors import InvalidInputError
 
-DETECTION_LINES: Final = 20
-MARKDOWN_ENDINGS: Final = (".md", ".markdown")
-TRANSCRIPT_ENDING: Final = ".jsonl"
-ENDINGS: Final = (*MARKDOWN_ENDINGS, TRANSCRIPT_ENDING)
-"""Endings of the files that are taken from a folder."""
-
-
-class Format(StrEnum):
-    """Format of a file."""
-
-    MARKDOWN = "markdown"
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
+INSTALLED: Final = ("node_modules", "site-packages", "__pycache__")
+"""Names of folders that a program filled."""
+MARKERS: Final = ("pyvenv.cfg", "CACHEDIR.TAG")
+"""Files that mark a folder as a Python environment, or as a cache (bford.info/cachedir)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,56 +40,87 @@ class Found:
     """Files to import, folder by folder."""
     left_out: Counter[str]
     """Number of files in the folders with another ending, by ending in lower case."""
+    installed: int
+    """Number of folders of installed packages and caches."""
 
 
-def discover(paths: Sequence[Path], *, source_format: Format | None = None) -> Found:
+def discover(
+    paths: Sequence[Path], *, source_format: Format | None = None, root: Path | None = None
+) -> Found:
     """Find the files to import and count those left out.
 
+    `root` is the folder whose name the names of all files begin with; by default the named folder, and for a
+    named file its own folder.
+
     Raises:
-        InvalidInputError: a path does not exist, or a named file has another ending and no format is given.
+        InvalidInputError: a path does not exist or is not in `root`, or a named file has no known format and
+            none is given.
     """
     found: dict[Path, Source] = {}
     others: set[Path] = set()
+    walk = _Walk()
     for path in paths:
-        whole = path.expanduser().absolute()
+        whole = Path(os.path.normpath(path.expanduser().absolute()))
         if not whole.exists():
             raise InvalidInputError("PATHS", f"{path} does not exist")
-        if not whole.is_dir() and source_format is None and not _has_source_ending(whole):
-            raise InvalidInputError("PATHS", f"{path} ends in none of {', '.join(ENDINGS)}; give --format")
-        for file in _files(whole):
-            name = file.relative_to(whole.parent if whole.is_dir() else whole.parent.parent).as_posix()
-            if whole.is_dir() and not _has_source_ending(file):
+        top = _top(whole, root)
+        for file in walk.files(whole):
+            name = file.relative_to(top.parent).as_posix()
+            if whole.is_dir() and not _is_wanted(file, source_format):
                 others.add(file)
             elif file not in found:
-                found[file] = Source(file, name, source_format or detected(file))
-    return Found(list(found.values()), Counter(map(_ending, others - found.keys())))
+                found[file] = Source(file, name, source_format or _format_of(file))
+                if not whole.is_dir() and found[file].format is None and not has_ending(file, None):
+                    raise InvalidInputError("PATHS", f"{path} is no text, HTML or PDF; give --format")
+    left_out = Counter(map(_ending, others - found.keys()))
+    return Found(list(found.values()), left_out, walk.installed)
 
 
-def detected(path: Path) -> Format | None:
-    """Format of a file by its ending and first lines."""
-    if path.suffix.lower() in MARKDOWN_ENDINGS:
-        return Format.MARKDOWN
-    for _, record in islice(json_records(path), DETECTION_LINES):
-        if isinstance(record, Refusal):
-            continue
-        if is_claude_code(record):
-            return Format.CLAUDE_CODE
-        if is_codex(record):
-            return Format.CODEX
-    return None
+def _top(path: Path, root: Path | None) -> Path:
+    """The folder whose name the names of the files in `path` begin with."""
+    if root is None:
+        return path if path.is_dir() else path.parent
+    top = Path(os.path.normpath(root.expanduser().absolute()))
+    if not path.is_relative_to(top):
+        raise InvalidInputError("--root", f"{path} is not in {root}")
+    return top
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+class _Walk:
+    """Walks folders and counts those of installed packages and caches, which it skips."""
+
+    def __init__(self) -> None:
+        self.installed = 0
+
+    def files(self, path: Path) -> Iterator[Path]:
+        """The files below a folder in order; a file itself."""
+        if not path.is_dir():
+            yield path
+            return
+        for folder, folders, files in os.walk(path):
+            shown = sorted(name for name in folders if not name.startswith("."))
+            folders[:] = [name for name in shown if not _is_installed(Path(folder, name))]
+            self.installed += len(shown) - len(folders)
+            yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
-def _has_source_ending(path: Path) -> bool:
-    return path.suffix.lower() in ENDINGS
+def _is_installed(folder: Path) -> bool:
+    return folder.name in INSTALLED or any((folder / marker).is_file() for marker in MARKERS)
+
+
+def _is_wanted(file: Path, source_format: Format | None) -> bool:
+    """Whether a file of a folder is taken."""
+    if has_ending(file, source_format):
+        return True
+    return source_format is None and not file.suffix and is_recognised(file)
+
+
+def _format_of(file: Path) -> Format | None:
+    """Format of a file; None if it cannot be read, which its reader reports."""
+    try:
+        return detected(file)
+    except OSError:
+        return None
 
 
 def _ending(path: Path) -> str:

@@ -2,7 +2,8 @@
 
 A line without `event_id` gets one that follows from its content, so that publishing a file twice stores
 nothing twice. A line that forgets, erases or deletes gets a new id, because it must take effect again. A
-line without `occurred_at` gets the current time in the zone of the machine.
+line without `occurred_at` gets the current time in the zone of the machine. A time without a zone is one of
+the zone that the caller names, and else refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator
+from datetime import datetime, tzinfo
 from typing import Any, BinaryIO, Final
 
 import pydantic_core
@@ -47,10 +49,12 @@ def numbered_lines(
             yield where, stripped
 
 
-def read_events(stream: BinaryIO, name: str, *, tenant_id: str = "") -> Iterator[SourceEvent | Refusal]:
-    """Every event of a JSONL stream; `tenant_id` is used for lines without a tenant."""
+def read_events(
+    stream: BinaryIO, name: str, *, tenant_id: str = "", zone: tzinfo | None = None
+) -> Iterator[SourceEvent | Refusal]:
+    """Every event of a JSONL stream; `tenant_id` is used for lines without one, `zone` for their times."""
     for where, line in numbered_lines(stream, name):
-        yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id)
+        yield line if isinstance(line, Refusal) else _read_event(where, line, tenant_id, zone)
 
 
 def derived_event_id(fields: dict[str, Any]) -> str:
@@ -77,7 +81,7 @@ def event_id_of_line(fields: dict[str, Any]) -> str:
     return uuid.uuid4().hex if hides else derived_event_id(fields)
 
 
-def _read_event(where: str, line: bytes, tenant_id: str) -> SourceEvent | Refusal:
+def _read_event(where: str, line: bytes, tenant_id: str, zone: tzinfo | None) -> SourceEvent | Refusal:
     try:
         fields = pydantic_core.from_json(line)
     except ValueError as error:
@@ -86,9 +90,20 @@ def _read_event(where: str, line: bytes, tenant_id: str) -> SourceEvent | Refusa
         return Refusal(where, "line", "must be a JSON object")
     if tenant_id:
         fields.setdefault("tenant_id", tenant_id)
+    if zone and isinstance(fields.get("occurred_at"), str):
+        fields["occurred_at"] = _in_zone(fields["occurred_at"], zone)
     if not fields.get("event_id"):
         fields.pop("event_id", None)
         fields["event_id"] = event_id_of_line(fields)
     if fields.get("occurred_at") is None:
         fields["occurred_at"] = local_now().isoformat()
     return from_json(where, json.dumps(fields).encode())
+
+
+def _in_zone(text: str, zone: tzinfo) -> str:
+    """A time without a zone as one of `zone`; any other text as it is, which its event may refuse."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if moment.tzinfo else moment.replace(tzinfo=zone).isoformat()

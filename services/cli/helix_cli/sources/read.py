@@ -7,10 +7,12 @@ from typing import Final
 
 from helix_cli.sources.claude_code import claude_code_items
 from helix_cli.sources.codex import codex_items
-from helix_cli.sources.discover import Format, Source
+from helix_cli.sources.discover import Source
+from helix_cli.sources.documents.content import READERS
+from helix_cli.sources.documents.document import document_items
+from helix_cli.sources.documents.formats import Format
 from helix_cli.sources.items import Item, Scope
 from helix_cli.sources.json_records import json_records
-from helix_cli.sources.markdown import markdown_items
 from helix_cli.sources.source_event import Refusal
 
 UNKNOWN: Final = (
@@ -30,11 +32,12 @@ def read_source(source: Source, scope: Scope) -> Iterator[Item]:
 def _items(source: Source, scope: Scope) -> Iterator[Item]:
     path = source.path
     match source.format:
-        case Format.MARKDOWN:
-            yield from markdown_items(path, source.name, scope)
         case Format.CLAUDE_CODE:
             yield from claude_code_items(json_records(path), scope, fallback_session=path.stem)
         case Format.CODEX:
             yield from codex_items(json_records(path), scope, fallback_session=path.stem)
         case None:
-            yield Refusal(str(path), "file", UNKNOWN)
+            with path.open("rb"):  # one that cannot be read is no unknown format
+                yield Refusal(str(path), "file", UNKNOWN)
+        case document:
+            yield from document_items(path, source.name, scope, READERS[document], origin=document)

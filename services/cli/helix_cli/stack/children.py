@@ -9,6 +9,7 @@ decides which.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -137,8 +138,22 @@ def child_environment(own: Mapping[str, str]) -> dict[str, str]:
     return dict(os.environ) | dict(own)
 
 
+def end_of(name: str, code: int, log: Path) -> str:
+    """How a process ended: its exit code, or the signal that killed it, and the last line of its log."""
+    how = f"was killed by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+    line = last_line(log)
+    return f"{name} {how}" + (f"; last line of its log: {line}" if line else "")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name} (signal {number})"
+    except ValueError:
+        return f"signal {number}"
+
+
 def last_line(log: Path) -> str:
-    """The last line of a log, which often says why the process ended."""
+    """The last line of a log; of a process that failed by itself it often says why."""
     try:
         tail = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace").strip()
     except OSError:

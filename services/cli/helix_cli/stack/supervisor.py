@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from helix_cli.stack.children import Child, last_line
+from helix_cli.stack.children import Child, end_of
 from helix_shared.errors import HelixError
 from helix_shared.settings import CONFIG_ERROR_EXIT
 
@@ -76,7 +76,7 @@ class Supervisor:
         code = watched.child.ended()
         if code is None:
             return
-        reason = f"{watched.child.name} ended with {code}: {last_line(watched.child.log)}"
+        reason = end_of(watched.child.name, code, watched.child.log)
         if code == CONFIG_ERROR_EXIT:
             self.refusal = self.refusal or reason
             return

@@ -9,7 +9,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.out_of_order import is_out_of_order
-from helix_shared.broker import settlement
+from helix_memory.subjects import EVENTS_STREAM, kind_of
+from helix_shared.broker import log, settlement
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
@@ -17,6 +18,7 @@ from helix_shared.telemetry import logger
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
+    from nats.aio.client import Client
     from nats.aio.msg import Msg
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
 SERVICE: Final = "consolidation"
 AT_ONCE: Final = 256
 """Replies in flight; a dead letter waits until the stream has stored it."""
+
+UNREACHED: Final = (
+    "names nothing that the user_id and acl of this event could recall before it; "
+    "check the id, and whose it is"
+)
+_ID_FIELDS: Final = {"undo": "memory_id", "document": "document_id"}
+"""Field with the ids, by kind of event; `memory_ids` of every other kind."""
 
 _log = logger(__name__)
 
@@ -45,6 +54,25 @@ async def store_dead_letters(outcome: Outcome, publisher: Publisher) -> None:
     failed_ids = {id(message) for message, _ in failed}
     outcome.dead = [(message, error) for message, error in outcome.dead if id(message) not in failed_ids]
     outcome.postponed += failed
+
+
+async def store_unreached(client: Client, sequences: list[int], publisher: Publisher) -> None:
+    """Store dead letters of the events of `sequences`, which reached nothing of what they name.
+
+    What is stored is removed from `sequences`.
+
+    Raises:
+        TemporaryError: NATS does not answer; `sequences` has the rest.
+    """
+    while sequences:
+        logged = await log.message_at(client, EVENTS_STREAM, sequences[0])
+        if logged is not None:
+            field = _ID_FIELDS.get(kind_of(logged.subject), "memory_ids")
+            origin = settlement.LetterOrigin(logged.subject, EVENTS_STREAM, logged.sequence, logged.sequence)
+            await settlement.publish_dead_letter(
+                origin, logged.body, f"{field}: {UNREACHED}", service=SERVICE, publisher=publisher
+            )
+        del sequences[0]
 
 
 async def settle(outcome: Outcome) -> None:

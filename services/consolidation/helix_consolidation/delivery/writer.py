@@ -17,7 +17,13 @@ from helix_consolidation.delivery.blocked import BlockedMessages
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
 from helix_consolidation.delivery.pace import Interval, events_to_come, pace_of
-from helix_consolidation.delivery.settle import SERVICE, postpone, settle, store_dead_letters
+from helix_consolidation.delivery.settle import (
+    SERVICE,
+    postpone,
+    settle,
+    store_dead_letters,
+    store_unreached,
+)
 from helix_consolidation.delivery.stream_state import event_stream
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
@@ -61,6 +67,7 @@ class Writer:
         arrived: asyncio.Event,
     ) -> None:
         now = time.monotonic()
+        self._client = client
         self._jetstream = client.jetstream()
         self._publisher = Publisher(self._jetstream, timeout_seconds=settings.publish_timeout_seconds)
         self._settings = settings
@@ -203,6 +210,7 @@ class Writer:
         await self._lease.renew()
         self._publishing.last = time.monotonic()
         try:
+            await store_unreached(self._client, self._shard.unreached, self._publisher)
             stream = await event_stream(self._jetstream)
             info = PublicationInfo(self._lease.epoch, stream, datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)

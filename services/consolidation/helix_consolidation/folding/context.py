@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from helix_consolidation.ledger.usage_facts import record_usage
@@ -31,6 +31,8 @@ class FoldContext:
     stored: Callable[[int, Sequence[str]], Mapping[str, Any]]
     """Values of a stored row by ordinal and columns."""
     decide: Decide = decide
+    unreached: list[int] = field(default_factory=list)
+    """Sequences of carried out events that name memories or a document by id and reached nothing."""
 
     def find(self, tenant_id: str, memory_id: str) -> int | None:
         """Ordinal of a memory of this tenant; None for another tenant's id."""

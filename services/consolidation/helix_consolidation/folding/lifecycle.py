@@ -3,8 +3,9 @@
 An event becomes a `LifecycleAction`, which hides what it reaches at once. `apply_due_actions` carries it out
 when every earlier event is processed. Nothing is removed before that: a correction still to come copies
 session and document from the memory it corrects, and without them an erasure of that session would miss it.
-Ids that are unknown, of another tenant or out of reach are skipped without an error, so the outcome does not
-tell which memories exist.
+Ids that are unknown, of another tenant or out of reach are skipped alike, so the outcome does not tell which
+memories exist. An event that reaches none of its ids, or no piece of the document that it deletes, is noted:
+the writer stores a dead letter for it.
 
 A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of a
 statement that a language model drew tells which memory that is, whether or not the statement has arrived.
@@ -22,7 +23,7 @@ from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.links import update_links
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
-from helix_consolidation.ledger.lifecycle.pending_actions import LifecycleAction
+from helix_consolidation.ledger.lifecycle.pending_actions import DELETED_DOCUMENT, LifecycleAction
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
 from helix_consolidation.ledger.usage_facts import decayed_at, record_decay
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
@@ -67,7 +68,8 @@ def replacement_of(origin: Origin) -> LifecycleAction:
         else own_actor_of(tenant, origin.user_id)
     )
     event = value_code(tenant, "event", origin.event_id)
-    return LifecycleAction(sequence, event, "replace", tenant, actor, "document", (document,))
+    named = (DELETED_DOCUMENT,) if origin.is_deletion else ()
+    return LifecycleAction(sequence, event, "replace", tenant, actor, "document", (document,), 0, named)
 
 
 def fold_action(context: FoldContext, action: LifecycleAction) -> None:
@@ -122,12 +124,14 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
         for memory, other in product(memories, *others or [[NOTHING]]):
             tombstones.record_undo(memory, other, action.actor, action.sequence)
+        _note_unreached(context, action, _reached(context, replace(action, memory_ids=action.memory_ids[:1])))
         undone = set(_reached(context, action))
         undone |= context.state.extracted.of_sources(undone)
         update_status(context, sorted(update_links(context, undone)))
         return
     action = _of_whole_turns(context, action)
     reached = _reached(context, action)
+    _note_unreached(context, action, reached)
     for selector in action.selectors:
         if action.kind == "erase":
             tombstones.record_erasure(selector, action.actor, action.sequence)
@@ -143,6 +147,11 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         remove(context, reached, erased_at=action.sequence)
     else:
         update_status(context, reached)
+
+
+def _note_unreached(context: FoldContext, action: LifecycleAction, reached: list[int]) -> None:
+    if action.memory_ids and not reached:
+        context.unreached.append(action.sequence)
 
 
 def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
@@ -182,6 +191,8 @@ def _codes(context: FoldContext, tenant_id: str, memory_id: str) -> list[int]:
 
 def _of_whole_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
+    if action.selector_kind != "memory":
+        return action
     sources = set[int]()
     turns = set(_turns(context, action))
     for ordinal in _named(context, action):

@@ -72,6 +72,8 @@ class Shard:
         self._needs_maintenance = True
         self.state = state
         self.manifest = manifest
+        self.unreached: list[int] = []
+        """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
     @classmethod
     def open(
@@ -207,7 +209,7 @@ class Shard:
 
     def _context(self, now: int) -> FoldContext:
         changes = Changes(stored_before=self.state.ledger.size)
-        return FoldContext(self.state, changes, now, self._stored, self.decide)
+        return FoldContext(self.state, changes, now, self._stored, self.decide, self.unreached)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:

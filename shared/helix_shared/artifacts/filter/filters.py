@@ -138,8 +138,14 @@ class EventTime(Filter):
 
     @classmethod
     def requested(cls, request: RequestedFilter) -> Self | None:
-        """The filter by the two times of the request."""
+        """The filter by the two times of the request.
+
+        Raises:
+            InvalidInputError: no time lies between them.
+        """
         after, before = request.moment("event_after"), request.moment("event_before")
+        if after is not None and before is not None and after >= before:
+            raise InvalidInputError("filter.event_after", "must be earlier than filter.event_before")
         return None if after is None and before is None else cls(after, before)
 
     def sql(self) -> Iterable[str]:

@@ -12,9 +12,14 @@ from .fake_service import FakeService
 
 
 @pytest.fixture
-def service() -> Iterator[FakeService]:
+def fake() -> FakeService:
+    """What the query service answers."""
+    return FakeService()
+
+
+@pytest.fixture
+def service(fake: FakeService) -> Iterator[FakeService]:
     """A running query service."""
-    fake = FakeService()
     server = grpc.server(futures.ThreadPoolExecutor(2))
     recall_pb2_grpc.add_RecallServiceServicer_to_server(fake, server)
     fake.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

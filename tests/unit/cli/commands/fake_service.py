@@ -18,6 +18,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.why_not_reply = recall_pb2.WhyNotResponse()
         self.profile_request = recall_pb2.GetProfileRequest()
         self.profile_reply = recall_pb2.GetProfileResponse()
+        self.history_reply = recall_pb2.GetHistoryResponse()
         self.refuse: tuple[grpc.StatusCode, str] | None = None
         self.applied = 0
 
@@ -47,6 +48,15 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         if self.refuse:
             context.abort(*self.refuse)
         return self.profile_reply
+
+    def GetHistory(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.GetHistoryRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.GetHistoryResponse:
+        """Reply or refuse."""
+        del request
+        if self.refuse:
+            context.abort(*self.refuse)
+        return self.history_reply
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext

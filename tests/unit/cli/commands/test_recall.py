@@ -84,6 +84,7 @@ def test_fields_without_an_option_are_absent(service: FakeService, recall: Recal
 
 def test_options_on_time_and_context_reach_the_request(service: FakeService, recall: Recall) -> None:
     """Without them the fields are absent."""
+    service.reply = a_reply()
     plain = (
         "--min-seq",
         "42",

@@ -4,8 +4,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from helix_cli.commands.common.query_options import moment
 from helix_cli.commands.recall import route_line
+from helix_cli.output.time_zone import moment
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 from helix_shared.timex import resolve_window

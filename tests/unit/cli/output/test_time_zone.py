@@ -15,9 +15,10 @@ from helix_cli.commands.common.query_options import request_of
 from helix_cli.commands.publish import one_event
 from helix_cli.commands.recall import route_line
 from helix_cli.output.time_zone import local_now, machine_zone
+from helix_cli.sources.documents.document import document_items
+from helix_cli.sources.documents.markdown import markdown_content
 from helix_cli.sources.items import Scope
 from helix_cli.sources.jsonl import read_events
-from helix_cli.sources.markdown import markdown_items
 from helix_cli.sources.source_event import SourceEvent
 from helix_ingest.extraction.score import event_times
 from helix_memory import events
@@ -136,7 +137,7 @@ def test_the_moment_of_publishing_carries_the_offset_of_this_machine(
     os.utime(file, (SAID.timestamp(), SAID.timestamp()))
     items = [
         *read_events(io.BytesIO(body.encode()), "file"),
-        *markdown_items(file, "notes.md", Scope("acme")),
+        *document_items(file, "notes.md", Scope("acme"), markdown_content, origin="markdown"),
     ]
     offsets = []
     for item in items:

@@ -1,5 +1,7 @@
 import io
 import json
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -125,3 +127,20 @@ def test_what_is_read_can_be_encoded_and_parsed_again() -> None:
     """The event that was checked is the event that is sent."""
     event = only(read(MESSAGE)).event
     assert events.parse_event(events.encode_event(event)) == event
+
+
+def test_a_time_without_a_zone_is_one_of_the_zone_that_is_named() -> None:
+    """Without a named zone it is refused: the file may come from anywhere."""
+    line = json.dumps(MESSAGE | {"occurred_at": "2026-03-02T18:30"}).encode()
+    (refused,) = read_events(io.BytesIO(line), "file")
+    assert isinstance(refused, Refusal)
+    assert refused.field == "occurred_at"
+    read_again = only(list(read_events(io.BytesIO(line), "file", zone=ZoneInfo("Europe/Madrid"))))
+    assert read_again.event.occurred_at == datetime(2026, 3, 2, 17, 30, tzinfo=UTC)
+    with_offset = line.replace(b"18:30", b"18:30Z")
+    assert only(
+        list(read_events(io.BytesIO(with_offset), "file", zone=ZoneInfo("Europe/Madrid")))
+    ).event.occurred_at
+    wrong = line.replace(b"2026-03-02T18:30", b"soon")
+    (refused,) = read_events(io.BytesIO(wrong), "file", zone=ZoneInfo("Europe/Madrid"))
+    assert isinstance(refused, Refusal)

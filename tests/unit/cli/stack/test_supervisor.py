@@ -69,15 +69,16 @@ def test_a_killed_process_is_started_again_and_it_is_said(make: Make) -> None:
     until(lambda: child.pid != first and child.ended() is None)
     until(lambda: changes)
     supervisor.release()
-    assert "child-1 ended with -9" in said[0]
+    assert said[0].startswith("child-1 was killed by SIGKILL (signal 9)")
     assert "starts again in 0.5 s" in said[0]
 
 
 def test_a_process_that_keeps_ending_waits_longer_each_time(make: Make) -> None:
-    """The message has the last line of its log."""
+    """The message has its exit code, and the last line of its log as such."""
     supervisor, said, _ = supervised(make("raise SystemExit('no disk')"))
     until(lambda: sum("starts again in" in line for line in said) >= 2)
     supervisor.release()
+    assert said[0].startswith("child-1 ended with exit code 1; last line of its log: no disk; starts again")
     waits = [line.partition("starts again in ")[2].partition(",")[0] for line in said if "no disk" in line]
     assert waits[:2] == ["0.5 s", "1 s"]
 

@@ -47,6 +47,11 @@ def test_absent_fields_mean_defaults() -> None:
         ({"query": ""}, "query"),
         ({"query": " \n\t\u2003"}, "query"),
         ({"query": "x" * 4097}, "query"),
+        (
+            {"filter": {"event_after": CLOCK, "event_before": datetime(2026, 3, 1, tzinfo=UTC)}},
+            "filter.event_after",
+        ),
+        ({"filter": {"event_after": CLOCK, "event_before": CLOCK}}, "filter.event_after"),
         ({"top_k": 0}, "top_k"),
         ({"top_k": 201}, "top_k"),
         ({"top_k": 10**9}, "top_k"),

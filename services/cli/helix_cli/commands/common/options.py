@@ -28,5 +28,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 InFlight = Annotated[
     int, typer.Option("--in-flight", min=1, max=1024, help="Most events that wait for acknowledgement.")
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Return when the published events can be recalled.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Return when the events are processed; say which were refused then.")
+]
 WaitSeconds = Annotated[float, typer.Option("--wait-seconds", min=0.1, help="Give up waiting after this.")]

@@ -1,19 +1,25 @@
-"""Sending events with a progress bar and reporting the outcome, for the commands `publish` and `import`."""
+"""Sending events with a progress bar, and reporting what became of them.
+
+`publish_items` sends, `conclude` reports and, with `--wait`, waits until the events are processed and asks
+NATS which of them became dead letters.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
 import time
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import typer
 
-from helix_cli.clients.broker import connected_client, require_events_stream, run_async
+from helix_cli.clients import dead_letters
+from helix_cli.clients.broker import connected, connected_client, require_events_stream, run_async
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
+from helix_cli.output.exit_codes import FAILED_EXIT
 from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
 from helix_cli.sources.source_event import Entry, Refusal
@@ -24,6 +30,17 @@ MANY: Final = 100
 """From this number of events on, the report has their rate."""
 PROVISION_SECONDS: Final = 10.0
 """Longest time between the start of NATS by `helix up` and its streams."""
+EARLIER_LETTERS: Final = 1_000
+"""Dead letters read for an event that was published before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Where a command asks whether its events are processed and which were refused, and for how long."""
+
+    query: Server
+    nats: Server
+    seconds: float
 
 
 def publish_items(
@@ -33,18 +50,23 @@ def publish_items(
     in_flight: int,
     as_json: bool,
     total: int | None = None,
+    tracked: bool = False,
 ) -> Tally:
     """Publish to `server` with a progress bar; writes each refusal to standard error.
 
+    `tracked`: `conclude` will wait for the events.
+
     When publishing fails, the events acknowledged until then are reported before the error is raised.
     """
-    tally = Tally()
+    tally = Tally(places={} if tracked else None)
     started = time.monotonic()
 
     async def work() -> None:
         async with connected_client(server.address, instance=server.instance) as client:
             jetstream = client.jetstream()
             await require_events_stream(jetstream, wait_seconds=PROVISION_SECONDS if server.instance else 0.0)
+            if tracked:
+                tally.letters_before = await dead_letters.last_sequence(jetstream)
             publisher = Publisher(jetstream)
             publish_batch = functools.partial(publisher.publish_together, client)
             with progress() as bar:
@@ -71,19 +93,43 @@ def publish_items(
     except BaseException:
         tally.seconds = time.monotonic() - started
         if tally.last_sequence:
-            report(tally, as_json=as_json)
+            _report(tally, as_json=as_json)
             note("not everything was published; repeat the command, nothing is stored twice")
         raise
     tally.seconds = time.monotonic() - started
     return tally
 
 
-def report(tally: Tally, *, as_json: bool) -> None:
+def _report(tally: Tally, *, as_json: bool) -> None:
     """Print the outcome on standard output."""
     if as_json:
         typer.echo(json.dumps(summary(tally)))
         return
     typer.echo(outcome(tally))
+
+
+def conclude(
+    tally: Tally, waiting: Waiting | None, *, as_json: bool, report: Callable[[], None] | None = None
+) -> None:
+    """Report the outcome with `report`, wait if asked to, and end the command if anything was refused.
+
+    With `as_json` the report comes after the wait and names what was refused meanwhile.
+
+    Raises:
+        typer.Exit: something was refused.
+        TemporaryError: the events are not processed in time; nothing that was published is lost.
+    """
+    show = report or functools.partial(_report, tally, as_json=as_json)
+    if not as_json:
+        show()
+    try:
+        if waiting is not None and tally.last_sequence:
+            _await_outcome(tally, waiting, quiet=as_json)
+    finally:
+        if as_json:
+            show()
+    if tally.refusals:
+        raise typer.Exit(FAILED_EXIT)
 
 
 def outcome(tally: Tally) -> str:
@@ -109,11 +155,41 @@ def summary(tally: Tally) -> dict[str, Any]:
     }
 
 
-def wait_for(sequence: int, server: Server, wait_seconds: float, *, quiet: bool) -> None:
-    """Wait with a progress bar until `sequence` can be recalled, and print it.
+def _await_outcome(tally: Tally, waiting: Waiting, *, quiet: bool) -> None:
+    """Wait until the events are processed, and add those that became dead letters to the refusals."""
+    generation = wait_for(tally.last_sequence, waiting.query, waiting.seconds)
+    refused = _refused(tally, waiting.nats)
+    for refusal in refused:
+        note(f"refused {refusal}")
+    tally.refusals += refused
+    if not quiet and len(refused) < len(tally.places or {}):
+        typer.echo(f"recallable in generation {generation}")
+
+
+def _refused(tally: Tally, server: Server) -> list[Refusal]:
+    """The events of `tally` that ingest or consolidation refused, in the order of the stream."""
+    places = tally.places or {}
+    after = max(0, tally.letters_before - EARLIER_LETTERS) if tally.duplicates else tally.letters_before
+
+    async def work() -> list[Refusal]:
+        async with connected(server.address, instance=server.instance) as jetstream:
+            letters = await dead_letters.refusals_of(jetstream, places.keys(), after=after)
+        return [_refusal(places[sequence], letters[sequence].reason) for sequence in sorted(letters)]
+
+    return run_async(work())
+
+
+def _refusal(where: str, reason: str) -> Refusal:
+    field, _, rule = reason.partition(": ")
+    is_field = bool(rule) and all(part.isidentifier() or part.isdecimal() for part in field.split("."))
+    return Refusal(where, field, rule) if is_field else Refusal(where, "event", reason)
+
+
+def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
+    """Wait with a progress bar until all events up to `sequence` are processed; the generation served then.
 
     Raises:
-        TemporaryError: it cannot be recalled in time; nothing that was published is lost.
+        TemporaryError: it takes longer; nothing that was published is lost.
     """
     from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
@@ -122,5 +198,4 @@ def wait_for(sequence: int, server: Server, wait_seconds: float, *, quiet: bool)
         reached = client.wait_until_applied(
             sequence, wait_seconds=wait_seconds, progress=lambda applied: bar.update(task, completed=applied)
         )
-    if not quiet:
-        typer.echo(f"recallable in generation {reached.generation}")
+    return reached.generation

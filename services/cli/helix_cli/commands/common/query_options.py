@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import wraps
 from itertools import takewhile
@@ -16,7 +15,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from helix_cli.commands.common import options
-from helix_cli.output.time_zone import machine_zone, zone_of
+from helix_cli.output.time_zone import machine_zone, moment, zone_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 
@@ -123,12 +122,18 @@ def request_of(
     """The request for these options; the server fills in what is not given.
 
     Raises:
-        InvalidInputError: no tenant, a count below 1, no date where one is expected, or an unknown zone.
+        InvalidInputError: no tenant, a count below 1, no date where one is expected, an unknown zone, or a
+            span of time that is empty.
     """
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")
     time_zone = tz or machine_zone()
     zone = zone_of(time_zone)
+    earliest, end = moment("--after", after, zone), moment("--before", before, zone)
+    if earliest and end and earliest >= end:
+        raise InvalidInputError(
+            "--after", f"{after} must be earlier than --before {before}, which is itself not included"
+        )
     return recall_pb2.RecallRequest(
         scope=recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or []),
         query=question,
@@ -137,8 +142,8 @@ def request_of(
             project_ids=project or [],
             session_ids=session or [],
             exclude_flags=exclude_flag or [],
-            event_after=moment("--after", after, zone),
-            event_before=moment("--before", before, zone),
+            event_after=earliest,
+            event_before=end,
         ),
         top_k=_count("--top-k", top_k),
         token_budget=_count("--budget", budget),
@@ -153,21 +158,6 @@ def request_of(
         already_served=already_served or [],
         expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{expand_context.name}"),
     )
-
-
-def moment(option: str, text: str, zone: tzinfo) -> datetime | None:
-    """The moment that an option names, in `zone` unless it has its own; a date is its first moment.
-
-    Raises:
-        InvalidInputError: it is not an ISO date or time.
-    """
-    if not text:
-        return None
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInputError(option, f"{text!r} must read like 2026-11-01 or 2026-11-01T09:30") from error
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
 
 
 def _count(option: str, value: int | None) -> int | None:

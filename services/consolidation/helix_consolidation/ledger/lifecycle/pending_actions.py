@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.event_reach import MemoryFacts
 
 ActionKind = Literal["forget", "restore", "erase", "undo", "feedback", "replace"]
+DELETED_DOCUMENT: Final = "document"
+"""Stands for an id in the action of a deletion, which names one document."""
 _HIDING: Final = ("forget", "restore", "erase", "replace")
 
 
@@ -28,8 +30,8 @@ _HIDING: Final = ("forget", "restore", "erase", "replace")
 class LifecycleAction:
     """One event; `event` and `selectors` are codes, `at` is server time in microseconds.
 
-    `memory_ids` are named ids; of feedback the helpful ones, and `unhelpful` the others. The selectors of an
-    undo are its memory and, if it names one, the other memory.
+    `memory_ids` are named ids; of feedback the helpful ones, and `unhelpful` the others; of the deletion of a
+    document `DELETED_DOCUMENT`. The selectors of an undo are its memory and, if given, the other one.
     """
 
     sequence: int

@@ -104,6 +104,12 @@ def html_text(source: str, field: str = "body") -> str:
     return writer.text()
 
 
+def html_title(source: str) -> str:
+    """The title of a page in one line; "" if it names none."""
+    found = LexborHTMLParser(source).css_first("head > title")
+    return "" if found is None else _SPACE.sub(" ", found.text()).strip()
+
+
 def _begin(node: LexborNode, writer: _Writer) -> list[LexborNode | str]:
     """Write the beginning of a node; returns what follows, last first."""
     tag = node.tag or ""

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import urlsplit
 
-_MEDIA_TYPES: Final = {
+MEDIA_TYPES: Final = {
     "text/x-python": "python",
     "text/javascript": "javascript",
     "text/typescript": "typescript",
@@ -14,7 +14,7 @@ _MEDIA_TYPES: Final = {
     "text/x-rust": "rust",
     "text/x-java": "java",
 }
-_ENDINGS: Final = {
+ENDINGS: Final = {
     ".py": "python", ".pyi": "python",
     ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascript",
     ".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx",
@@ -27,12 +27,12 @@ def language_of(media_type: str, source_uri: str, title: str) -> str:
 
     Plain text is code if the path of its URI, or else its title, has the ending of a known language.
     """
-    if media_type not in {"text/plain", *_MEDIA_TYPES}:
+    if media_type not in {"text/plain", *MEDIA_TYPES}:
         return ""
     try:
         name = urlsplit(source_uri).path or title.strip()
     except ValueError:
         name = ""
-    by_ending = _ENDINGS.get(PurePosixPath(name).suffix.lower(), "")
-    by_type = _MEDIA_TYPES.get(media_type, by_ending)
+    by_ending = ENDINGS.get(PurePosixPath(name).suffix.lower(), "")
+    by_type = MEDIA_TYPES.get(media_type, by_ending)
     return "tsx" if (by_type, by_ending) == ("typescript", "tsx") else by_type

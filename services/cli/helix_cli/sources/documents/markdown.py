@@ -1,28 +1,20 @@
-"""Reads a Markdown file as one document, or as several if it is larger than an event may be.
+"""Reads Markdown: a file within the limit of a text stays whole.
 
-`document_id` is the path from the name of the imported folder on (`docs/guide/start.md`), so that a file
-that is imported again replaces itself. A file within the limit of a text stays whole. A larger one is split
-at its headings of the first two levels into parts, and into more documents (`...#2`) if the parts exceed
-one event.
+A larger one is split at its headings of the first two levels into parts, and into more documents if the
+parts exceed one event.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from helix_cli.sources.fitting import TEXT_BYTES, fits, json_bytes, pieces
-from helix_cli.sources.items import Item, Scope, Skipped, short_name
-from helix_cli.sources.source_event import Refusal, from_fields
+from helix_cli.sources.documents.document import Content, decoded, packed
+from helix_cli.sources.fitting import fits, pieces
 from helix_memory import limits
-
-PART_BYTES: Final = 64
-"""Bytes of the JSON around one part."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$")
@@ -40,35 +32,14 @@ class Section:
     text: str
 
 
-def markdown_items(path: Path, document_id: str, scope: Scope) -> Iterator[Item]:
-    """The documents of one file."""
-    where = str(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        yield Refusal(where, "file", f"is not UTF-8 at byte {error.start}")
-        return
-    if not text.strip():
-        yield Skipped("empty files")
-        return
-    modified_ns = path.stat().st_mtime_ns
-    common = {
-        "kind": "document",
-        "tenant_id": scope.tenant_id,
-        "user_id": scope.user_id,
-        "project_id": scope.project_id,
-        "title": title_of(text, path.stem),
-        "media_type": "text/markdown",
-        "source_uri": _uri(path),
-        # a file has no time zone, so its dates are those of this machine
-        "occurred_at": datetime.fromtimestamp(modified_ns // 10**9, UTC).astimezone(),
-    }
-    for number, content in enumerate(contents(text), start=1):
-        name = short_name(document_id if number == 1 else f"{document_id}#{number}")
-        yield from_fields(
-            where,
-            {**common, **content, "document_id": name, "event_id": _event_id(name, text, modified_ns)},
-        )
+def markdown_content(path: Path, source: bytes) -> Content:
+    """A Markdown file; its title is that of the front matter, else of the headings, else its name.
+
+    Raises:
+        InvalidInputError: it is not UTF-8.
+    """
+    text = decoded(source)
+    return Content(title_of(text, path.stem), "text/markdown", contents(text))
 
 
 def title_of(text: str, fallback: str) -> str:
@@ -86,17 +57,7 @@ def contents(text: str) -> list[dict[str, Any]]:
     """Fields `body` or `parts` of each document that a text becomes."""
     if fits(text):
         return [{"body": text}]
-    documents: list[list[dict[str, str]]] = [[]]
-    size_bytes = 0
-    for part in _parts(sections(text, levels=_TOP_LEVELS)):
-        part_bytes = json_bytes(part["heading"]) + json_bytes(part["text"]) + PART_BYTES
-        full = size_bytes + part_bytes > TEXT_BYTES or len(documents[-1]) >= limits.DOCUMENT_PARTS
-        if documents[-1] and full:
-            documents.append([])
-            size_bytes = 0
-        documents[-1].append(part)
-        size_bytes += part_bytes
-    return [{"parts": parts} for parts in documents]
+    return packed(_parts(sections(text, levels=_TOP_LEVELS)))
 
 
 def sections(text: str, *, levels: int) -> list[Section]:
@@ -138,14 +99,3 @@ def _parts(found: Sequence[Section]) -> Iterator[dict[str, str]]:
         for piece in pieces(whole if whole.strip() else section.heading):
             if piece.strip():
                 yield {"heading": heading, "text": piece}
-
-
-def _event_id(document_id: str, text: str, modified_ns: int) -> str:
-    """Id from name, content and time: a file that is changed and changed back is a new event each time."""
-    content = f"{document_id}\x1f{modified_ns}\x1f".encode("utf-8", "replace") + text.encode()
-    return f"markdown:{hashlib.sha256(content).hexdigest()}"
-
-
-def _uri(path: Path) -> str:
-    uri = path.resolve().as_uri()
-    return uri if len(uri) <= limits.URI_CHARACTERS else ""

@@ -6,8 +6,9 @@ from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
 from helix_cli.sources.discover import discover
+from helix_cli.sources.documents.document import document_items
+from helix_cli.sources.documents.markdown import contents, markdown_content, sections, title_of
 from helix_cli.sources.items import Item, Scope, Skipped
-from helix_cli.sources.markdown import contents, markdown_items, sections, title_of
 from helix_cli.sources.read import read_source
 from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import events, limits
@@ -112,7 +113,7 @@ def test_what_is_no_text_is_refused_and_an_empty_file_is_counted(tmp_path: Path)
     (tmp_path / "empty.md").write_text(" \n")
 
     def only(name: str) -> Item:
-        (item,) = markdown_items(tmp_path / name, name, SCOPE)
+        (item,) = document_items(tmp_path / name, name, SCOPE, markdown_content, origin="markdown")
         return item
 
     refusal, skipped = only("bad.md"), only("empty.md")
@@ -123,20 +124,19 @@ def test_what_is_no_text_is_refused_and_an_empty_file_is_counted(tmp_path: Path)
 
 def test_a_folder_gives_its_files_in_order_and_leaves_hidden_ones_alone(tmp_path: Path) -> None:
     """Folders like .git and .venv and files with other endings are left out."""
-    for name in ("b.md", "a/z.markdown", "a/.git/x.md", "c.txt", ".hidden.md"):
+    for name in ("b.md", "a/z.markdown", "a/.git/x.md", "c.csv", ".hidden.md"):
         file(tmp_path, name, "text")
     assert [s.name.partition("/")[2] for s in discover([tmp_path]).sources] == ["b.md", "a/z.markdown"]
 
 
 def test_files_that_are_left_out_of_a_folder_are_counted_by_their_ending(tmp_path: Path) -> None:
-    """The user learns that a folder of HTML was not imported."""
-    for name in ("a.md", "b.html", "c.html", "Makefile", ".hidden.html"):
+    """The user learns that a folder of tables was not imported."""
+    for name in ("a.md", "b.csv", "c.csv", "Makefile", ".hidden.csv"):
         (tmp_path / name).write_text("text")
-    assert discover([tmp_path]).left_out == {".html": 2, "no ending": 1}
+    assert discover([tmp_path]).left_out == {".csv": 2, "no ending": 1}
     result = CliRunner().invoke(app, ["import", str(tmp_path), "--tenant", "acme", "--dry-run"])
     assert result.exit_code == 0
-    told = "left out by their ending: 2 .html, 1 no ending; only .md, .markdown, .jsonl are read"
-    assert told in result.stderr
+    assert "left out by their ending: 2 .csv, 1 no ending; read are Markdown, plain text," in result.stderr
 
 
 def test_a_folder_is_found_by_the_tilde_and_a_named_file_is_not_left_out(
@@ -150,5 +150,5 @@ def test_a_folder_is_found_by_the_tilde_and_a_named_file_is_not_left_out(
     result = CliRunner().invoke(
         app, ["import", *paths, "--tenant", "acme", "--dry-run", "--format", "markdown"]
     )
-    assert "left out by their ending: 1 .html; only" in result.stderr
+    assert "left out by their ending: 1 .html; read are" in result.stderr
     assert "dry run: 2 files" in result.stdout

@@ -1,0 +1,127 @@
+"""Reads dead letters from NATS.
+
+The headers of a dead letter hold its origin and its reason (`helix_memory.subjects`); its body is that of the
+refused message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from nats.js import JetStreamContext, api
+from nats.js.errors import NotFoundError as NoSuchMessageError
+
+from helix_memory import subjects
+from helix_shared.errors import PermanentError
+
+REFUSING: Final = ("ingest", "consolidation")
+"""Services whose dead letter means that the event had no effect; others only add to its memories."""
+_REFUSED_EDGE: Final = "memories"
+_SUBJECT_TOKENS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One refused message."""
+
+    sequence: int
+    stored_at: str
+    service: str
+    tenant_id: str
+    reason: str
+    subject: str
+    stream: str
+    stream_sequence: int
+    size_bytes: int
+    event_sequence: int
+    """Sequence of the event that it comes from; 0 where it names none."""
+
+    @property
+    def refuses_its_event(self) -> bool:
+        """Whether the event had no effect, and is not merely less enriched."""
+        is_event = subjects.parse_event_subject(self.subject) is not None
+        is_whole = self.subject.startswith(subjects.derived_subject(_REFUSED_EDGE, ""))
+        return self.service in REFUSING and (is_event or is_whole)
+
+
+async def newest(
+    jetstream: JetStreamContext, *, limit: int, before: int | None = None
+) -> list[api.RawStreamMsg]:
+    """The newest `limit` messages of the dead-letter stream, newest first; fewer where some were removed.
+
+    Raises:
+        PermanentError: there is no such stream.
+    """
+    try:
+        state = (await jetstream.stream_info(subjects.DLQ_STREAM)).state
+    except NoSuchMessageError as error:
+        raise PermanentError(f"stream {subjects.DLQ_STREAM} does not exist; run `helix provision`") from error
+    end = min(state.last_seq + 1, before or state.last_seq + 1)
+    sequence = max(state.first_seq, end - limit)
+    found: list[api.RawStreamMsg] = []
+    while state.messages and sequence < end:
+        try:
+            message = await jetstream.get_msg(
+                subjects.DLQ_STREAM, sequence, next=True, subject=f"{subjects.ROOT}.dlq.>"
+            )
+        except NoSuchMessageError:
+            break
+        if (message.seq or end) >= end:
+            break
+        found.append(message)
+        sequence = (message.seq or end) + 1
+    return found[::-1]
+
+
+def described(message: api.RawStreamMsg) -> DeadLetter:
+    """The dead letter that the subject and the headers of a message describe."""
+    headers = message.headers or {}
+    parts = (message.subject or "").split(".")
+    is_complete = len(parts) == _SUBJECT_TOKENS
+    return DeadLetter(
+        sequence=message.seq or 0,
+        stored_at=message.time.isoformat() if isinstance(message.time, datetime) else str(message.time or ""),
+        service=parts[3] if is_complete else "",
+        tenant_id=parts[4] if is_complete else "",
+        reason=headers.get(subjects.REASON_HEADER, ""),
+        subject=headers.get(subjects.SUBJECT_HEADER, ""),
+        stream=headers.get(subjects.STREAM_HEADER, ""),
+        stream_sequence=_number(headers, subjects.SEQUENCE_HEADER),
+        size_bytes=len(message.data or b""),
+        event_sequence=_number(headers, subjects.EVENT_SEQUENCE_HEADER),
+    )
+
+
+async def last_sequence(jetstream: JetStreamContext) -> int:
+    """Sequence of the newest dead letter; 0 where there is none, or no stream for them."""
+    try:
+        return (await jetstream.stream_info(subjects.DLQ_STREAM)).state.last_seq
+    except NoSuchMessageError:
+        return 0
+
+
+async def refusals_of(
+    jetstream: JetStreamContext, events: Collection[int], *, after: int
+) -> Mapping[int, DeadLetter]:
+    """Dead letters with a sequence above `after` that refuse one of `events`, by the event's sequence."""
+    found: dict[int, DeadLetter] = {}
+    while len(found) < len(events):
+        try:
+            message = await jetstream.get_msg(
+                subjects.DLQ_STREAM, after + 1, next=True, subject=f"{subjects.ROOT}.dlq.>"
+            )
+        except NoSuchMessageError:
+            break
+        letter = described(message)
+        if letter.event_sequence in events and letter.refuses_its_event:
+            found.setdefault(letter.event_sequence, letter)
+        after = letter.sequence
+    return found
+
+
+def _number(headers: Mapping[str, str], name: str) -> int:
+    value = headers.get(name, "0")
+    return int(value) if value.isdigit() else 0

@@ -1,0 +1,103 @@
+"""Importing files of every kind, and what `--wait` says of refused events, with all processes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_cli.stack.stack import Stack
+from tests.unit.ingest.documents.conftest import make_pdf
+
+from .running import run
+
+pytestmark = pytest.mark.integration
+
+UNKNOWN = "f" * 32
+NOWHERE = "could recall before it"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, models_dir: Any) -> Iterator[Path]:
+    """Home of a running stack."""
+    folder = tmp_path_factory.mktemp("doors")
+    with Stack(folder, nats_port=0, query_port=0, models=models_dir) as stack:
+        stack.wait_ready()
+        yield folder
+
+
+def best(home: Path, question: str, *options: str) -> dict[str, Any]:
+    """The first memory of a recall; empty if there is none."""
+    code, out, err = run(home, "recall", question, "--json", *options)
+    assert code == 0, err
+    found = json.loads(out).get("memories", [])
+    return dict(found[0]["memory"]) if found else {}
+
+
+def test_a_folder_of_files_is_recalled_replaced_and_deleted(home: Path, tmp_path: Path) -> None:
+    """HTML, PDF and code; a broken PDF file is named, and the others are published."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    page = "<title>Shop</title><h1>Opening hours</h1><p>The workshop opens at {} on Saturdays.</p>"
+    (folder / "hours.html").write_text(page.format("nine"))
+    (folder / "price.pdf").write_bytes(make_pdf("Oak table\nThe oak table costs 640 euros."))
+    (folder / "torn.pdf").write_bytes(b"%PDF-1.4 torn")
+    (folder / "glue.py").write_text(
+        'def glue_time(wood):\n    """Minutes until the glue is dry."""\n    return 40\n'
+    )
+    code, out, err = run(home, "import", str(folder), "--wait")
+    assert (code, "published 3, duplicates 0, refused 1" in out) == (1, True), out + err
+    assert f"refused {folder}/torn.pdf: file: is no PDF file that can be read" in err
+    assert "document shop/price.pdf" in out
+    assert "640 euros" in best(home, "what does the oak table cost?")["text"]
+    assert best(home, "how long until the glue is dry?")["type"] == "code"
+    assert "opens at nine" in best(home, "when does the workshop open?")["text"]
+
+    (folder / "hours.html").write_text(page.format("ten"))
+    alone = ("import", str(folder / "hours.html"), "--root", str(folder), "--wait")
+    assert run(home, *alone)[0] == 0
+    assert "opens at ten" in best(home, "when does the workshop open?")["text"]
+
+    delete = ("publish", "--kind", "document", "--set", "deleted=true", "--wait", "--set")
+    code, _, err = run(home, *delete, "document_id=shop/prices.pdf")
+    assert (code, "document_id: names nothing" in err) == (1, True), err
+    assert run(home, *delete, "document_id=shop/price.pdf")[0] == 0
+    assert "640" not in best(home, "what does the oak table cost?").get("text", "")
+
+
+def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
+    """Refused by consolidation in two ways, or carried out; a program gets the reason as JSON."""
+    said = ("publish", "--session", "s", "--text", "The harp is in room 12.", "--user", "ana", "--wait")
+    assert run(home, *said)[0] == 0
+    harp = best(home, "where is the harp?", "--user", "ana")["memory_id"]
+    correct = ("publish", "--kind", "correct", "--text", "The harp is in room 14.", "--wait")
+    acts = (
+        ("memory", "undo", UNKNOWN, "--wait"),
+        ("memory", "undo", harp, "--user", "bob", "--wait"),
+        ("publish", "--kind", "forget", "--set", f'memory_ids=["{UNKNOWN}"]', "--wait"),
+        (*correct, "--set", f"memory_id={harp}", "--user", "bob"),
+    )
+    for refused in acts:
+        code, out, err = run(home, *refused)
+        assert (code, NOWHERE in err, "recallable" in out) == (1, True, False), out + err
+    code, out, _ = run(home, "memory", "undo", UNKNOWN, "--wait", "--json")
+    (refusal,) = json.loads(out)["refused"]
+    assert (code, refusal["field"], NOWHERE in refusal["reason"]) == (1, "memory_id", True)
+    assert run(home, "memory", "undo", harp, "--wait")[0] == 0
+    assert run(home, *correct, "--set", f"memory_id={harp}")[0] == 0
+    assert "room 14" in best(home, "where is the harp?", "--user", "ana")["text"]
+    code, _, err = run(home, "why-not", harp, "where is the harp?")
+    assert (code, "without --user" in err) == (1, True), err
+
+
+def test_a_dated_conversation_is_replayed_and_asked_about_in_its_time(home: Path) -> None:
+    """Stored today, so nothing was known then; the hint names the option that finds it."""
+    turns = (("2026-03-02 18:30", "Ana", "We moved to Lisbon."), ("2026-03-09", "Luis", "I sold the boat."))
+    for when, who, text in turns:
+        said = ("publish", "--session", "trip", "--speaker", who, "--time", when, "--tz", "Europe/Lisbon")
+        assert run(home, *said, "--text", text, "--wait")[0] == 0
+    memory = best(home, "who sold the boat?")
+    assert (memory["source"]["speaker"], memory["occurred_at"]) == ("Luis", "2026-03-09T00:00:00Z")
+    code, out, err = run(home, "recall", "where do we live?", "--as-of", "2026-04-01")
+    assert (code, "nothing found" in out, "--valid-at 2026-04-01" in err) == (0, True, True), out + err

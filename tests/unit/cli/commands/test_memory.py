@@ -1,0 +1,50 @@
+import json
+
+from typer.testing import CliRunner
+
+from helix_cli.__main__ import app
+from helix_memory.recall.v1 import recall_pb2
+
+from .fake_service import FakeService
+
+ASKED, REPLACED, WEAK = "a" * 32, "b" * 32, "c" * 32
+
+
+def history(service: FakeService, *options: str) -> str:
+    """What `helix memory history` prints of a memory that replaced one, and hardly relates to another."""
+    texts = {ASKED: "Tea on Tuesday.", REPLACED: "Tea on Monday.", WEAK: "The kettle is new."}
+    service.history_reply = recall_pb2.GetHistoryResponse(
+        memories=[recall_pb2.Memory(memory_id=one, text=text) for one, text in texts.items()],
+        relations=[
+            recall_pb2.HistoryRelation(
+                newer_id=ASKED, older_id=REPLACED, relation="UPDATES", probability=0.9, counts=True
+            ),
+            recall_pb2.HistoryRelation(
+                newer_id=ASKED, older_id=WEAK, relation="RELATES", probability=0.19, counts=True
+            ),
+            recall_pb2.HistoryRelation(
+                newer_id=REPLACED, older_id=WEAK, relation="UPDATES", probability=0.05
+            ),
+        ],
+    )
+    command = ["memory", "history", ASKED, "--tenant", "acme", "--query", service.address]
+    result = CliRunner(env={"COLUMNS": "140"}).invoke(app, [*command, *options])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_weak_relations_are_left_out_with_what_only_they_relate(service: FakeService) -> None:
+    """How many they are is said."""
+    out = history(service)
+    assert "UPDATES" in out
+    assert "Tea on Monday." in out
+    assert "RELATES" not in out
+    assert "The kettle is new." not in out
+    assert "2 with a probability below 0.2 left out; --all shows them" in out
+
+
+def test_all_shows_them(service: FakeService) -> None:
+    """And so does `--json`, which is for programs."""
+    out = history(service, "--all")
+    assert ("RELATES" in out, "The kettle is new." in out, "left out" in out) == (True, True, False)
+    assert len(json.loads(history(service, "--json"))["relations"]) == 3
