@@ -30,10 +30,12 @@ import pyarrow as pa
 from helix_memory.subjects import EDGES
 from helix_shared.errors import IncompatibleError, OutdatedError, PermanentError
 
-EDGE_VERSION: Final = "5"
+EDGE_VERSION: Final = "6"
 LARGEST_SEQUENCE: Final = 2**63
 MINHASH_PERMUTATIONS: Final = 64
 MINHASH_BYTES: Final = MINHASH_PERMUTATIONS * 4
+TOKEN_CODE_BYTES: Final = 16
+"""Bytes of a token's code: 128 signs."""
 FIRST_STATEMENT_PIECE: Final = 1 << 15
 """Piece of the first statement of an event; the memories that ingest makes of it have lower pieces."""
 
@@ -136,6 +138,8 @@ def memories_schema(dimensions: int) -> pa.Schema:
             _required("vector", pa.list_(pa.float32(), dimensions)),
             # the model that made the vector, `name@checksum`
             _required("model", pa.string()),
+            # codes of the tokens of the text, `TOKEN_CODE_BYTES` each, in the order of the text
+            _required("token_codes", pa.binary()),
         ]
     )
 
@@ -191,6 +195,8 @@ def empty_row(schema: pa.Schema) -> dict[str, Any]:
 def _empty(kind: pa.DataType) -> Any:
     if pa.types.is_string(kind):
         return ""
+    if pa.types.is_binary(kind):
+        return b""
     if pa.types.is_list(kind):
         return []
     if pa.types.is_boolean(kind):

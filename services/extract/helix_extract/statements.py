@@ -71,7 +71,7 @@ class StatementsBuilder:
         )
         memories = answer.memories
         texts = [memory.text for memory in memories]
-        vectors: Sequence[Any] = list(self.encoder.embed_many(texts)) if texts else []
+        vectors, codes = self.encoder.embed_many_with_codes(texts)
         entities, relations = _entities(answer), _relations(answer)
         pieces: Counter[int] = Counter()
         rows = []
@@ -79,7 +79,8 @@ class StatementsBuilder:
             number = pieces[memory.source.sequence]
             pieces[memory.source.sequence] += 1
             links = _links(entities[place], relations[place], memory.source.event.speaker)
-            rows.append(self._row(memory, vector, links, number, window.last.sequence))
+            row = self._row(memory, vector, links, number, window.last.sequence)
+            rows.append(row | {"token_codes": codes[place].tobytes()})
         schema = edges.statements_schema(self.encoder.card.dimensions)
         # the columns that a statement does not set are empty
         rows = [edges.empty_row(schema) | row for row in rows]

@@ -64,7 +64,9 @@ class MemoriesBuilder:
         if not drafts:
             return []
         tokens = [count(draft.text) for draft in drafts]
-        return rows_of(drafts, embed(drafts, self.encoder), tokens, model=self.encoder.card.id)
+        vectors, codes = embed(drafts, self.encoder)
+        rows = rows_of(drafts, vectors, tokens, model=self.encoder.card.id)
+        return [row | {"token_codes": own.tobytes()} for row, own in zip(rows, codes, strict=True)]
 
     def _message(self, origin: edges.Origin, rows: list[dict[str, Any]]) -> DerivedMessage:
         schema = edges.memories_schema(self.encoder.card.dimensions)

@@ -1,36 +1,33 @@
-"""Turns text into unit vectors; all services embed with this class.
+"""Turns text into unit vectors and codes of its tokens; all services embed with this class.
 
-The same text gives the same bits in every batch, because every text is a run of its own. A model is only
-loaded if its files match its card. Queries and passages differ by the prefixes of the card.
+The same text gives the same bits in every batch, because every text is a run of its own; the codes of its
+tokens come from the same run. A model is only loaded if its files match its card. Queries and passages differ
+by the prefixes of the card.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from helix_shared.encoders.model import GRAPH_FILE, TOKENIZER_FILE, ModelCard, load_card
+from helix_shared.encoders.model import GRAPH_FILE, PROJECTION_FILE, TOKENIZER_FILE, ModelCard, load_card
 from helix_shared.encoders.session import GraphSession
+from helix_shared.encoders.shared_runs import SharedRuns, Wanted
+from helix_shared.encoders.token_codes import Embedding, QueryTokens, TokenProjection
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import Cache, VectorCache
-from helix_shared.errors import InvalidInputError
+from helix_shared.errors import CorruptArtifactError, InvalidInputError
 from helix_shared.metrics import EMBEDDINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
 CACHE_BYTES = 8 * 1024 * 1024
-"""About 4,000 vectors of 384 dimensions."""
-FEW = 4
-"""Up to this many texts are embedded in the calling thread; a turn and the previous one have no more.
-
-The caller is usually a worker's lane and all cores are busy; other threads would cost a tenth of the
-throughput.
-"""
+"""About 4,000 vectors of 384 dimensions, or 3,000 with the codes of 40 tokens."""
 
 
 class Encoder:
@@ -41,18 +38,18 @@ class Encoder:
         card: ModelCard,
         tokens: TextTokens,
         session: GraphSession,
+        projection: TokenProjection | None,
         *,
         lanes: int,
         cache: Cache,
         remembers: bool = True,
     ) -> None:
         self.card = card
-        self._remembers = remembers
         self._tokens = tokens
         self._session = session
-        self._cache = cache
-        self._running: dict[str, Future[np.ndarray]] = {}
+        self._projection = projection
         self._lanes = ThreadPoolExecutor(lanes, thread_name_prefix=f"encoder-{card.name}")
+        self._runs = SharedRuns(self._run, self._lanes, cache if remembers else None)
 
     @classmethod
     def load(
@@ -63,23 +60,30 @@ class Encoder:
         threads_per_lane: int = 1,
         cache: Cache | None = None,
         remembers: bool = True,
+        makes_codes: bool = True,
     ) -> Self:
         """Check the files of `folder` against its card and open the model.
 
         `embed_many` embeds `lanes` texts at once, each with `threads_per_lane` threads: one for throughput,
-        two for the latency of a single query. `cache` holds vectors of this model by text; by default
+        two for the latency of a single query. `cache` holds embeddings of this model by text; by default
         `CACHE_BYTES`. Without `remembers` nothing is cached and no run is shared, so the time of a call
-        reveals nothing about the texts of other calls.
+        reveals nothing about the texts of other calls. Without `makes_codes` a model without a token
+        projection is opened, for its vectors alone.
 
         Raises:
             NotFoundError: there is no such folder.
             CorruptArtifactError: a file is missing, changed, or cannot be run.
         """
         card = load_card(folder)
+        if makes_codes and not card.makes_codes:
+            raise CorruptArtifactError(
+                f"model has no token projection, an older release made it: {folder}: run `helix models build`"
+            )
+        projection = TokenProjection.load(folder / PROJECTION_FILE) if makes_codes else None
         tokens = TextTokens.load(folder / TOKENIZER_FILE, max_tokens=card.max_tokens, remembers=remembers)
         session = GraphSession(folder / GRAPH_FILE, pooling=card.pooling, threads=threads_per_lane)
         cache = cache or VectorCache(CACHE_BYTES)
-        return cls(card, tokens, session, lanes=lanes, cache=cache, remembers=remembers)
+        return cls(card, tokens, session, projection, lanes=lanes, cache=cache, remembers=remembers)
 
     def embed(self, text: str) -> np.ndarray:
         """Embed a passage; float32 [dimensions], length one, read-only.
@@ -90,30 +94,77 @@ class Encoder:
         Raises:
             InvalidInputError: the text is empty or white space.
         """
-        return self._vector(self.card.passage_prefix + _filled(text, field="text"))
+        return self._runs.one(Wanted(self.card.passage_prefix + _filled(text, field="text"))).vector
+
+    def embed_with_codes(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Embed a passage with the codes of its tokens, in one run of the model.
+
+        Returns the vector as `embed`, and uint8 [n, TOKEN_CODE_BYTES]: the codes of the n tokens that the
+        model's projection codes, in the order of the text; read-only. The prefix of the card has no codes.
+
+        Raises:
+            InvalidInputError: the text is empty or white space.
+        """
+        found = self._runs.one(self._coded(_filled(text, field="text")))
+        return found.vector, _codes(found)
 
     def embed_query(self, text: str) -> np.ndarray:
         """Embed a question; like `embed`, with the card's query prefix."""
-        return self._vector(self.card.query_prefix + _filled(text, field="text"))
+        return self._runs.one(Wanted(self.card.query_prefix + _filled(text, field="text"))).vector
+
+    def embed_query_tokens(self, text: str) -> QueryTokens:
+        """Embed a question with the projected states of its coded tokens, in one run; nothing is cached.
+
+        Raises:
+            InvalidInputError: the text is empty or white space.
+        """
+        prefix = len(self.card.query_prefix)
+        prefixed = self.card.query_prefix + _filled(text, field="text")
+        ids = self._tokens.ids(prefixed)
+        states = self._states(ids)
+        words = self._tokens.word_spans(prefixed)
+        projection = self._required_projection()
+        chosen = projection.is_coded(ids[0]) & (words[:, 0] >= prefix)
+        return QueryTokens(
+            self._session.pooled(states), projection.queries(states[chosen]), words[chosen] - np.int32(prefix)
+        )
+
+    def coded_words(self, text: str, count: int) -> list[tuple[int, int] | None]:
+        """First and last character in a memory's text of the word of each of its `count` codes.
+
+        A passage ends with the text of its memory, so words and codes are matched from the end. None: a code
+        of what stands before the text, as the speaker or headings.
+        """
+        ids, words = self._tokens.all_word_spans(text)
+        spans = words[self._required_projection().is_coded(ids)].tolist()[-count:] if count else []
+        return [None] * (count - len(spans)) + [(start, end) for start, end in spans]
 
     def embed_many(self, texts: Sequence[str]) -> np.ndarray:
-        """Embed passages, one run per distinct text; more than `FEW` are distributed over the lanes.
+        """Embed passages, one run per distinct text; more than a few are distributed over the lanes.
 
         Returns float32 [len(texts), dimensions] in the order of `texts`, each row equal to `embed` of it.
 
         Raises:
             InvalidInputError: a text is empty or white space; nothing is embedded.
         """
-        filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
-        prefixed = [self.card.passage_prefix + text for text in filled]
-        distinct = dict.fromkeys(prefixed)
-        vectors = {text: vector for text in distinct if (vector := self._cached(text)) is not None}
-        new = [text for text in distinct if text not in vectors]
-        vectors.update(self._computed_here(new) if len(new) <= FEW else self._computed_in_lanes(new))
-        rows = np.empty((len(filled), self.card.dimensions), dtype=np.float32)
-        for row, text in enumerate(prefixed):
-            rows[row] = vectors[text]
-        return rows
+        found = self._runs.many([Wanted(text) for text in self._passages(texts)])
+        return self._rows(found)
+
+    def embed_many_with_codes(
+        self, texts: Sequence[str], without: Sequence[str] = ()
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Embed passages with the codes of their tokens, and those of `without` beside them without codes.
+
+        Returns float32 [len(texts) + len(without), dimensions], and the codes of each of `texts` as
+        `embed_with_codes` gives them.
+
+        Raises:
+            InvalidInputError: a text is empty or white space; nothing is embedded.
+        """
+        passages = self._passages([*texts, *without])
+        coded = [self._coded(text) for text in texts]
+        found = self._runs.many([*coded, *map(Wanted, passages[len(texts) :])])
+        return self._rows(found), [_codes(one) for one in found[: len(texts)]]
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of the whole text, without prefix and special tokens."""
@@ -136,59 +187,52 @@ class Encoder:
     ) -> None:
         self.close()
 
-    def _vector(self, text: str) -> np.ndarray:
-        cached = self._cached(text)
-        return self._computed(text) if cached is None else cached
+    def _passages(self, texts: Sequence[str]) -> list[str]:
+        filled = [_filled(text, field=f"texts[{index}]") for index, text in enumerate(texts)]
+        return [self.card.passage_prefix + text for text in filled]
 
-    def _cached(self, text: str) -> np.ndarray | None:
-        vector = self._cache.get(text) if self._remembers else None
-        if vector is not None:
-            EMBEDDINGS.labels("cache").inc()
-        return vector
+    def _coded(self, text: str) -> Wanted:
+        return Wanted(self.card.passage_prefix + text, is_coded=True)
 
-    def _computed_here(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """Vectors by text; texts that another thread is embedding come last, so that waiting is short."""
-        vectors: dict[str, np.ndarray] = {}
-        left = []
-        for text in texts:
-            if text in self._running:
-                left.append(text)
-            else:
-                vectors[text] = self._computed(text)
-        return vectors | {text: self._vector(text) for text in left}
+    def _rows(self, found: Sequence[Embedding]) -> np.ndarray:
+        rows = np.empty((len(found), self.card.dimensions), dtype=np.float32)
+        for row, embedding in enumerate(found):
+            rows[row] = embedding.vector
+        return rows
 
-    def _computed_in_lanes(self, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """The same in the lanes."""
-        ordered = sorted(texts, key=self._running.__contains__)
-        return dict(zip(ordered, self._lanes.map(self._computed, ordered), strict=True))
-
-    def _computed(self, text: str) -> np.ndarray:
-        """The vector of a text that is not cached; two threads that need the same one compute it once."""
-        if not self._remembers:
-            return self._run(text)
-        promised: Future[np.ndarray] = Future()
-        running = self._running.setdefault(text, promised)
-        if running is not promised:
-            EMBEDDINGS.labels("cache").inc()
-            return running.result()
-        try:
-            vector = self._run(text)
-            self._cache.put(text, vector)
-            promised.set_result(vector)
-        except BaseException as error:
-            promised.set_exception(error)
-            raise
-        finally:
-            del self._running[text]
-        return vector
-
-    def _run(self, text: str) -> np.ndarray:
+    def _run(self, wanted: Wanted) -> Embedding:
         """One run of the model."""
-        vector = self._session.vector(self._tokens.ids(text))
-        # Callers share a cached array, so it is read-only.
-        vector.setflags(write=False)
+        ids = self._tokens.ids(wanted.text)
+        states = self._states(ids)
+        vector = self._session.pooled(states)
+        codes = self._codes(wanted.text, ids[0], states) if wanted.is_coded else None
+        # Callers share cached arrays, so they are read-only.
+        for array in (vector, codes):
+            if array is not None:
+                array.setflags(write=False)
+        return Embedding(vector, codes)
+
+    def _states(self, ids: np.ndarray) -> np.ndarray:
+        states = self._session.states(ids)
         EMBEDDINGS.labels("model").inc()
-        return vector
+        return states
+
+    def _codes(self, text: str, ids: np.ndarray, states: np.ndarray) -> np.ndarray:
+        projection, prefix = self._required_projection(), len(self.card.passage_prefix)
+        chosen = projection.is_coded(ids)
+        if prefix:
+            chosen &= self._tokens.word_spans(text)[:, 0] >= prefix
+        return projection.codes(states[chosen])
+
+    def _required_projection(self) -> TokenProjection:
+        if self._projection is None:
+            raise CorruptArtifactError(f"model was opened without its token projection: {self.card.name}")
+        return self._projection
+
+
+def _codes(embedding: Embedding) -> np.ndarray:
+    assert embedding.codes is not None  # noqa: S101  it was asked for
+    return embedding.codes
 
 
 def _filled(text: str, *, field: str) -> str:

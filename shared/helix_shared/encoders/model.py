@@ -26,6 +26,7 @@ from helix_shared.errors import CorruptArtifactError, NotFoundError
 CARD_FILE = "model.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+PROJECTION_FILE = "token_projection.npz"
 # A name is the name of a folder: no separators, no leading dot (unfinished builds have one).
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
@@ -65,6 +66,11 @@ class ModelCard(BaseModel):
         if missing:
             raise ValueError(f"files lacks {', '.join(sorted(missing))}")
         return self
+
+    @property
+    def makes_codes(self) -> bool:
+        """Whether the model has a token projection; models of releases before 0.2 have none."""
+        return PROJECTION_FILE in self.files
 
     @property
     def checksum(self) -> str:

@@ -1,4 +1,4 @@
-"""Turns token ids into one unit vector: ONNX graph, pooling, normalisation.
+"""Turns token ids into states and one unit vector: ONNX graph, pooling, normalisation.
 
 One text per run: with dynamic quantisation the activations of a batch share one scale, so a vector would
 depend on the other texts. A session of ONNX Runtime is thread-safe, so all lanes share one session and one
@@ -26,7 +26,7 @@ SLOW_FUSIONS = ["SkipLayerNormFusion"]
 
 
 class GraphSession:
-    """A loaded graph that turns the ids of one text into its vector."""
+    """A loaded graph that turns the ids of one text into states and a vector."""
 
     def __init__(self, graph: Path, *, pooling: Literal["mean", "cls"], threads: int) -> None:
         self._session = _open(graph, threads=threads)
@@ -39,8 +39,16 @@ class GraphSession:
 
     def vector(self, ids: np.ndarray) -> np.ndarray:
         """Run the graph on `ids` (int64 [1, n]); float32 [dimensions] of length one."""
-        hidden = self._session.run([self._output], self._feed(ids))[0][0]
-        pooled = hidden[0] if self._pooling == "cls" else hidden.mean(axis=0, dtype=np.float32)
+        return self.pooled(self.states(ids))
+
+    def states(self, ids: np.ndarray) -> np.ndarray:
+        """Run the graph on `ids` (int64 [1, n]); the last hidden states, float32 [n, dimensions]."""
+        states: np.ndarray = self._session.run([self._output], self._feed(ids))[0][0]
+        return states
+
+    def pooled(self, states: np.ndarray) -> np.ndarray:
+        """The vector of a text from the states [n, dimensions] of its tokens."""
+        pooled = states[0] if self._pooling == "cls" else states.mean(axis=0, dtype=np.float32)
         unit: np.ndarray = (pooled / np.linalg.norm(pooled)).astype(np.float32, copy=False)
         return unit
 

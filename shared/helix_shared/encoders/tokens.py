@@ -66,6 +66,18 @@ class TextTokens:
         """Return int64 [1, n] with the special tokens, n at most the model's `max_tokens`."""
         return np.array([self._cutting.post_process(self._tokenised(text)).ids], dtype=np.int64)
 
+    def word_spans(self, text: str) -> np.ndarray:
+        """Return int32 [n, 2]: first and last character of the word that each token of `ids` is a piece of.
+
+        Special tokens belong to no word: -1, -1.
+        """
+        return _word_spans(self._cutting.post_process(self._tokenised(text)))
+
+    def all_word_spans(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and word spans of the tokens of the whole text, without special tokens."""
+        encoding = self._tokenised(text)
+        return np.array(encoding.ids, dtype=np.int64), _word_spans(encoding)
+
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
         return self._count_short(text) if len(text) <= SHORT else self._counted(text)
@@ -92,3 +104,12 @@ class TextTokens:
             and isinstance(self._counting.normalizer, normalizers.BertNormalizer)
             and isinstance(self._counting.model, models.WordPiece)
         )
+
+
+def _word_spans(encoding: Encoding) -> np.ndarray:
+    spans: dict[int | None, tuple[int, int]] = {}
+    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+        first, last = spans.get(word, (start, end))
+        spans[word] = min(first, start), max(last, end)
+    spans[None] = (-1, -1)
+    return np.array([spans[word] for word in encoding.word_ids], dtype=np.int32).reshape(-1, 2)

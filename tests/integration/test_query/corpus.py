@@ -94,6 +94,7 @@ class Corpus:
         }
         row |= {"created_at": NOW - timedelta(days=10), "occurred_at": NOW - timedelta(days=10)}
         row |= fields
+        vector, codes = self.encoder.embed_with_codes(row["text"])
         row |= {
             "ordinal": ordinal,
             "memory_id": memory_id(row["tenant_id"], key, 0),
@@ -103,7 +104,8 @@ class Corpus:
             "content_hash": content_hash(row["text"]),
             "minhash": minhash(row["text"]),
             "token_count": self.encoder.count_tokens(row["text"]),
-            "vector": self.encoder.embed(row["text"]),
+            "vector": vector,
+            "token_codes": codes.tobytes(),
             "model": self.encoder.card.checksum,
         }
         return row

@@ -30,7 +30,7 @@ from helix_shared.artifacts.vectors.form import INDEX_KINDS, IndexKind
 from helix_shared.artifacts.vectors.index import wanted_index
 from helix_shared.artifacts.vectors.maintenance import build_vector_index
 from helix_shared.artifacts.vectors.reader import VectorReader
-from helix_shared.artifacts.vectors.records import record_schema
+from helix_shared.artifacts.vectors.records import table_schema
 from helix_shared.artifacts.vectors.table import open_table
 from helix_shared.artifacts.vectors.writer import VectorWriter
 from helix_shared.edges import MINHASH_BYTES
@@ -162,9 +162,9 @@ def _corpus(folder: Path, base: Base, asked: NDArray[np.float32], n: int, *, see
 
 
 def _records(start: int, vectors: NDArray[np.float32]) -> pa.Table:
-    """Whole records with these vectors; every other column is empty."""
+    """Whole rows of the table with these vectors; every other column is empty."""
     count, dimensions = vectors.shape
-    schema = record_schema(dimensions)
+    schema = table_schema(dimensions)
     columns: dict[str, Any] = {
         "ordinal": np.arange(start, start + count),
         "memory_id": [f"{ordinal:032x}" for ordinal in range(start, start + count)],

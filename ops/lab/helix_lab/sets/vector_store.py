@@ -1,4 +1,4 @@
-"""Vectors on disk by content and model, so that no text is embedded twice over many runs.
+"""Vectors and token codes on disk by content and model, so that no text is embedded twice over many runs.
 
 One SQLite file per model checksum. Only the lab's encoder uses it; the query service does not, so its times
 are real.
@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from helix_shared.edges import TOKEN_CODE_BYTES
+from helix_shared.encoders.token_codes import Embedding
 from helix_shared.encoders.vector_cache import text_key
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 COMMIT_EVERY: Final = 500
-"""Vectors between two commits: what a killed run embeds again at most."""
+"""Texts between two commits: what a killed run embeds again at most."""
 
 
 class VectorStore:
-    """A cache of one model's vectors; a context manager, safe to use from several threads."""
+    """A cache of one model's embeddings; a context manager, safe to use from several threads."""
 
     def __init__(self, folder: Path, *, model: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -32,22 +34,29 @@ class VectorStore:
         self._database = sqlite3.connect(folder / f"{model}.sqlite", check_same_thread=False, timeout=60)
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute(
-            "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+            "CREATE TABLE IF NOT EXISTS embeddings"
+            " (text BLOB PRIMARY KEY, vector BLOB, codes BLOB) WITHOUT ROWID"
         )
 
-    def get(self, text: str) -> np.ndarray | None:
-        """The vector of `text`, read-only; None if there is none."""
+    def get(self, text: str) -> Embedding | None:
+        """The embedding of `text`, read-only; None if there is none."""
         with self._lock:
             row = self._database.execute(
-                "SELECT vector FROM vectors WHERE text = ?", (text_key(text),)
+                "SELECT vector, codes FROM embeddings WHERE text = ?", (text_key(text),)
             ).fetchone()
-        return None if row is None else np.frombuffer(row[0], "<f4")
+        if row is None:
+            return None
+        vector, codes = row
+        found = None if codes is None else np.frombuffer(codes, np.uint8).reshape(-1, TOKEN_CODE_BYTES)
+        return Embedding(np.frombuffer(vector, "<f4"), found)
 
-    def put(self, text: str, vector: np.ndarray) -> None:
-        """Store `vector`."""
-        row = (text_key(text), vector.astype("<f4").tobytes())
+    def put(self, text: str, embedding: Embedding) -> None:
+        """Store `embedding`; one without codes does not replace one with codes."""
+        codes = None if embedding.codes is None else embedding.codes.tobytes()
+        row = (text_key(text), embedding.vector.astype("<f4").tobytes(), codes)
+        words = "INSERT OR IGNORE" if codes is None else "INSERT OR REPLACE"
         with self._lock:
-            self._database.execute("INSERT OR IGNORE INTO vectors VALUES (?, ?)", row)
+            self._database.execute(f"{words} INTO embeddings VALUES (?, ?, ?)", row)
             self._uncommitted += 1
             if self._uncommitted >= COMMIT_EVERY:
                 self._database.commit()

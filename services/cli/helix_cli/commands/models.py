@@ -44,11 +44,18 @@ def list_command(home: Home = DEFAULT_HOME, as_json: AsJson = False) -> None:
 
 @app.command("build")
 def build_command(home: Home = DEFAULT_HOME, replace: Replace = False) -> None:
-    """Build all-MiniLM-L6-v2 (int8) from the installed package; needs no network."""
+    """Build all-MiniLM-L6-v2 (int8) from the installed package; needs no network.
+
+    Models of an older release get the token projection that they lack.
+    """
     from helix_cli.model_build.minilm import build_minilm  # noqa: PLC0415  onnx is slow to import
+    from helix_cli.model_build.token_projection import complete  # noqa: PLC0415  likewise
 
     root = HomeFolder.at(home).models
-    _report(build_minilm(root, replace=replace), root)
+    built = build_minilm(root, replace=replace)
+    for folder in model_folders(root):
+        complete(folder)
+    _report(built, root)
 
 
 @app.command("import")
@@ -112,7 +119,8 @@ def _row(folder: Path, *, is_default: bool) -> dict[str, Any]:
     try:
         card = read_card(folder)
         row |= card.model_dump() | {"checksum": card.checksum, "size_bytes": _size_bytes(folder)}
-        load_card(folder)
+        if not load_card(folder).makes_codes:
+            row["state"] = "incomplete: run `helix models build`"
     except CorruptArtifactError as error:
         row["state"] = f"corrupt: {error}"
     return row

@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 from helix_cli.model_build.description import write_description
 from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.model_build.published import PUBLISHED, HubFile, HubModel
+from helix_cli.model_build.token_projection import complete
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import MINILM
 from helix_shared.errors import (
@@ -66,7 +67,7 @@ def pull(
         raise InvalidInputError("hub", f"must be an http or https address, is {hub!r}")
     if not replace and (root / name).exists():
         load_card(root / name)
-        return root / name
+        return complete(root / name)
     with TemporaryDirectory(prefix="helix-pull-") as scratch:
         for file in model.files:
             url = f"{hub.rstrip('/')}/{model.repository}/resolve/{model.revision}/{file.path}"

@@ -20,6 +20,7 @@ from helix_cli.model_build.graph_file import find_graph, precision_of, read_grap
 from helix_cli.model_build.publish import Existing, publish
 from helix_cli.model_build.published import PUBLISHED
 from helix_cli.model_build.quantise import WeightBits, quantise
+from helix_cli.model_build.token_projection import write_projection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import (
     CARD_FILE,
@@ -75,7 +76,13 @@ def assemble(source: Path, stage: Path, origin: Origin) -> None:
     else:
         onnx.save(model, stage / GRAPH_FILE)
         note = f"{precision} as published"
-        _seal(stage, origin, description, precision=precision, note=note)
+    write_projection(
+        stage,
+        pooling=description.pooling,
+        max_tokens=description.max_tokens,
+        prefix=description.passage_prefix,
+    )
+    _seal(stage, origin, description, precision=precision, note=note)
     with Encoder.load(stage) as first, Encoder.load(stage) as second:
         require_sound(first, second)
 
@@ -103,7 +110,7 @@ def _lay_out(source: Path, folder: Path, description: Description) -> None:
 def _quantise_checked(
     source: Path, stage: Path, model: onnx.ModelProto, origin: Origin, description: Description
 ) -> str:
-    """Write the int8 graph and card into `stage` and return the comparison as text.
+    """Write the int8 graph into `stage` and return the comparison as text.
 
     Raises:
         PermanentError: it differs too much from the original.
@@ -113,14 +120,12 @@ def _quantise_checked(
         _lay_out(source, original, description)
         onnx.save(model, original / GRAPH_FILE)
         _seal(original, origin, description, precision="fp32", note="reference")
-        with Encoder.load(original) as reference:
+        with Encoder.load(original, makes_codes=False) as reference:
             for bits in WEIGHT_BITS:
                 quantise(model, stage / GRAPH_FILE, weight_bits=bits)
                 fidelity = _measured(stage, origin, description, reference)
                 if fidelity.sufficient:
-                    note = f"int8 ({bits}-bit weights), {fidelity}"
-                    _seal(stage, origin, description, precision="int8", note=note)
-                    return note
+                    return f"int8 ({bits}-bit weights), {fidelity}"
     raise PermanentError(
         f"the int8 model of {origin.name} differs too much: {fidelity}: import it with --fp32"
     )
@@ -128,7 +133,7 @@ def _quantise_checked(
 
 def _measured(stage: Path, origin: Origin, description: Description, reference: Encoder) -> Fidelity:
     _seal(stage, origin, description, precision="int8", note="unchecked")
-    with Encoder.load(stage) as candidate:
+    with Encoder.load(stage, makes_codes=False) as candidate:
         return compare(reference, candidate)
 
 

@@ -17,6 +17,7 @@ from helix_cli.model_build.bert_graph import BertShape, bert_graph
 from helix_cli.model_build.description import DESCRIPTION_FILES
 from helix_cli.model_build.importing import Origin, assemble
 from helix_cli.model_build.publish import publish
+from helix_cli.model_build.token_projection import complete
 from helix_shared.encoders.model import GRAPH_FILE, TOKENIZER_FILE
 from helix_shared.encoders.store import MINILM
 from helix_shared.errors import NotFoundError
@@ -33,7 +34,7 @@ def build_minilm(root: Path, *, replace: bool = False) -> Path:
         PermanentError: the int8 model differs too much from the original.
         CorruptArtifactError: the existing model is damaged, and `replace` is False.
     """
-    return publish(root, MINILM, _fill, existing="replace" if replace else "keep")
+    return complete(publish(root, MINILM, _fill, existing="replace" if replace else "keep"))
 
 
 def weights_folder() -> tuple[Path, str]:

@@ -21,13 +21,24 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from helix_shared.encoders.model import ModelCard
+
 # What to do with an existing model of the same name.
 Existing = Literal["keep", "refuse", "replace"]
 UNFINISHED = ".unfinished-"
 
 
-def publish(root: Path, name: str, fill: Callable[[Path], None], *, existing: Existing) -> Path:
+def publish(
+    root: Path,
+    name: str,
+    fill: Callable[[Path], None],
+    *,
+    existing: Existing,
+    keeps: Callable[[ModelCard], bool] = lambda _: True,
+) -> Path:
     """Make the model `name` under `root`; `fill` writes it into an empty folder.
+
+    If `existing` is "keep", an existing model for which `keeps` is false is replaced.
 
     A second caller waits for the first and then finds its model. When `fill` raises, no folder remains.
 
@@ -40,8 +51,7 @@ def publish(root: Path, name: str, fill: Callable[[Path], None], *, existing: Ex
     with _locked(root):
         if target.exists() and existing == "refuse":
             raise InvalidInputError("name", f"{name!r} is taken in {root}: give --replace or another --name")
-        if target.exists() and existing == "keep":
-            load_card(target)
+        if target.exists() and existing == "keep" and keeps(load_card(target)):
             return target
         _remove_leftovers(root)
         with TemporaryDirectory(prefix=UNFINISHED, dir=root) as scratch:

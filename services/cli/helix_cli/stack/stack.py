@@ -219,11 +219,11 @@ class Stack:
 
     def _ready_model(self) -> None:
         try:
-            folder = default_model(self.models)
+            if not read_card(default_model(self.models)).makes_codes:
+                self._say("the model is of an older release: completing it")
         except NotFoundError:
             self._say("there is no model yet: building one")
-            folder = ensure_default_model(self.models)
-        card = read_card(folder)
+        card = read_card(ensure_default_model(self.models))
         self.model = f"{card.name} ({card.dimensions} dimensions, {card.checksum[:12]})"
 
     def _end_leftovers(self) -> None:

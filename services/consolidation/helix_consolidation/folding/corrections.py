@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 VISIBILITY: Final = ("user_id", "acl", "shared")
 """Columns that decide who may recall a memory."""
+OF_ITS_OWN_TEXT: Final = ("vector", "token_codes")
+"""Columns that follow from a version's text, so no version has those of another."""
 
 
 def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -57,7 +59,7 @@ def completed(context: FoldContext, origin: Origin, rows: pa.RecordBatch) -> pa.
 
 
 def _check_columns(origin: Origin, rows: pa.RecordBatch) -> None:
-    unknown = sorted(set(origin.keeps) - set(rows.schema.names))
+    unknown = sorted(set(origin.keeps) - set(rows.schema.names) | set(origin.keeps) & set(OF_ITS_OWN_TEXT))
     if unknown or len(rows["corrects"].unique()) > 1:
         raise PermanentError(
             f"memories message keeps columns that no memory has ({', '.join(unknown)}), or corrects several"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from helix_consolidation.stores.rows import Additions, RecordFields, additions_of, records_of
 from helix_shared.artifacts.lexicon.writer import entries_of
-from helix_shared.artifacts.signals.columns import signals_of
+from helix_shared.artifacts.signals.columns import TOKEN_CODES, signals_of
 from helix_shared.edges import memories_schema
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def _write_graph(live: Live, ledger: Ledger, changes: Changes) -> None:
 
 
 def _records(live: Live, ledger: Ledger, changes: Changes) -> pa.Table:
-    """The rewritten rows: replaced ones from their messages, the others from the table."""
+    """The rewritten rows: replaced ones from their messages, the others from the table and the signals."""
     stored = [o for o in sorted(changes.rewritten) if o < changes.stored_before]
     old = live.vectors.take(stored)
     schema = memories_schema(old.schema.field("vector").type.list_size)
     arrived = [o for o in sorted(changes.rewritten) if o in changes.rows]
     kept = old.filter(pa.array([o not in changes.rows for o in old["ordinal"].to_pylist()], pa.bool_()))
     edge = pa.concat_tables(
-        [_arrived_rows(changes, arrived, schema), kept.select(schema.names).cast(schema)]
+        [_arrived_rows(changes, arrived, schema), _kept_rows(live, kept, schema)]
     ).combine_chunks()
     carried = additions_of(old)
     fields = [
@@ -102,6 +102,12 @@ def _arrived_rows(changes: Changes, ordinals: list[int], schema: pa.Schema) -> p
     rows = [int(starts[batch]) + row for batch, row in (changes.rows[o] for o in ordinals)]
     batches = [batch.replace_schema_metadata(None) for batch in changes.batches]
     return pa.Table.from_batches(batches, schema=schema).take(rows)
+
+
+def _kept_rows(live: Live, kept: pa.Table, schema: pa.Schema) -> pa.Table:
+    codes = live.signals.token_codes(kept["ordinal"].to_numpy())
+    whole = kept.append_column(TOKEN_CODES, pa.array(codes, pa.binary()))
+    return whole.select(schema.names).cast(schema)
 
 
 def _fields(ordinal: int, additions: Additions, ledger: Ledger, changes: Changes) -> RecordFields:

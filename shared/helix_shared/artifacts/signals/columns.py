@@ -20,7 +20,7 @@ from helix_shared.artifacts.signals.row_codes import codes_of_rows
 from helix_shared.artifacts.signals.salience import salience_moves
 from helix_shared.artifacts.signals.sketches import sketches_of
 from helix_shared.audience import EVERYONE
-from helix_shared.edges import MINHASH_PERMUTATIONS
+from helix_shared.edges import MINHASH_PERMUTATIONS, TOKEN_CODE_BYTES
 from helix_shared.identity import joined
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ MOST_RESTATED: Final = 4
 SALIENCE_MOVE: Final = "salience_move"
 RECORD: Final = "record"
 """Key of the encoded JSON records, which are written beside the columns."""
+TOKEN_CODES: Final = "token_codes"  # noqa: S105  a name of a column, no secret
+"""Key of the codes of the tokens, one `bytes` a row, which are written beside the columns."""
+CODE_COUNT: Final = "code_count"
 CACHED_CODES: Final = 4_096
 """Names whose code is cached: a recall needs those of its tenant and owners for every mask."""
 
@@ -90,6 +93,8 @@ SCALARS: Final[Mapping[str, DTypeLike]] = {
     "facets": np.uint16,
     # what its use adds to the salience of ingest
     SALIENCE_MOVE: np.float32,
+    # number of token codes, which are in a file of their own
+    CODE_COUNT: np.int32,
 }
 SKETCH: Final = "sketch"
 MATRICES: Final[Mapping[str, DTypeLike]] = {"vector": np.float32, "minhash": np.uint32, SKETCH: np.uint64}
@@ -165,7 +170,15 @@ def signals_of(records: pa.Table) -> tuple[NDArray[np.int64], dict[str, NDArray[
     signature = np.frombuffer(bits, dtype="<u4").astype(np.uint32)
     columns["minhash"] = signature.reshape(records.num_rows, MINHASH_PERMUTATIONS)
     columns[RECORD] = encoded_records(records)
+    columns[TOKEN_CODES] = objects(records[TOKEN_CODES].to_pylist())
     return records["ordinal"].to_numpy(), columns
+
+
+def objects(values: Sequence[bytes]) -> NDArray[np.object_]:
+    """One row for each of `values`."""
+    rows = np.empty(len(values), object)
+    rows[:] = values
+    return rows
 
 
 def _scalar(records: pa.Table, name: str) -> NDArray[np.generic]:
@@ -210,11 +223,17 @@ def _moves(records: pa.Table) -> NDArray[np.generic]:
     return salience_moves(*counts)
 
 
+def _code_counts(records: pa.Table) -> NDArray[np.generic]:
+    lengths: NDArray[np.generic] = pc.binary_length(records[TOKEN_CODES]).to_numpy()
+    return lengths // TOKEN_CODE_BYTES
+
+
 _READ_BY: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
     "valid_to": _valid_to,
     "confidence": _confidence,
     AUDIENCE: _audience,
     SALIENCE_MOVE: _moves,
+    CODE_COUNT: _code_counts,
 }
 """Columns with a function of their own."""
 

@@ -16,6 +16,7 @@ from helix_shared.artifacts.signals.columns import COLUMNS, SCALARS, SKETCH, bla
 from helix_shared.artifacts.signals.segments import Segment, gather, last_rows, open_segments, ordinal_count
 from helix_shared.artifacts.signals.sketches import SketchQuery
 from helix_shared.artifacts.signals.tenant_sketches import TenantSketches
+from helix_shared.artifacts.signals.token_codes import gathered_codes
 from helix_shared.artifacts.signals.vector_storage import dimensions_of, dot_products, unpacked
 from helix_shared.errors import CorruptArtifactError
 
@@ -70,6 +71,7 @@ class Signals:
     salience_move: NDArray[np.float32]
     last_feedback_at: NDArray[np.int64]
     decayed_at: NDArray[np.int64]
+    code_count: NDArray[np.int32]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -177,6 +179,21 @@ class Signals:
             return np.empty(0, np.float32)
         unit = np.asarray(query, dtype=np.float32)
         return self._gather("vector", ordinals, lambda rows: dot_products(rows, unit))
+
+    def token_codes(self, ordinals: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Codes uint8 [total, TOKEN_CODE_BYTES] of `ordinals` one after another, and where each one's end.
+
+        The codes of `ordinals[i]` are the rows from `ends[i - 1]` (0 for the first) up to `ends[i]`; none for
+        an ordinal without a row, an erased memory, or one whose text has no coded token.
+        """
+        rows = self.rows[ordinals]
+        is_there = rows != _HOLE
+        counts = np.zeros(len(rows), np.int64)
+        codes, ends = gathered_codes(
+            [segment.codes for segment in self.segments], self.starts, rows[is_there]
+        )
+        counts[is_there] = np.diff(ends, prepend=0)
+        return codes, np.cumsum(counts)
 
     def nearest_sketches(
         self,

@@ -2,7 +2,8 @@
 
 `scalars` holds the ordinal and all scalar columns in one file, since every file of a generation costs a sync.
 `vector` (see `vector_storage`), `minhash` and `sketch` are files of their own that stay mapped, beside the
-records. A segment is written to a temporary folder and renamed. `writer` decides when segments are merged.
+records and the token codes. A segment is written to a temporary folder and renamed. `writer` decides when
+segments are merged.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_shared.artifacts.files.mapped import mapped
-from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS
+from helix_shared.artifacts.signals.columns import CODE_COUNT, MATRICES, RECORD, SCALARS, TOKEN_CODES
 from helix_shared.artifacts.signals.record_file import (
     RecordFile,
     open_records,
     write_gathered_records,
     write_records,
+)
+from helix_shared.artifacts.signals.token_codes import (
+    CodeFile,
+    open_codes,
+    write_codes,
+    write_gathered_codes,
 )
 from helix_shared.artifacts.signals.vector_storage import Storage, packed, storage_of, unpacked
 from helix_shared.errors import CorruptArtifactError
@@ -48,6 +55,7 @@ class Segment:
     columns: Mapping[str, NDArray[np.generic]]
     scalars: NDArray[Any]
     records: RecordFile
+    codes: CodeFile
     storage: Storage
 
     def __len__(self) -> int:
@@ -85,9 +93,10 @@ def open_segment(folder: Path) -> Segment:
         arrays: dict[str, NDArray[Any]] = {name: mapped(folder / f"{name}.npy") for name in _FILES}
         identity = _identity(folder)
         records = open_records(folder)
+        scalars = arrays.pop(_SCALARS)
+        codes = open_codes(folder, scalars[CODE_COUNT])
     except (OSError, ValueError) as error:
         raise CorruptArtifactError(f"signals segment cannot be read: {folder}") from error
-    scalars = arrays.pop(_SCALARS)
     if scalars.dtype != _ROW or {len(scalars)} != {len(records), *map(len, arrays.values())}:
         raise CorruptArtifactError(f"signals segment has files that do not fit together: {folder}")
     columns = {name: scalars[name] for name in SCALARS} | arrays
@@ -95,7 +104,7 @@ def open_segment(folder: Path) -> Segment:
     if storage is None:
         raise CorruptArtifactError(f"signals segment has vectors in an unknown form: {folder}")
     ordinals = np.ascontiguousarray(scalars["ordinal"])
-    return Segment(folder, identity, ordinals, columns, scalars, records, storage)
+    return Segment(folder, identity, ordinals, columns, scalars, records, codes, storage)
 
 
 def _identity(folder: Path) -> tuple[str, int, int, int] | None:
@@ -126,6 +135,7 @@ def write_segment(
             matrix = np.asarray(columns[name][rows], dtype=dtype)
             np.save(staging / f"{name}.npy", packed(matrix, storage) if name == "vector" else matrix)
         write_records(staging, columns[RECORD][rows].tolist())
+        write_codes(staging, columns[TOKEN_CODES][rows].tolist())
     return open_segment(folder)
 
 
@@ -149,6 +159,7 @@ def merge_segments(folder: Path, segments: Sequence[Segment], *, storage: Storag
                 read=(lambda picked: packed(unpacked(picked), storage)) if converted else _as_stored,
             )
         write_gathered_records(staging, [segment.records for segment in segments], starts, rows)
+        write_gathered_codes(staging, [segment.codes for segment in segments], starts, rows)
     return open_segment(folder)
 
 

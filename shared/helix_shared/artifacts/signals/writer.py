@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.background_task import BackgroundTask
 from helix_shared.artifacts.files.durability import sync_and_hash_folder
-from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, blank
+from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, TOKEN_CODES, blank
 from helix_shared.artifacts.signals.record_file import ERASED
 from helix_shared.artifacts.signals.segments import (
     PREFIX,
@@ -23,6 +23,7 @@ from helix_shared.artifacts.signals.segments import (
     ordinal_count,
     write_segment,
 )
+from helix_shared.artifacts.signals.token_codes import NO_CODES
 from helix_shared.artifacts.signals.vector_storage import (
     Storage,
     StorageChoice,
@@ -79,18 +80,29 @@ class SignalsWriter:
         return ordinal_count(self._segments)
 
     def append(self, ordinals: NDArray[np.int64], columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Add or replace rows; `columns` holds `COLUMNS` and `RECORD`, with one row for each ordinal.
+        """Add or replace rows, one for each ordinal; `columns` holds `COLUMNS`, `RECORD` and `TOKEN_CODES`.
 
         Raises:
             InvalidInputError: a column is missing or has another number of rows.
         """
-        for name in (*COLUMNS, RECORD):
+        for name in (*COLUMNS, RECORD, TOKEN_CODES):
             if name not in columns or len(columns[name]) != len(ordinals):
                 raise InvalidInputError(name, f"must have {len(ordinals)} rows")
         if len(ordinals):
             self.finish_merge()
             self._write(ordinals, columns)
             self._merge(self._merge_start())
+
+    def token_codes(self, ordinals: NDArray[np.int64]) -> list[bytes]:
+        """The codes of each of `ordinals`; empty for one without a row."""
+        found = [NO_CODES] * len(ordinals)
+        for segment in self._segments:
+            # a later segment counts over an earlier one
+            rows = np.searchsorted(segment.ordinals, ordinals)
+            here = np.flatnonzero(segment.ordinals[np.minimum(rows, len(segment) - 1)] == ordinals)
+            for place in here.tolist():
+                found[place] = segment.codes.of_row(int(rows[place])).tobytes()
+        return found
 
     def erase(self, ordinals: NDArray[np.int64]) -> None:
         """Replace rows by blank ones and rewrite all segments, so that no byte of the rows remains."""
@@ -100,6 +112,7 @@ class SignalsWriter:
         shapes["vector"] = (dimensions_of(self._segments[0].columns["vector"]),)
         blanks = {name: blank(name, (len(ordinals), *shapes[name])) for name in COLUMNS}
         blanks[RECORD] = np.full(len(ordinals), ERASED, object)
+        blanks[TOKEN_CODES] = np.full(len(ordinals), NO_CODES, object)
         self.finish_merge(wait=True)
         self._write(ordinals, blanks)
         self._rewrite(0)

@@ -1,14 +1,19 @@
-"""The record: a memory as a row of the vector table.
+"""The record: a memory as consolidation writes it, and the part of it that is a row of the vector table.
 
 `lexicon` and `signals` derive their own rows from records.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
 
 from helix_shared.edges import memories_schema
 from helix_shared.errors import InvalidInputError
+
+IN_SIGNALS_ONLY: Final = ("token_codes",)
+"""Columns of a record that the vector table does not have; the signals hold them, and give them back."""
 
 
 def record_schema(dimensions: int) -> pa.Schema:
@@ -48,6 +53,11 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("decayed_at", time),
         ]
     )
+
+
+def table_schema(dimensions: int) -> pa.Schema:
+    """Schema of the vector table: a record without `IN_SIGNALS_ONLY`."""
+    return pa.schema([field for field in record_schema(dimensions) if field.name not in IN_SIGNALS_ONLY])
 
 
 def conforming(records: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -11,7 +11,7 @@ import numpy as np
 from helix_shared.artifacts.filter.sql import ids_sql
 from helix_shared.artifacts.signals.append_only import AppendOnlyColumn
 from helix_shared.artifacts.vectors.files import TABLE, TABLE_FOLDER
-from helix_shared.artifacts.vectors.records import record_schema
+from helix_shared.artifacts.vectors.records import table_schema
 from helix_shared.artifacts.vectors.scan import with_scan_column
 from helix_shared.errors import CorruptArtifactError
 
@@ -32,7 +32,7 @@ def create_table(folder: Path, dimensions: int, *, scanned: int = 0) -> Any:
 
     Row ids stay the same through updates and compaction.
     """
-    schema = with_scan_column(record_schema(dimensions), scanned)
+    schema = with_scan_column(table_schema(dimensions), scanned)
     database = lancedb.connect(str(folder), storage_options={"new_table_enable_stable_row_ids": "true"})
     return database.create_table(TABLE, schema=schema)
 

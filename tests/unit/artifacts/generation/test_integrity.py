@@ -15,7 +15,7 @@ from helix_shared.artifacts.generation.cloning import clone
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.live_stores import Live
-from helix_shared.artifacts.generation.manifest import MANIFEST_NAME, Manifest
+from helix_shared.artifacts.generation.manifest import FORMAT_VERSION, MANIFEST_NAME, Manifest
 from helix_shared.artifacts.generation.publishing import publish
 from helix_shared.errors import CorruptArtifactError
 
@@ -104,6 +104,6 @@ def test_an_unknown_format_is_refused(
 ) -> None:
     """A generation of a later format is not read."""
     fill(live, records([{}]))
-    publish(root, live, manifest_of(live, 1).model_copy(update={"format_version": 9}))
-    with pytest.raises(CorruptArtifactError, match="format 9"):
+    publish(root, live, manifest_of(live, 1).model_copy(update={"format_version": FORMAT_VERSION + 1}))
+    with pytest.raises(CorruptArtifactError, match=f"format {FORMAT_VERSION + 1}"):
         verify(folder_of(root, 1), verified=set())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from helix_query.recall.channels.vector_search import nearest_visible
 from helix_query.recall.visibility import Visibility
 from helix_shared.artifacts.filter.selection import Selection
-from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, SKETCH, blank, code
+from helix_shared.artifacts.signals.columns import COLUMNS, RECORD, SKETCH, TOKEN_CODES, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.sketches import sketches_of
 from helix_shared.artifacts.signals.writer import SignalsWriter
@@ -39,6 +39,7 @@ def signals(tmp_path_factory: pytest.TempPathFactory) -> Signals:
     columns["hidden"][:] = False
     columns["tenant_code"][:] = code("acme")
     columns |= {"vector": vectors, SKETCH: sketches_of(vectors), RECORD: np.full(MEMORIES, b"{}", object)}
+    columns[TOKEN_CODES] = np.full(MEMORIES, b"", object)
     columns["minhash"] = blank("minhash", (MEMORIES, MINHASH_PERMUTATIONS))
     folder = tmp_path_factory.mktemp("dense") / "signals"
     SignalsWriter.open(folder).append(np.arange(MEMORIES), columns)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_query.generations.session_order import SessionOrder, SessionPart
-from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS, blank, code
+from helix_shared.artifacts.signals.columns import MATRICES, RECORD, SCALARS, TOKEN_CODES, blank, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.artifacts.signals.segments import write_segment
 
@@ -25,7 +25,7 @@ def blank_columns(count: int) -> dict[str, Any]:
     """Empty columns of a segment."""
     columns: dict[str, Any] = {name: blank(name, (count,)) for name in SCALARS}
     columns |= {name: np.zeros((count, 1), dtype) for name, dtype in MATRICES.items()}
-    return columns | {RECORD: np.full(count, b"{}", object)}
+    return columns | {RECORD: np.full(count, b"{}", object), TOKEN_CODES: np.full(count, b"", object)}
 
 
 def append(folder: Path, ordinals: Sequence[int], rows: Sequence[Row]) -> None:

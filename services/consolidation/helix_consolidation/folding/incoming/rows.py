@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from helix_consolidation.ledger.consolidation_state import Model
 from helix_consolidation.ledger.event_reach import (
@@ -32,6 +33,7 @@ from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import (
     FIRST_STATEMENT_PIECE,
+    TOKEN_CODE_BYTES,
     Origin,
     check_schema,
     memories_schema,
@@ -173,6 +175,7 @@ def _check_values(origin: Origin, rows: pa.RecordBatch) -> None:
         "an unknown type": set(rows["type"].to_pylist()) <= set(MEMORY_TYPES),
         "a number that is not finite": all(np.isfinite(values).all() for values in numbers),
         "a negative piece": not (rows["piece"].to_numpy() < 0).any(),
+        "half a token code": not (pc.binary_length(rows["token_codes"]).to_numpy() % TOKEN_CODE_BYTES).any(),
         "a time outside the calendar": all((abs(values) < _CALENDAR).all() for values in times),
         "a row of another event": set(sequences) <= {origin.event_sequence}
         and all(sequence <= origin.event_sequence for sequence in rows["stream_sequence"].to_pylist()),
