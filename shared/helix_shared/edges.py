@@ -188,7 +188,7 @@ def statements_schema(dimensions: int) -> pa.Schema:
 
 
 def empty_row(schema: pa.Schema) -> dict[str, Any]:
-    """A row of `schema` with every required column empty (no text, an empty list, 0 or false)."""
+    """A row of `schema` with every required column empty (no text or bytes, an empty list, 0 or false)."""
     return {field.name: _empty(field.type) for field in schema if not field.nullable}
 
 

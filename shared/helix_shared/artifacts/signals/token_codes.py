@@ -43,7 +43,8 @@ class CodeFile:
         first, counts = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
         ends = np.cumsum(counts)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
-        return np.take(self.codes, places, axis=0)
+        found: NDArray[np.uint8] = np.take(self.codes, places, axis=0)
+        return found
 
 
 def open_codes(folder: Path, counts: NDArray[np.int32]) -> CodeFile:

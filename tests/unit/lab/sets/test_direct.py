@@ -14,6 +14,8 @@ from helix_lab.sets.handles import event_of
 from helix_lab.sets.vector_store import VectorStore
 from helix_memory.events import encode_event
 from helix_query.profile.files import load_profiles
+from helix_shared.edges import TOKEN_CODE_BYTES
+from helix_shared.encoders.token_codes import Embedding
 
 MARK = "zzleak"
 PROFILES = load_profiles()
@@ -112,16 +114,25 @@ def test_a_rehearsal_ranks_as_the_direct_path_does(
             }
 
 
-def test_a_vector_is_kept_bit_for_bit(tmp_path: Path) -> None:
-    """A second process gets what the first one put."""
+def test_vector_and_codes_are_kept_bit_for_bit(tmp_path: Path) -> None:
+    """A second process gets what the first one put; a run without codes takes none away."""
     vector = np.linspace(-1, 1, 384, dtype=np.float32)
+    codes = np.arange(3 * TOKEN_CODE_BYTES, dtype=np.uint8).reshape(3, TOKEN_CODE_BYTES)
     with VectorStore(tmp_path, model="abc") as store:
         assert store.get("text") is None
-        store.put("text", vector)
+        store.put("text", Embedding(vector, None))
+        without = store.get("text")
+        assert without is not None
+        assert without.codes is None
+        store.put("text", Embedding(vector, codes))
+        store.put("text", Embedding(vector, None))
     with VectorStore(tmp_path, model="abc") as store:
         kept = store.get("text")
         assert kept is not None
-        assert kept.tobytes() == vector.tobytes()
-        assert not kept.flags.writeable
+        assert kept.codes is not None
+        assert kept.vector.tobytes() == vector.tobytes()
+        assert kept.codes.tobytes() == codes.tobytes()
+        assert kept.codes.shape == codes.shape
+        assert not kept.vector.flags.writeable
     with VectorStore(tmp_path, model="other") as store:
         assert store.get("text") is None

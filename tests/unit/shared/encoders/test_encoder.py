@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from helix_cli.model_build.minilm import build_minilm
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import CARD_FILE, GRAPH_FILE, TOKENIZER_FILE, load_card, write_card
+from helix_shared.encoders.token_codes import Embedding
 from helix_shared.encoders.tokens import TextTokens
 from helix_shared.encoders.vector_cache import ENTRY_BYTES, VectorCache
 from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
@@ -152,7 +153,7 @@ def test_a_cache_stays_within_its_bytes() -> None:
     cache, none = VectorCache(TWO_VECTORS), VectorCache(0)
     for number in range(5):
         for kept in (cache, none):
-            kept.put(str(number), np.zeros(384, dtype=np.float32))
+            kept.put(str(number), Embedding(np.zeros(384, dtype=np.float32), None))
     assert [cache.get(str(number)) is not None for number in range(5)] == [False, False, False, True, True]
     assert none.get("4") is None
 
