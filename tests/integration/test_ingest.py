@@ -23,6 +23,7 @@ from helix_shared.broker.connection import connect
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.worker.rederive import request_derivation
+from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import TemporaryError
@@ -119,6 +120,9 @@ async def test_row_holds_what_the_event_says_and_a_unit_vector(
     assert row["created_at"] == row["occurred_at"]
     card = load_card(default_model(models_dir))
     assert (len(row["vector"]), row["model"]) == (card.dimensions, card.id)
+    with Encoder.load(default_model(models_dir)) as encoder:
+        _, codes = encoder.embed_with_codes("user: We moved staging to port 8443 on 2026-09-01.")
+    assert row["token_codes"] == codes.tobytes()
 
 
 async def test_two_copies_and_a_kill_answer_every_event_once(
