@@ -30,7 +30,7 @@ class IngestSettings(BrokerSettings):
     )
     lanes: int = Field(0, ge=0, le=64, description="embedding threads; 0: the cores divided by the copies")
     vector_cache_bytes: int = Field(
-        64 * MIB, ge=0, description="cache of vectors and codes of recent texts: equal text is embedded once"
+        64 * MIB, ge=0, description="cache of vectors of recent texts: equal text is embedded once"
     )
     turn_cache_bytes: int = Field(
         16 * MIB, ge=0, description="cache of recent turns, which are then not read from the log"
