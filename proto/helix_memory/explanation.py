@@ -30,14 +30,26 @@ WEIGHED: Final = ("sim", "recency", "salience", "confidence", "graph")
 """Signals that have a weight by memory type; the method `additive` sums them."""
 QUALITY: Final = ("recency", "salience", "confidence")
 """Those that the method `multiplicative` combines into the quality of a memory."""
+LATE_INTERACTION: Final = "late_interaction"
+"""Name of the step that late interaction adds."""
 
 
 def recompute(candidate: recall_pb2.Candidate) -> float:
     """The final score of `candidate`; equal to `candidate.score` in every bit."""
     score = relevance(candidate) * product(boost.value for boost in candidate.boosts)
     for step in candidate.steps:
-        score = stepped(score, ADD if step.adds else MULTIPLY, step.value)
+        value = step.value
+        if step.name == LATE_INTERACTION and candidate.HasField("late_interaction"):
+            value = late_gain(candidate.late_interaction, score)
+        score = stepped(score, ADD if step.adds else MULTIPLY, value)
     return float(score)
+
+
+def late_gain(late: recall_pb2.LateInteraction, before: float) -> float:
+    """What late interaction adds to the score `before`: from the similarities of the words, never below 0."""
+    total = weighted((1.0, match.rarity) for match in late.words)
+    score = weighted((match.rarity, match.similarity) for match in late.words) / total
+    return max(float(normalised(score, late.mean, late.deviation)) * late.scale, -before)
 
 
 def relevance(candidate: recall_pb2.Candidate) -> float:

@@ -71,6 +71,7 @@ def _stages(profile: RankingProfile) -> Iterator[Switch]:
     if profile.expand.enabled:
         yield from _other_methods("expand", Expand, profile.expand.method)
     yield Switch("rank", "stage", ORDER_OF_FUSION)
+    yield Switch("rerank", "stage", {"rerank.candidates": 0})
     nothing_alike = {"diversify.near_duplicate": 1.01, "diversify.mmr_lambda": 1.0}
     yield Switch("diversify", "stage", {**nothing_alike, "diversify.session_floor": 1.01})
 

@@ -25,10 +25,11 @@ from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.recall.context import RecallContext
 from helix_query.recall.stages.adaptive_weights import share_features
 from helix_query.recall.stages.diversify import diversify
-from helix_query.recall.stages.embed import embed
+from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.recall.stages.expand import expand
 from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.rerank import rerank
 from helix_query.recall.stages.retrieve import retrieve
 from helix_query.recall.stages.route import route_query
 
@@ -45,10 +46,15 @@ class _Asked:
     """One question after the stages that are cached."""
 
     context: RecallContext
-    vector: NDArray[np.float32]
+    embedded: EmbeddedQuery
     route: Route
     retrieved: Retrieved | None = None
     """None: the router skipped the query."""
+
+    @property
+    def vector(self) -> NDArray[np.float32]:
+        """Unit vector of the query."""
+        return self.embedded.vector
 
 
 class CachedCorpus:
@@ -85,7 +91,9 @@ class CachedCorpus:
         started = time.perf_counter()
         fused = fuse(context, asked.retrieved, asked.vector, route)
         candidates = expand(context, fused, asked.vector, route)
-        ranked = diversify(context, rank(context, candidates, route), candidates, route)
+        ranked = rank(context, candidates, route)
+        candidates, ranked = rerank(context, candidates, ranked, asked.embedded.tokens, route)
+        ranked = diversify(context, ranked, candidates, route)
         milliseconds = (time.perf_counter() - started) * 1_000
         found = self._documents[candidates.ordinals[ranked.positions]].tolist()
         return Answer(question.id, tuple(dict.fromkeys(found)), milliseconds)
@@ -94,17 +102,20 @@ class CachedCorpus:
         request = request_of(self._corpus.data, question, profile="", top_k=top_k)
         checked = query_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
         context = RecallContext.of(checked, self._corpus.served, profile)
-        vector = self._once(("embed", question.id), lambda: embed(context))
+        embedded: EmbeddedQuery = self._once(
+            ("embed", question.id, profile.rerank.candidates > 0), lambda: embed(context)
+        )
+        vector = embedded.vector
         route: Route = self._once(
             ("route", question.id, profile.route.model_dump_json()), lambda: route_query(context, vector)
         )
         if route.skip:
-            return _Asked(context, vector, route)
+            return _Asked(context, embedded, route)
         retrieved = self._once(
             ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), route),
             lambda: retrieve(context, vector, route, self._corpus.lanes, CHANNEL_SECONDS),
         )
-        return _Asked(context, vector, route, retrieved)
+        return _Asked(context, embedded, route, retrieved)
 
     def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         if key not in self._made:

@@ -88,6 +88,8 @@ SPACE: Final = (
     Knob("rank.graph_weight_multi_hop", "float", 0.0, 1.0, needs=(_MULTIPLICATIVE,)),
     Knob("rank.boosts.window", "float", 0.0, 2.0),
     Knob("rank.current_min_score", "float", 0.0, 1.0),
+    Knob("rerank.candidates", "int", 10, 100, needs=(("rerank.candidates", None),)),
+    Knob("rerank.weight", "float", 0.0, 2.0, needs=(("rerank.candidates", None),)),
     Knob("diversify.near_duplicate", "float", 0.5, 1.01),
     Knob("diversify.mmr_lambda", "float", 0.5, 1.0),
     Knob("diversify.session_floor", "float", 0.0, 1.01),

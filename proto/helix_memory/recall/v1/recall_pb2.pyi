@@ -740,7 +740,7 @@ class StageTime(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
-    """embed, route, retrieve, fuse, expand, rank, diversify, fetch (reading the texts), abstain, pack;
+    """embed, route, retrieve, fuse, expand, rank, rerank, diversify, fetch (reading the texts), abstain, pack;
     explain if it was requested; wait, as the first, if the recall waited for its min_seq.
     """
     milliseconds: _builtins.float
@@ -1229,7 +1229,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 
 @_typing.final
 class Step(_message.Message):
-    """One change of the score: factors of the recipe (access_decay, project, importance,
+    """One change of the score: late_interaction (see LateInteraction), factors of the recipe (access_decay, project, importance,
     episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers), replacement
     (it takes a part of the score of what it replaces), outdated (a replaced memory gives way), latest_statement,
     speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement takes the score of
@@ -1261,6 +1261,82 @@ class Step(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Step: _TypeAlias = Step  # noqa: Y015
+
+@_typing.final
+class WordMatch(_message.Message):
+    """One word of the query, and the word of the memory that is nearest to it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORD_FIELD_NUMBER: _builtins.int
+    NEAREST_FIELD_NUMBER: _builtins.int
+    SIMILARITY_FIELD_NUMBER: _builtins.int
+    RARITY_FIELD_NUMBER: _builtins.int
+    word: _builtins.str
+    """Word of the query."""
+    nearest: _builtins.str
+    """Word of the memory, or of what was embedded with it: its speaker or title. Empty: it is not known."""
+    similarity: _builtins.float
+    """Similarity of the two in their contexts, -1 to 1; unrelated words have about 0.2."""
+    rarity: _builtins.float
+    """Inverse document frequency of the query's word among the memories open to the caller, above 0."""
+    def __init__(
+        self,
+        *,
+        word: _builtins.str = ...,
+        nearest: _builtins.str = ...,
+        similarity: _builtins.float = ...,
+        rarity: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nearest", b"nearest", "rarity", b"rarity", "similarity", b"similarity", "word", b"word"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WordMatch: _TypeAlias = WordMatch  # noqa: Y015
+
+@_typing.final
+class LateInteraction(_message.Message):
+    """Late interaction of the query with one memory. The step of this name adds
+    (score - mean) / deviation x scale, or so much less that the score is 0.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORDS_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    MEAN_FIELD_NUMBER: _builtins.int
+    DEVIATION_FIELD_NUMBER: _builtins.int
+    SCALE_FIELD_NUMBER: _builtins.int
+    score: _builtins.float
+    """Mean of the similarities, weighted by rarity."""
+    mean: _builtins.float
+    """Mean of the scores of the memories that were compared."""
+    deviation: _builtins.float
+    """Their standard deviation, above 0."""
+    scale: _builtins.float
+    """What one standard deviation adds, 0 and up."""
+    @_builtins.property
+    def words(self) -> _containers.RepeatedCompositeFieldContainer[Global___WordMatch]:
+        """The words of the query that count, in the order of the query. Function words do not."""
+
+    def __init__(
+        self,
+        *,
+        words: _abc.Iterable[Global___WordMatch] | None = ...,
+        score: _builtins.float = ...,
+        mean: _builtins.float = ...,
+        deviation: _builtins.float = ...,
+        scale: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deviation", b"deviation", "mean", b"mean", "scale", b"scale", "score", b"score", "words", b"words"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LateInteraction: _TypeAlias = LateInteraction  # noqa: Y015
 
 @_typing.final
 class Candidate(_message.Message):
@@ -1297,6 +1373,7 @@ class Candidate(_message.Message):
     SIMILARITY_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     PACKED_FIELD_NUMBER: _builtins.int
+    LATE_INTERACTION_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     excerpt: _builtins.str
@@ -1353,6 +1430,10 @@ class Candidate(_message.Message):
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]:
         """Steps in the order they were applied."""
 
+    @_builtins.property
+    def late_interaction(self) -> Global___LateInteraction:
+        """Which words of the query and of the memory are near; absent: the two were not compared."""
+
     def __init__(
         self,
         *,
@@ -1379,14 +1460,20 @@ class Candidate(_message.Message):
         similarity: _builtins.float = ...,
         rank: _builtins.int = ...,
         packed: _builtins.bool = ...,
+        late_interaction: Global___LateInteraction | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "coverage", b"coverage", "fusion", b"fusion"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_late_interaction", b"_late_interaction", "coverage", b"coverage", "fusion", b"fusion", "late_interaction", b"late_interaction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "similarity", b"similarity", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_late_interaction", b"_late_interaction", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "late_interaction", b"late_interaction", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "similarity", b"similarity", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__coverage: _TypeAlias = _typing.Literal["coverage"]  # noqa: Y015
     _WhichOneofArgType__coverage: _TypeAlias = _typing.Literal["_coverage", b"_coverage"]  # noqa: Y015
+    _WhichOneofReturnType__late_interaction: _TypeAlias = _typing.Literal["late_interaction"]  # noqa: Y015
+    _WhichOneofArgType__late_interaction: _TypeAlias = _typing.Literal["_late_interaction", b"_late_interaction"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__coverage) -> _WhichOneofReturnType__coverage | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__late_interaction) -> _WhichOneofReturnType__late_interaction | None: ...
 
 Global___Candidate: _TypeAlias = Candidate  # noqa: Y015
 

@@ -114,8 +114,9 @@ def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole
         *_signals(candidate),
         *_factors(candidate),
     ]
-    for line in _lines(values, width=console.width - len(INDENT)):
-        console.print(Text(INDENT + line), style=style, soft_wrap=True)
+    for parts in (values, [*_words(candidate)]):
+        for line in _lines(parts, width=console.width - len(INDENT)):
+            console.print(Text(INDENT + line), style=style, soft_wrap=True)
 
 
 def _lines(values: Sequence[str], *, width: int) -> Iterator[str]:
@@ -148,6 +149,12 @@ def _signals(candidate: recall_pb2.Candidate) -> Iterator[str]:
     for signal in candidate.signals:
         if signal.name == "sim" or (signal.name in _SHORT and signal.weight):
             yield f"{_SHORT.get(signal.name, signal.name)} {signal.normalised:.2f}"
+
+
+def _words(candidate: recall_pb2.Candidate) -> Iterator[str]:
+    """Words of the query with the nearest word of the memory."""
+    for match in candidate.late_interaction.words:
+        yield f"{match.word} ~ {match.nearest or '?'} {match.similarity:.2f}"
 
 
 def _factors(candidate: recall_pb2.Candidate) -> Iterator[str]:

@@ -77,6 +77,7 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         similarity=0.0 if duplicate is None else duplicate.similarity,
         rank=rank,
         packed=loss is Loss.NONE,
+        late_interaction=_late_interaction(explanation, position),
     )
 
 
@@ -134,6 +135,26 @@ def _signals(scoring: Scoring, position: int) -> Iterator[recall_pb2.Signal]:
             normalised=signal.normal[position],
             weight=scoring.weight(name, position),
         )
+
+
+def _late_interaction(explanation: Explanation, position: int) -> recall_pb2.LateInteraction | None:
+    late, gains = explanation.trace.candidates.late, explanation.scoring.late
+    row = None if late is None else _row(late.positions, position)
+    if late is None or gains is None or row is None:
+        return None
+    words = zip(
+        late.words, explanation.nearest[position], late.similarities[:, row], late.rarities, strict=True
+    )
+    return recall_pb2.LateInteraction(
+        words=[
+            recall_pb2.WordMatch(word=word, nearest=nearest, similarity=similarity, rarity=rarity)
+            for word, nearest, similarity, rarity in words
+        ],
+        score=gains.scores[row],
+        mean=gains.mean,
+        deviation=gains.deviation,
+        scale=gains.scale,
+    )
 
 
 def _row(ordinals: NDArray[np.int64], ordinal: int) -> int | None:

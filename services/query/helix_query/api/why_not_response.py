@@ -8,6 +8,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import limits
+from helix_memory.explanation import LATE_INTERACTION
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
@@ -141,7 +142,7 @@ def _top_k(reply: Reply, first: Replay) -> str:
 def _by_score(reply: Reply, first: Replay) -> str:
     candidate, chosen = reply.candidate, first.explanation.trace.chosen
     place = f"place {candidate.place} by score ({candidate.score:.4f})"
-    verdict = f"It is at {place}, and top_k is {first.context.top_k}."
+    verdict = f"It is at {place}, and top_k is {first.context.top_k}.{_late_interaction(candidate)}"
     if not len(chosen):
         return verdict
     reply.needed_score = float(chosen.scores.min())
@@ -149,6 +150,15 @@ def _by_score(reply: Reply, first: Replay) -> str:
     if lacking <= 0:
         return f"{verdict} Others were preferred for diversity, not for their score."
     return f"{verdict} The lowest score in the answer is {reply.needed_score:.4f}, {lacking:.4f} more."
+
+
+def _late_interaction(candidate: recall_pb2.Candidate) -> str:
+    """What comparing its words with those of the query did to its score; empty: nothing."""
+    gain = next((step.value for step in candidate.steps if step.name == LATE_INTERACTION), 0.0)
+    if not gain:
+        return ""
+    said = f"added {gain:.4f} to" if gain > 0 else f"took {-gain:.4f} from"
+    return f" Late interaction {said} its score."
 
 
 def _near_duplicate(reply: Reply, first: Replay) -> str:

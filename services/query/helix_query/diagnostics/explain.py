@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.diagnostics.explanation import Duplicate, Explanation, Loss
+from helix_query.diagnostics.nearest_words import nearest_words
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.stages.diversify import (
     compared_for_duplicates,
@@ -70,6 +71,7 @@ def explain(trace: Trace, context: RecallContext) -> Explanation:
         threshold_on=profile.rank.recipe.threshold_on,
         k=profile.fuse.k,
         method=profile.fuse.method,
+        nearest=nearest_words(context, candidates),
     )
 
 

@@ -84,6 +84,8 @@ class Explanation:
     k: int
     method: str
     """Of the fusion."""
+    nearest: Mapping[int, tuple[str, ...]]
+    """By position of a compared candidate: its word that is nearest to each word of the query."""
 
     @property
     def dense_share(self) -> float | None:

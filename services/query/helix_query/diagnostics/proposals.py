@@ -199,7 +199,10 @@ def _position_by_score(replay: Replay) -> int:
 
 
 def _other_weights(replay: Replay) -> Iterator[Proposal]:
-    """The weight of one channel 1, of the other 0."""
+    """No late interaction where it lowered the score; the weight of one channel 1, of the other 0."""
+    late = replay.explanation.scoring.late
+    if late is not None and late.gains[_position(replay)] < 0:
+        yield (constant_change(replay, "rerank.candidates", 0),)
     fuse = replay.profile.fuse
     others: list[tuple[str, Any]] = [("fuse.by_intent", {})] if fuse.by_intent else []
     others += [("fuse.adaptive", None)] if fuse.adaptive is not None else []

@@ -18,13 +18,10 @@ from helix_query.diagnostics.explain import explained
 from helix_query.diagnostics.replay import Replay
 from helix_query.profile.overrides import with_constants
 from helix_query.recall.context import RecallContext
-from helix_query.recall.stages.embed import embed
+from helix_query.recall.stages.embed import EmbeddedQuery, embed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from helix_query.generations.snapshot import Snapshot
     from helix_query.profile.profile import RankingProfile
@@ -43,13 +40,13 @@ class Replays:
     parse: Callable[[recall_pb2.RecallRequest], Query]
     """Checks a request; every replay is at the same moment of the clock."""
     recall: Callable[..., RecallResult]
-    """`helix_query.recall.recall.recall` with its lanes; takes a context and `vector`."""
+    """`helix_query.recall.recall.recall` with its lanes; takes a context and `embedded`."""
     until: float
     deadline: float = math.inf
     """Of the call, of the same clock: no wait of a replay goes past it."""
     runs: int = field(default=0, init=False)
-    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False)
-    """By text of the query: embedded once for all replays."""
+    _embedded: dict[tuple[str, bool], EmbeddedQuery] = field(default_factory=dict, init=False)
+    """By text of the query, and whether its tokens are compared: embedded once for all replays."""
 
     @property
     def exhausted(self) -> bool:
@@ -75,7 +72,8 @@ class Replays:
         profile = with_constants(self.profiles[query.profile], constants)
         self.runs += 1
         context = RecallContext.of(query, self.snapshot, profile, deadline=self.deadline)
-        if query.text not in self._vectors:
-            self._vectors[query.text] = embed(context)
-        result, explanation = explained(self.recall(context, vector=self._vectors[query.text]), context)
+        key = query.text, profile.rerank.candidates > 0
+        if key not in self._embedded:
+            self._embedded[key] = embed(context)
+        result, explanation = explained(self.recall(context, embedded=self._embedded[key]), context)
         return Replay(asking, context, result, explanation, row)

@@ -16,6 +16,7 @@ from helix_query.profile.sections.fusion import Fuse
 from helix_query.profile.sections.graph import Expand
 from helix_query.profile.sections.packing import Diversify, Pack
 from helix_query.profile.sections.ranking import Rank
+from helix_query.profile.sections.reranking import Rerank
 from helix_query.profile.sections.search import Retrieve, Routing
 from helix_query.profile.sections.section import Section
 from helix_shared.errors import InvalidInputError
@@ -37,6 +38,7 @@ class RankingProfile(Section):
     fuse: Fuse = Fuse()
     expand: Expand = Expand()
     rank: Rank = Rank()
+    rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()
     abstain: Abstain = Abstain()
     pack: Pack = Pack()

@@ -128,6 +128,40 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class LateInteraction:
+    """How near each word of the query is to the nearest word of the first candidates."""
+
+    positions: NDArray[np.int64]
+    """Of the candidates that were compared, ascending."""
+    words: tuple[str, ...]
+    """Of the query, without those that do not count."""
+    rarities: NDArray[np.float64]
+    """Inverse document frequencies of the words, above 0."""
+    similarities: NDArray[np.float64]
+    """[words, positions], -1 to 1."""
+    weight: float
+    """Standard deviations of the score that one of late interaction is worth."""
+    states: NDArray[np.float32]
+    """[states, bits] of the tokens of the words; an explanation compares them again."""
+    word_of_state: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class LateGains:
+    """What late interaction adds: (score - mean) / deviation x scale, so that no score falls below 0."""
+
+    scores: NDArray[np.float64]
+    """Of the candidates that were compared, in the order of `LateInteraction.positions`."""
+    mean: float
+    deviation: float
+    """Standard deviation of `scores`; 1 where they are equal, then `scale` is 0."""
+    scale: float
+    """What a standard deviation is worth."""
+    gains: NDArray[np.float64]
+    """By candidate."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """Candidates of stages 4 to 7: arrays of equal length, one entry a candidate, no ordinal twice."""
 
@@ -154,6 +188,8 @@ class Candidates:
     """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
     related: Related | None = None
     """Which candidates answer or replace which; None: none."""
+    late: LateInteraction | None = None
+    """None: stage 6 has not compared words yet, or does not."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

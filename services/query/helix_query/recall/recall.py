@@ -13,19 +13,17 @@ from helix_query.recall.packing.profile_first import pack_with_profile
 from helix_query.recall.result import RecallResult, Trace
 from helix_query.recall.stages.abstain import abstain
 from helix_query.recall.stages.diversify import diversify, without_already_served
-from helix_query.recall.stages.embed import embed
+from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.recall.stages.expand import expand
 from helix_query.recall.stages.fuse import fuse
 from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.rerank import rerank
 from helix_query.recall.stages.retrieve import prefetch, retrieve
 from helix_query.recall.stages.route import route_query
 from helix_query.recall.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from helix_query.recall.context import RecallContext
 
@@ -35,12 +33,12 @@ def recall(
     *,
     lanes: Mapping[str, Executor],
     channel_deadline_seconds: float,
-    vector: NDArray[np.float32] | None = None,
+    embedded: EmbeddedQuery | None = None,
 ) -> RecallResult:
     """Answer the query of `context`.
 
-    `lanes` has one executor a channel, so that a stuck channel never keeps another one waiting. `vector` is
-    that of the query, for a caller who asks it several times.
+    `lanes` has one executor a channel, so that a stuck channel never keeps another one waiting. `embedded`
+    is the query out of stage 1, for a caller who asks it several times.
 
     Raises:
         TemporaryError: no channel answered.
@@ -49,7 +47,8 @@ def recall(
     stage = Stopwatch(context.deadline)
     with prefetch(context, lanes) as prefetched:
         with stage("embed"):
-            vector = embed(context) if vector is None else vector
+            embedded = embed(context) if embedded is None else embedded
+            vector = embedded.vector
         with stage("route"):
             route = route_query(context, vector)
         if route.skip:
@@ -62,6 +61,8 @@ def recall(
         candidates = expand(context, fused, vector, route)
     with stage("rank"):
         ranked = rank(context, candidates, route)
+    with stage("rerank"):
+        candidates, ranked = rerank(context, candidates, ranked, embedded.tokens, route)
     with stage("diversify"):
         diverse = diversify(context, ranked, candidates, route)
         chosen, already_served = without_already_served(context, diverse, candidates)

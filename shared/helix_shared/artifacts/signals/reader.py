@@ -162,9 +162,10 @@ class Signals:
         return self._gather("vector", ordinals, unpacked)
 
     def warm(self) -> None:
-        """Read all pages of the stored vectors, of which a recall compares thousands."""
+        """Read all pages of the stored vectors and token codes, of which a recall compares thousands."""
         for segment in self.segments:
             warm(segment.columns["vector"])
+            warm(segment.codes.codes)
 
     def minhash(self, ordinals: NDArray[np.int64]) -> NDArray[np.uint32]:
         """MinHash signatures of `ordinals`, one row each."""

@@ -9,8 +9,8 @@ from helix_memory.recall.v1 import recall_pb2
 
 pytestmark = pytest.mark.integration
 
-STAGES = ["embed", "route", "retrieve", "fuse", "expand", "rank", "diversify", "fetch",
-          "abstain", "pack"]  # fmt: skip
+STAGES = ["embed", "route", "retrieve", "fuse", "expand", "rank", "rerank", "diversify",
+          "fetch", "abstain", "pack"]  # fmt: skip
 EVERY_PROFILE = pytest.mark.parametrize("profile", ["helix", "helix-reference", "cems", "engram"])
 EVERY_MODE = pytest.mark.parametrize("mode", [0, 1, 2, 3])
 

@@ -76,7 +76,7 @@ def test_the_search_runs_while_the_question_is_embedded(
 ) -> None:
     """Each waits for the other, which only works side by side."""
     meeting = threading.Barrier(2, timeout=10)
-    embed, search = Encoder.embed_query, LexicalChannel.search
+    embed, search = Encoder.embed_query_tokens, LexicalChannel.search
 
     def embedding(encoder: Encoder, text: str) -> Any:
         meeting.wait()
@@ -86,7 +86,7 @@ def test_the_search_runs_while_the_question_is_embedded(
         meeting.wait()
         return search(*args, **options)
 
-    monkeypatch.setattr(Encoder, "embed_query", embedding)
+    monkeypatch.setattr(Encoder, "embed_query_tokens", embedding)
     monkeypatch.setattr(LexicalChannel, "search", searching)
     answer = asked(served, lanes, "what about the garden")
     assert answer.degraded == ()
@@ -125,7 +125,7 @@ def test_a_search_without_a_waiting_caller_is_cancelled(
         def failing(_encoder: Encoder, _text: str) -> Any:
             raise RuntimeError("no model")
 
-        monkeypatch.setattr(Encoder, "embed_query", failing)
+        monkeypatch.setattr(Encoder, "embed_query_tokens", failing)
         with pytest.raises(RuntimeError, match="no model"):
             asked(served, lanes, "what about the garden")
     else:

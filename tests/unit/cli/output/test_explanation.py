@@ -34,6 +34,8 @@ def explanation_of(count: int) -> recall_pb2.Explanation:
         candidate.boosts.add(name="window", value=1.2)
         candidate.boosts.add(name="pinned", value=1.0)
         candidate.steps.add(name="latest_statement", value=2.5, adds=True)
+        candidate.late_interaction.words.add(word="moved", nearest="relocated", similarity=0.61, rarity=2.0)
+        candidate.late_interaction.words.add(word="Graz", similarity=0.2, rarity=5.0)
     return explanation
 
 
@@ -50,6 +52,7 @@ def test_a_candidate_shows_lists_signals_and_factors_that_change_its_score() -> 
     for part in ("dense #3 0.612", "other words #1 12", "fused 0.6250", "sim 0.75 · rec 0.50", "window x1.2"):
         assert part in text
     assert "latest_statement +2.5" in text
+    assert "moved ~ relocated 0.61 · Graz ~ ? 0.20" in text
     assert "dense 0.25, lexical 0.75" in text
     assert "[red]memory 1[/red]" in text
     assert "rank 1" in text

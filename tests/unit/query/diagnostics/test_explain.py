@@ -20,6 +20,7 @@ from helix_query.recall.candidates import (
     GRAPH,
     Candidates,
     CandidateSignals,
+    LateInteraction,
     Ranking,
     Related,
     Retrieved,
@@ -76,6 +77,24 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         if candidates.phrase_match is None
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
         related=related_of(random, total) if total else None,
+        late=late_of(random, total) if total and random.random() < 0.6 else None,
+    )
+
+
+def late_of(random: np.random.Generator, count: int) -> LateInteraction:
+    """Random similarities of some words and some of the candidates; sometimes all are equal."""
+    words = int(random.integers(1, 5))
+    positions = np.flatnonzero(random.random(count) < 0.7)
+    positions = positions if len(positions) else np.zeros(1, np.int64)
+    similarity = random.uniform(-0.5, 1.0, (words, len(positions)))
+    return LateInteraction(
+        positions,
+        tuple(f"word{number}" for number in range(words)),
+        random.uniform(0.1, 9.0, words),
+        np.full_like(similarity, 0.5) if random.random() < 0.1 else similarity,
+        float(random.uniform(0.0, 3.0)),
+        np.zeros((words, 128), np.float32),
+        np.arange(words),
     )
 
 
@@ -174,7 +193,14 @@ def explained(random: np.random.Generator) -> Explanation:
         threshold_on=profile.rank.recipe.threshold_on,
         k=fusion.k,
         method=fusion.method,
+        nearest=nearest_of(candidates),
     )
+
+
+def nearest_of(candidates: Candidates) -> dict[int, tuple[str, ...]]:
+    """A word for every compared candidate and word of the query."""
+    late = candidates.late
+    return {} if late is None else dict.fromkeys(late.positions.tolist(), late.words)
 
 
 @settings(max_examples=300, deadline=None)
@@ -239,6 +265,7 @@ def by_hand() -> Explanation:
         threshold_on="relevance",
         k=60,
         method="rrf",
+        nearest={},
     )
 
 
@@ -277,6 +304,7 @@ def test_who_may_not_be_seen_is_only_counted() -> None:
         threshold_on="score",
         k=60,
         method="rrf",
+        nearest={},
     )
     message = explanation_message(hidden)
     assert (len(message.candidates), message.withheld) == (1, 1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.lexicon.scopes import OpenScopes
     from helix_shared.artifacts.signals.reader import Signals
 
 TEXT_CHARACTERS: Final = 8_000
@@ -41,7 +42,7 @@ class QueryWords:
         generation, query = context.generation, context.query
         scopes = generation.lexicon.scopes(query.selection)
         words = tuple(generation.lexicon.terms(query.text, scopes))
-        rarities = [idf(scopes.document_frequency("text", word), scopes.size) for word in words]
+        rarities = [rarity_of(word, scopes) for word in words]
         return cls(words, np.array(rarities, np.float64), generation.signals)
 
     def held(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -66,6 +67,11 @@ class QueryWords:
         most = float(self.rarities.max(initial=0.0))
         shares: NDArray[np.float64] = (held * self.rarities).max(axis=1, initial=0.0) / (most or 1.0)
         return shares
+
+
+def rarity_of(word: str, scopes: OpenScopes) -> float:
+    """Inverse document frequency of an analysed word among the texts open to the caller."""
+    return idf(scopes.document_frequency("text", word), scopes.size)
 
 
 def words_of_line(line: Mapping[str, Any]) -> frozenset[str]:

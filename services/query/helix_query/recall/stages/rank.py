@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, weighted
-from helix_memory.explanation import QUALITY, WEIGHED
+from helix_memory.explanation import LATE_INTERACTION, QUALITY, WEIGHED
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
+from helix_query.recall.evidence.late_interaction import late_gains
 from helix_query.recall.lifecycle.speech_acts import asks_about_questions
 from helix_query.recall.lifecycle.turns import derived_gains
 from helix_query.recall.recipes.factors import blended_signals, passing, recipe_factors, scale
@@ -117,6 +118,9 @@ def scoring(
     relevance = _relevance(signals, raw.type_code, route, constants=constants)
     boosting = boost_factors(raw, constants.boosts, window=route.window, project_code=project_code)
     builder = boosted(relevance.values, boosting)
+    late = None if candidates.late is None else late_gains(builder.scores, candidates.late)
+    if late is not None:
+        builder.plus(LATE_INTERACTION, late.gains)
     for name, factor in recipe_factors(
         raw, constants=constants.recipe, now=now, project_code=project_code
     ).items():
@@ -142,7 +146,14 @@ def scoring(
     if raw.is_derived.any():
         builder.plus("derived", derived_gains(builder.scores, raw))
     return Scoring(
-        signals, constants.fused_share, relevance, boosting, tuple(builder.steps), builder.scores, reached
+        signals,
+        constants.fused_share,
+        relevance,
+        boosting,
+        tuple(builder.steps),
+        builder.scores,
+        reached,
+        late,
     )
 
 

@@ -65,7 +65,7 @@ def prefetch(context: RecallContext, lanes: Mapping[str, Executor]) -> Iterator[
 
 
 def _prefetched(context: RecallContext) -> Hits:
-    plan = search_plan(context, context.query.text, partial(embed, context), context.rule_intents.value)
+    plan = search_plan(context, context.query.text, lambda: embed(context).vector, context.rule_intents.value)
     return _CHANNEL[LEXICAL].search(context, plan)
 
 

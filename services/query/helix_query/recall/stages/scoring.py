@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from helix_query.recall.candidates import LateGains
     from helix_query.recall.stages.normalise import Signal
 
 Factors = Mapping[str, "NDArray[np.float64]"]
@@ -80,6 +81,8 @@ class Scoring:
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
     """Whether a candidate reaches the threshold of the ranking profile."""
+    late: LateGains | None = None
+    """None: no candidate was compared."""
 
     def weight(self, signal: str, position: int) -> float:
         """Weight of a signal: of fused and cosine in sim, of the others in relevance; 0: unused."""
