@@ -56,7 +56,8 @@ def test_the_latest_of_a_chain_goes_first(workshop: Any) -> None:
     assert texts(reply)[0] == LATEST
     assert MIDDLE not in texts(reply)
     by_id = {one.memory_id: one for one in reply.explanation.candidates}
-    assert [step.name for step in by_id[ids[LATEST]].steps if step.adds] == ["replacement"]
+    added = [step.name for step in by_id[ids[LATEST]].steps if step.adds]
+    assert added == ["late_interaction", "replacement"]
     assert next(step.value for step in by_id[ids[OLD]].steps if step.name == "outdated") < 0.5
     assert all(recompute(one) == one.score for one in by_id.values())
 
