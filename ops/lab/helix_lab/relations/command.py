@@ -68,7 +68,7 @@ def relations_command(
         ingest = MemoriesBuilder(encoder, IngestSettings.load().most_tokens(encoder.card))
         given = [labels.of_set(one) for one in load_sets(data, sets)]
         own = (labels.months(), labels.stories(), labels.pairs())
-        prepared = [_prepared(one, ingest) for one in (*given, *own)]
+        prepared = [(one, cases_of(one.data, ingest)) for one in (*given, *own)]
         near = [
             (LabelledSet(one, {}, otherwise=labels.NEAR), look_alikes(one, encoder, most))
             for one in load_sets(data, look_alike_sets)
@@ -85,11 +85,6 @@ def relations_command(
     if out is not None:
         out.write_text(model_text(model, HEAD), encoding="utf-8")
         console.print(f"written: {out}")
-
-
-def _prepared(one: LabelledSet, ingest: MemoriesBuilder) -> tuple[LabelledSet, Cases]:
-    """Its cases; where only pairs count, their older statement is always a candidate."""
-    return one, cases_of(one.data, ingest, one.classes if one.only_pairs else ())
 
 
 def _in_small_stores(one: LabelledSet, cases: Cases) -> Cases:

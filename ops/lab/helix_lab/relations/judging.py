@@ -68,8 +68,12 @@ def decided(
     models: Mapping[str, RelationModel],
     closable: frozenset[str],
 ) -> Verdicts:
-    """Run `decide` on every case with the model of its group; pairs without a class count as `unlabelled`."""
-    verdicts = Verdicts()
+    """Run `decide` on every case with the model of its group; pairs without a class count as `unlabelled`.
+
+    Of a pair with several statements the surest decision counts; a labelled pair that no search found counts
+    as without relation.
+    """
+    best: dict[tuple[str, str], tuple[Decision | None, tuple[str, str]]] = {}
     for tenant, some in cases.items():
         for case in some:
             model = models.get(labelled.groups.get(case.newer, tenant))
@@ -77,7 +81,16 @@ def decided(
                 continue
             by_index = {one.older: one for one in decide(case.new, case.candidates, model)}
             for index, older in enumerate(case.older):
-                kind = labelled.classes.get((older, case.newer), labelled.otherwise or "unlabelled")
-                texts = (case.candidates[index].statement.text, case.new.text)
-                verdicts.add(kind, by_index.get(index), texts, may_close=kind in closable)
+                decision, pair = by_index.get(index), (older, case.newer)
+                if pair not in best or _sureness(decision) > _sureness(best[pair][0]):
+                    best[pair] = decision, (case.candidates[index].statement.text, case.new.text)
+    verdicts = Verdicts()
+    for pair in {**best, **labelled.classes}:
+        decision, texts = best.get(pair, (None, ("", "")))
+        kind = labelled.classes.get(pair, labelled.otherwise or "unlabelled")
+        verdicts.add(kind, decision, texts, may_close=kind in closable)
     return verdicts
+
+
+def _sureness(decision: Decision | None) -> tuple[bool, float]:
+    return (decision.closes, decision.probability) if decision else (False, 0.0)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Final
 
 import numpy as np
 
 from helix_consolidation.relations.statement import Candidate, Statement
-from helix_lab.relations.pairing import Case, idf, share, terms_of
+from helix_lab.relations.pairing import Case
 from helix_lab.sets.data import Document, EvaluationSet
+from helix_shared.artifacts.lexicon.analysis import idf
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming import find_names
+from helix_shared.naming.words import FUNCTION_WORDS
 
 NEAREST: Final = 12
+_WORD: Final = re.compile(r"\w+")
 
 
 def look_alikes(data: EvaluationSet, encoder: Encoder, most: int) -> dict[str, list[Case]]:
@@ -26,7 +30,7 @@ def look_alikes(data: EvaluationSet, encoder: Encoder, most: int) -> dict[str, l
     documents = data.documents[::step][:most]
     vectors = encoder.embed_many([document.text for document in documents])
     statements = [_statement(one, vectors[at], at) for at, one in enumerate(documents)]
-    terms = [terms_of(document.text) for document in documents]
+    terms = [_terms(document.text) for document in documents]
     counts = Counter(word for words in terms for word in words)
     found: list[Case] = []
     for at, document in enumerate(documents):
@@ -36,7 +40,7 @@ def look_alikes(data: EvaluationSet, encoder: Encoder, most: int) -> dict[str, l
         if chosen := sorted(own[:NEAREST]):
             weights = {word: idf(counts[word], len(documents)) for word in sorted(terms[at])}
             candidates = tuple(
-                Candidate(statements[n], lexical=share(weights, terms[n]), cosine=float(cosines[n]))
+                Candidate(statements[n], lexical=_share(weights, terms[n]), cosine=float(cosines[n]))
                 for n in chosen
             )
             found.append(
@@ -58,3 +62,14 @@ def _statement(document: Document, vector: np.ndarray, at: int) -> Statement:
         session=at,
         occurred_at=at * MICROSECONDS_PER_DAY,
     )
+
+
+def _terms(text: str) -> frozenset[str]:
+    """Words without function words."""
+    return frozenset(word for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS)
+
+
+def _share(weights: dict[str, float], text: frozenset[str]) -> float:
+    """Share of the weights of a text's words that another text has."""
+    total = sum(weights.values())
+    return sum(weight for word, weight in weights.items() if word in text) / total if total else 0.0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
     from helix_consolidation.relations.statement import Decision
     from helix_consolidation.statements.group_index import Match
+    from helix_consolidation.statements.statement_index import StatementIndex
     from helix_consolidation.statements.statement_row import StatementRow
 
 MOST_RELATIONS: Final = 8
@@ -74,12 +75,22 @@ def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) ->
         return
     new = row.statement
     ordinals = [state.statements.ordinal(match.number) for match in matches]
-    others = signatures_of([state.statements.minhash(match.number) for match in matches])
+    candidates = candidates_of(state.statements, row, matches)
+    decisions = sorted(context.decide(new, candidates), key=most_probable_first)
+    for decision in decisions[:MOST_RELATIONS]:
+        if decision.probability > 0:
+            older = ordinals[decision.older]
+            yield relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
+
+
+def candidates_of(statements: StatementIndex, row: StatementRow, matches: Sequence[Match]) -> list[Candidate]:
+    """The statements that were found for `row`, as a decision reads them; `matches` are not empty."""
+    others = signatures_of([statements.minhash(match.number) for match in matches])
     own = signatures_of([row.minhash])[0]
     shares = estimated_jaccard(own, others) * (own != NO_WORDS).any()
-    candidates = [
+    return [
         Candidate(
-            state.statements.statement(match.number),
+            statements.statement(match.number),
             exact=match.exact,
             jaccard=float(jaccard),
             lexical=match.lexical,
@@ -87,11 +98,6 @@ def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) ->
         )
         for match, jaccard in zip(matches, shares, strict=True)
     ]
-    decisions = sorted(context.decide(new, candidates), key=most_probable_first)
-    for decision in decisions[:MOST_RELATIONS]:
-        if decision.probability > 0:
-            older = ordinals[decision.older]
-            yield relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
 
 
 def relation_of(newer: int, older: int, decision: Decision, *, at: int, closes: bool) -> DecidedRelation:

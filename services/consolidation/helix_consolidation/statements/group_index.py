@@ -1,4 +1,7 @@
-"""Candidates in one group: equal content, nearest vectors and shared rare words among its earlier statements.
+"""Candidates in one group: equal content, nearest vectors, shared rare words, and what was said beside those.
+
+"Moved to 10 May" is near no earlier statement of the exam, but the turn before it is: so the neighbours, in
+their session, of the best candidates are candidates too, and the last statements whatever they say.
 
 Statements have positions in the order of the log. A statement is compared with the `WINDOW` before its event,
 so the cost of a statement is bounded. What is found depends on the statements alone, not on how many are
@@ -30,6 +33,13 @@ DENSE: Final = 16
 LEXICAL: Final = 8
 EXACT: Final = 2
 """Candidates by vector, by words and by equal content."""
+BESIDE_NEAREST: Final = 6
+BESIDE_WORDS: Final = 3
+"""The best by vector and by words whose neighbours are candidates too."""
+REACH: Final = 2
+"""Statements on either side of one, in its session, that are its neighbours."""
+LAST: Final = 2
+"""The last statements that are candidates whatever they say: "he's done" names nothing."""
 _BLOCK: Final = 4_096
 """Vectors per matrix product."""
 _FEW_QUERIES: Final = 128
@@ -59,6 +69,7 @@ class GroupIndex:
         self._vectors = np.zeros((max(len(rows), 16), dimensions), np.int8)
         self._numbers = np.zeros(len(self._vectors), np.int64)
         self._sequences = np.zeros(len(self._vectors), np.int64)
+        self._sessions = np.zeros(len(self._vectors), np.int64)
         self._lengths = np.ones(len(self._vectors), np.float64)
         self._word_counts = np.zeros(len(self._vectors) + 1, np.int64)
         """Words before each position, added up."""
@@ -80,6 +91,7 @@ class GroupIndex:
         self._vectors[start:end] = [row.vector for row in rows]
         self._numbers[start:end] = numbers
         self._sequences[start:end] = [row.sequence for row in rows]
+        self._sessions[start:end] = [row.session for row in rows]
         self._lengths[start:end] = np.maximum(length_of(self._vectors[start:end]), 1.0)
         counts = np.cumsum([len(row.words) for row in rows])
         self._word_counts[start + 1 : end + 1] = self._word_counts[start] + counts
@@ -113,7 +125,10 @@ class GroupIndex:
         shares, best = self._by_words(query, start, end)
         same = self._contents[self._content_codes[query]]
         equal = same[: bisect_left(same, end)][-EXACT:]
-        chosen = np.array(sorted({*nearest.tolist(), *best.tolist(), *(p for p in equal if p >= start)}))
+        found = np.unique(np.concatenate([nearest, best, [p for p in equal if p >= start]]).astype(np.int64))
+        near = found[np.argsort(-self._cosines(query, found), kind="stable")[:BESIDE_NEAREST]]
+        beside = self._beside(np.union1d(near, best[:BESIDE_WORDS]), start, end)
+        chosen = np.unique(np.concatenate([found, beside, np.arange(max(start, end - LAST), end)]))
         cosines = self._cosines(query, chosen)
         content = self._content_codes[query]
         return [
@@ -125,6 +140,14 @@ class GroupIndex:
             )
             for position, cosine in zip(chosen.tolist(), cosines, strict=True)
         ]
+
+    def _beside(self, positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
+        """The neighbours of `positions` in their sessions, from `start` to before `end`."""
+        around = positions[:, None] + np.arange(-REACH, REACH + 1)
+        inside = np.clip(around, start, end - 1)
+        is_near = (around == inside) & (self._sessions[inside] == self._sessions[positions][:, None])
+        beside: NDArray[np.int64] = inside[is_near & (self._sessions[inside] != 0)]
+        return beside
 
     def _nearest(
         self, queries: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
@@ -149,7 +172,7 @@ class GroupIndex:
         return cosines
 
     def _by_words(self, query: int, start: int, end: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Rarity-weighted share of the query's words by position from `start`, and the best by BM25."""
+        """Rarity-weighted share of the query's words by position from `start`; the best by BM25, in order."""
         count, total, parts, weights = end - start, 0.0, [], []
         for word in self._words[query].tolist():
             posting = np.array(self._postings[word])
@@ -168,6 +191,7 @@ class GroupIndex:
         keys = np.rint(scores * 2.0**20).astype(np.int64) << _POSITION_BITS | there
         if len(keys) > LEXICAL:
             keys = np.partition(keys, len(keys) - LEXICAL)[-LEXICAL:]
+        keys = -np.sort(-keys)
         return sums / total, (keys & ((1 << _POSITION_BITS) - 1)) + start
 
     def _reserve(self, size: int, dimensions: int) -> None:
@@ -178,7 +202,7 @@ class GroupIndex:
             self._vectors = np.zeros((len(self._vectors), dimensions), np.int8)
         self._vectors = np.concatenate([self._vectors, np.zeros((grown, dimensions), np.int8)])
         self._lengths = np.concatenate([self._lengths, np.ones(grown)])
-        for name in ("_numbers", "_sequences", "_word_counts"):
+        for name in ("_numbers", "_sequences", "_sessions", "_word_counts"):
             setattr(self, name, np.concatenate([getattr(self, name), np.zeros(grown, np.int64)]))
 
 

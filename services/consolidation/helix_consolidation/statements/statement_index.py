@@ -168,4 +168,4 @@ class StatementIndex:
 
 def _erased(row: StatementRow) -> StatementRow:
     nothing = np.zeros(0, np.uint32)
-    return StatementRow(GONE, 0, GONE, row.sequence, 0, np.zeros(0, np.int8), nothing, b"", b"")
+    return StatementRow(GONE, 0, GONE, row.sequence, 0, 0, np.zeros(0, np.int8), nothing, b"", b"")

@@ -35,6 +35,7 @@ MOST_WORDS: Final = 64
 MOST_ENTITIES: Final = 16
 GONE: Final = -1
 """Group of an erased statement."""
+NUMBERS: Final = ("group", "content", "ordinal", "sequence", "derived", "session")
 
 SCHEMA: Final = pa.schema(
     [
@@ -43,6 +44,7 @@ SCHEMA: Final = pa.schema(
         pa.field("ordinal", pa.int64(), nullable=False),
         pa.field("sequence", pa.int64(), nullable=False),
         pa.field("derived", pa.int64(), nullable=False),
+        pa.field("session", pa.int64(), nullable=False),
         pa.field("vector", pa.binary(), nullable=False),
         pa.field("words", pa.binary(), nullable=False),
         pa.field("minhash", pa.binary(), nullable=False),
@@ -65,6 +67,8 @@ class StatementRow:
     """Stream sequence of its event."""
     derived: int
     """Sequence of its message in HELIX_DERIVED; 0 where that says nothing any more."""
+    session: int
+    """Code of its session; 0: of none."""
     vector: NDArray[np.int8]
     words: NDArray[np.uint32]
     minhash: bytes
@@ -87,7 +91,7 @@ class StatementRow:
 
     def columns(self) -> dict[str, Any]:
         """Values of `SCHEMA`."""
-        plain = {name: getattr(self, name) for name in ("group", "content", "ordinal", "sequence", "derived")}
+        plain = {name: getattr(self, name) for name in NUMBERS}
         return plain | {
             "vector": self.vector.tobytes(),
             "words": self.words.tobytes(),
@@ -125,6 +129,7 @@ def statement_row(
         ordinal,
         sequence,
         derived,
+        values["session"],
         quantised(vector),
         words_of(f"{values['title']} {values['text']}"),
         minhash,

@@ -28,10 +28,19 @@ _READ: Final = (
     *_TEXTS, *_TIMES, "tenant_id", "user_id", "shared", "acl", "session_id", "content_hash", "derived_from",
 )  # fmt: skip
 
+SPOKEN: Final = frozenset(["user", "agent"])
+DIALOGUE: Final = "dialogue"
+"""What stands for the source classes of `SPOKEN`; `relations.rules` tells who may replace whom."""
+
 
 def statement_group(tenant_id: str, owner: str, source_class: str, audience: Sequence[str]) -> int:
-    """63-bit code of a group; no statement says anything about one of another group."""
-    text = joined("statement", tenant_id, owner, source_class, *sorted(set(audience)))
+    """63-bit code of a group; no statement says anything about one of another group.
+
+    What the user and the agent say to each other is one group: "Moved to 10 May" of the agent is replaced by
+    what the user says later. What a tool or a document says is never compared with it.
+    """
+    source = DIALOGUE if source_class in SPOKEN else source_class
+    text = joined("statement", tenant_id, owner, source, *sorted(set(audience)))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
 
 
