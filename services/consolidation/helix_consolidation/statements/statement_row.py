@@ -75,7 +75,7 @@ class StatementRow:
     payload: bytes
 
     def of(self, other: StatementRow) -> bool:
-        """Whether both are of one tenant, owner, audience and source class, drawn from a turn or not."""
+        """Whether both are of one group (`statement_group`), drawn from a turn or not."""
         return _shown_group(self.group) == _shown_group(other.group)
 
     def drawn(self) -> StatementRow:

@@ -111,6 +111,15 @@ def test_owners_audiences_and_source_classes_never_touch_each_other(
     assert current(slots) == {"port 80", "port 443"}
 
 
+def test_what_the_agent_confirmed_gives_way_to_what_the_user_says_later(slots: Bench, stream: Stream) -> None:
+    """Their turns are one conversation."""
+    agent, user = (
+        {"role": role, "source_class": source} for role, source in (("assistant", "agent"), ("user", "user"))
+    )
+    slots.apply(said(stream, 1, "port 80", **agent), said(stream, 2, "port 443", **user))
+    assert current(slots) == {"port 443"}
+
+
 def test_a_decision_waits_for_earlier_events(slots: Bench, stream: Stream) -> None:
     """Of what comes late, too; a later revision of a row changes no decision."""
     first, second, third = (said(stream, n, f"port {n}") for n in (1, 2, 3))
