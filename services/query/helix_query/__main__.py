@@ -9,16 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import Final
 
-SINGLE_THREADED: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from helix_shared.processes import use_one_blas_thread
 
 
 def main() -> None:
     """Run the service."""
-    # BLAS threads do not speed up small products, and their spinning doubles the tail latency.
-    for variable in SINGLE_THREADED:
-        os.environ.setdefault(variable, "1")
+    use_one_blas_thread()
     # LanceDB would write plain text into the structured log.
     os.environ.setdefault("RUST_LOG", "error")
     from helix_query.app import create_app  # noqa: PLC0415 - numpy reads the variables on import
