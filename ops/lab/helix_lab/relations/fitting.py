@@ -43,6 +43,7 @@ UNCERTAIN: Final[Mapping[RelationKind, frozenset[str]]] = {
     "RELATES": frozenset(),
 }
 """Classes that count neither for nor against a relation."""
+OF_VALUES: Final[frozenset[RelationKind]] = frozenset(["UPDATES", "RELATES"])
 UNLABELLED_WEIGHT: Final[Mapping[RelationKind, float]] = {"EXTENDS": 0.1, "CONTRADICTS": 0.3, "RELATES": 0.3}
 """Of pairs without a class, many of which extend each other or are about the same."""
 
@@ -55,6 +56,8 @@ class Observations:
     classes: NDArray[np.str_]
     groups: NDArray[np.str_]
     pairs: list[tuple[str, str]]
+    values_only: NDArray[np.bool_]
+    """Whether a pair counts for the relations `OF_VALUES` alone."""
 
     @classmethod
     def of(cls, labelled: LabelledSet, cases: Mapping[str, Sequence[Case]]) -> Observations:
@@ -70,7 +73,13 @@ class Observations:
                         classes.append(found)
                         groups.append(labelled.groups.get(case.newer, tenant))
                         pairs.append((older, case.newer))
-        return cls(np.array(rows), np.array(classes, dtype=object), np.array(groups, dtype=object), pairs)
+        return cls(
+            np.array(rows),
+            np.array(classes, dtype=object),
+            np.array(groups, dtype=object),
+            pairs,
+            np.full(len(rows), labelled.values_only),
+        )
 
     def joined(self, other: Observations) -> Observations:
         """The pairs of both."""
@@ -79,6 +88,7 @@ class Observations:
             np.concatenate([self.classes, other.classes]),
             np.concatenate([self.groups, other.groups]),
             [*self.pairs, *other.pairs],
+            np.concatenate([self.values_only, other.values_only]),
         )
 
     def best_rows(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -92,7 +102,9 @@ class Observations:
     def where(self, chosen: NDArray[np.bool_]) -> Observations:
         """The pairs where `chosen` [pairs] is true."""
         pairs = [pair for pair, is_chosen in zip(self.pairs, chosen, strict=True) if is_chosen]
-        return Observations(self.rows[chosen], self.classes[chosen], self.groups[chosen], pairs)
+        return Observations(
+            self.rows[chosen], self.classes[chosen], self.groups[chosen], pairs, self.values_only[chosen]
+        )
 
 
 def fitted(seen: Observations, **thresholds: float) -> RelationModel:
@@ -108,6 +120,8 @@ def fitted(seen: Observations, **thresholds: float) -> RelationModel:
 def _logistic(seen: Observations, relation: RelationKind) -> NDArray[np.float64]:
     """Coefficients of raw features and the intercept of one relation."""
     judged = ~np.isin(seen.classes, sorted(UNCERTAIN[relation]))
+    if relation not in OF_VALUES:
+        judged &= ~seen.values_only
     rows, classes = seen.rows[judged], seen.classes[judged]
     target = np.isin(classes, sorted(POSITIVE[relation])).astype(np.float64)
     weights = np.where(classes == "", UNLABELLED_WEIGHT.get(relation, 1.0), 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.resources import files
 from typing import Any, Final
@@ -45,6 +45,8 @@ class LabelledSet:
     """Class of the pairs without one."""
     groups: dict[str, str] = field(default_factory=dict)
     """What is left out of the fit together, by newer id; by default the tenant."""
+    values_only: bool = False
+    """The labels tell whose value holds, and nothing sure of repetitions, extensions and contradictions."""
 
 
 def of_set(data: EvaluationSet) -> LabelledSet:
@@ -72,8 +74,8 @@ def stories() -> LabelledSet:
 
 
 def months() -> LabelledSet:
-    """The timelines of the set `months`."""
-    return labelled_timelines(MONTHS, months_timelines())
+    """The timelines of the set `months`; a value said again is seldom the same statement there."""
+    return replace(labelled_timelines(MONTHS, months_timelines()), values_only=True)
 
 
 def labelled_timelines(name: str, timelines: Sequence[Timeline]) -> LabelledSet:
