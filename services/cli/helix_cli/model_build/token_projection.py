@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 ROUNDS: Final = 20
 """Of ITQ; the rotation changes little after a dozen."""
 GRID: Final = 2.0**16
-"""Numbers are rounded to multiples of 1 / `GRID`, so that the last digits of a BLAS do not matter."""
+"""Numbers are rounded to multiples of 1 / `GRID`, so that neither a BLAS nor its number of threads
+matters."""
 WORD_MARKS: Final = "\u0120\u010a\u0109\u2581"
 """What vocabularies write for white space: byte-level BPE, then SentencePiece."""
 CONTINUATION: Final = "##"
@@ -129,4 +130,5 @@ def _rotation(projected: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    return (np.rint(values * GRID) / GRID).astype(np.float32)
+    # adding zero makes a negative zero positive: their bytes differ
+    return (np.rint(values * GRID) / GRID + 0.0).astype(np.float32)
