@@ -69,7 +69,7 @@ class ModelCard(BaseModel):
 
     @property
     def makes_codes(self) -> bool:
-        """Whether the model has a token projection; models of releases before 0.2 have none."""
+        """Whether the model has a token projection; one that an earlier build made has none."""
         return PROJECTION_FILE in self.files
 
     @property
