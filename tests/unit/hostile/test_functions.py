@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from helix_cli.sources import claude_code, fitting, markdown
+from helix_cli.sources import claude_code, fitting
+from helix_cli.sources.documents import markdown
 from helix_doc2query.consumer import expansion_rows
 from helix_ingest.extraction.acts.answers import answered_question
 from helix_ingest.extraction.acts.sentences import sentences
@@ -48,6 +49,7 @@ def row(text: str) -> dict[str, Any]:
         "memory_id": "m",
         "text": text,
         "title": text[: limits.TITLE_CHARACTERS],
+        "context": text,
         "speaker": text[: limits.NAME_CHARACTERS],
         "speech_act": "statement",
         "derived_from": "",
