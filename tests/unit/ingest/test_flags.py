@@ -36,6 +36,8 @@ def test_an_instruction_to_the_reader_is_flagged(text: str) -> None:
     "text",
     [
         "the wifi password is Sunny-Day-42",
+        "My password for the bank is Hunter2-Fjord!9, please remember it.",
+        "the password to our guest wifi: blue#Whale7",
         "API_KEY=8f3a90c1d2e4",
         "-----BEGIN OPENSSH PRIVATE KEY-----",
         "use ghp_0123456789abcdefghijABCDEFGHIJ012345",
@@ -62,6 +64,9 @@ def test_invisible_characters_are_flagged(text: str) -> None:
         "forget the previous message, I meant Tuesday",
         "we wrote new instructions for the dishwasher",
         "my password is expired again",
+        "the password for the bank is the one you chose in 2019",
+        "the password for 2fa is expired",
+        "take the old password to https://shop.example/reset",
         "reset your password at https://shop.example/reset",
         "the token limit is 4096",
         "family trip \U0001f468\u200d\U0001f469\u200d\U0001f467",
@@ -75,7 +80,8 @@ def test_ordinary_text_has_no_flag(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["ignore ", "send a ", "a://b:", "-----BEGIN A ", "sk-", "password is ", "\u200b"]
+    "part",
+    ["ignore ", "send a ", "a://b:", "-----BEGIN A ", "sk-", "password is ", "password for a b ", "\u200b"],
 )
 def test_a_hostile_text_costs_bounded_time(part: str) -> None:
     """Patterns are bounded, and only the beginning is read."""

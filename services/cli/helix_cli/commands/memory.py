@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from datetime import UTC
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
@@ -15,10 +16,15 @@ from helix_cli.commands.common.publishing import Waiting, conclude, publish_item
 from helix_cli.commands.group import COMMANDS
 from helix_cli.commands.publish import one_event
 from helix_cli.output.terminal import plain, stdout
-from helix_cli.output.time_zone import local_now
+from helix_cli.output.time_zone import local_now, machine_zone, zone_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # stubs are a namespace
 
 _ID_CHARACTERS: Final = 8
 """Of an id in a table; `--json` has whole ids."""
@@ -62,13 +68,14 @@ def history_command(
         return
     weak = 0 if every else _drop_weak(reply, memory_id)
     console = stdout()
-    console.print(_memories(reply, memory_id))
+    console.print(_memories(reply, memory_id, zone_of(machine_zone())))
     if reply.relations:
         console.print(_relations(reply))
     if weak:
         console.print(f"{weak} with a probability below {LEAST_SHOWN:g} left out; --all shows them")
     if reply.truncated:
         console.print("there are more memories than are shown")
+    console.print("ids are cut here; --json prints them whole")
 
 
 @app.command("undo")
@@ -98,10 +105,15 @@ def undo_command(
 
 
 def _drop_weak(reply: recall_pb2.GetHistoryResponse, asked: str) -> int:
-    """Remove the weak relations and the memories that nothing else relates; how many relations those were."""
-    kept = [one for one in reply.relations if one.closed or one.probability >= LEAST_SHOWN]
-    weak = len(reply.relations) - len(kept)
-    related = {asked} | {end for one in kept for end in (one.newer_id, one.older_id)}
+    """Remove the weak relations, and what only they connect to the memory; how many relations those were."""
+    strong = [one for one in reply.relations if one.closed or one.probability >= LEAST_SHOWN]
+    weak = len(reply.relations) - len(strong)
+    related, known = {asked}, 0
+    while len(related) > known:
+        known = len(related)
+        pairs = [{one.newer_id, one.older_id} for one in strong]
+        related = related.union(*(pair for pair in pairs if pair & related))
+    kept = [one for one in strong if one.newer_id in related]
     memories = [memory for memory in reply.memories if memory.memory_id in related]
     del reply.relations[:], reply.memories[:]
     reply.relations.extend(kept)
@@ -109,20 +121,26 @@ def _drop_weak(reply: recall_pb2.GetHistoryResponse, asked: str) -> int:
     return weak
 
 
-def _memories(reply: recall_pb2.GetHistoryResponse, asked: str) -> Table:
+def _memories(reply: recall_pb2.GetHistoryResponse, asked: str, zone: tzinfo) -> Table:
     table = Table("id", "occurred", "valid to", "text")
     for memory in reply.memories:
-        ended = memory.valid_to.ToDatetime().isoformat(" ", "minutes") if memory.HasField("valid_to") else ""
-        occurred = memory.occurred_at.ToDatetime().isoformat(" ", "minutes")
+        ended = _minute(memory.valid_to, zone) if memory.HasField("valid_to") else ""
+        occurred = _minute(memory.occurred_at, zone)
         mark = "* " if memory.memory_id == asked else ""
         table.add_row(mark + memory.memory_id[:_ID_CHARACTERS], occurred, ended, plain(memory.text))
     return table
 
 
+def _minute(timestamp: Timestamp, zone: tzinfo) -> str:
+    """The minute in `zone`, without its offset."""
+    moment: datetime = timestamp.ToDatetime(UTC)
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
 def _relations(reply: recall_pb2.GetHistoryResponse) -> Table:
     table = Table("newer", "relation", "older", "probability", "effect", "evidence")
     for one in reply.relations:
-        effect = "closed" if one.closed else "" if one.counts else "void"
+        effect = "closed" if one.closed else "" if one.counts else "undone"
         table.add_row(
             one.newer_id[:_ID_CHARACTERS],
             one.relation,

@@ -56,7 +56,8 @@ _KEYS: Final = (
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{1,64}:[^\s:/@]{3,128}@[\w.-]{1,253}"
 )
 _STATED: Final = (
-    r"(?i:\b(?:pass(?:word|wd|phrase|code)|api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth)[ _-]?token|"
+    r"(?i:\b(?:pass(?:word|wd|phrase|code)(?:\s(?:for|to|of)(?:\s[\w'.-]{1,32}){1,4}(?!://))?|"
+    r"api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth)[ _-]?token|"
     r"client[ _-]?secret)\b[\"']?\s{0,3}(?:is|=|:|:=)\s{0,3})[\"'`]?"
     # a value with a digit or a sign inside: "the password is expired" states none
     r"(?=[^\s\"'`]{0,127}(?:\d|[^\w\s.,;:!?\"'`()-]))[^\s\"'`,;()]{6,128}"

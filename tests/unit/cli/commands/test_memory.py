@@ -1,5 +1,7 @@
 import json
+from datetime import UTC, datetime
 
+import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
@@ -7,14 +9,22 @@ from helix_memory.recall.v1 import recall_pb2
 
 from .fake_service import FakeService
 
-ASKED, REPLACED, WEAK = "a" * 32, "b" * 32, "c" * 32
+ASKED, REPLACED, WEAK, FAR = "a" * 32, "b" * 32, "c" * 32, "d" * 32
 
 
 def history(service: FakeService, *options: str) -> str:
     """What `helix memory history` prints of a memory that replaced one, and hardly relates to another."""
-    texts = {ASKED: "Tea on Tuesday.", REPLACED: "Tea on Monday.", WEAK: "The kettle is new."}
+    texts = {
+        ASKED: "Tea on Tuesday.",
+        REPLACED: "Tea on Monday.",
+        WEAK: "The kettle is new.",
+        FAR: "No kettle.",
+    }
     service.history_reply = recall_pb2.GetHistoryResponse(
-        memories=[recall_pb2.Memory(memory_id=one, text=text) for one, text in texts.items()],
+        memories=[
+            recall_pb2.Memory(memory_id=one, text=text, occurred_at=datetime(2026, 10, 9, 22, 30, tzinfo=UTC))
+            for one, text in texts.items()
+        ],
         relations=[
             recall_pb2.HistoryRelation(
                 newer_id=ASKED, older_id=REPLACED, relation="UPDATES", probability=0.9, counts=True
@@ -25,6 +35,7 @@ def history(service: FakeService, *options: str) -> str:
             recall_pb2.HistoryRelation(
                 newer_id=REPLACED, older_id=WEAK, relation="UPDATES", probability=0.05
             ),
+            recall_pb2.HistoryRelation(newer_id=WEAK, older_id=FAR, relation="UPDATES", probability=0.8),
         ],
     )
     command = ["memory", "history", ASKED, "--tenant", "acme", "--query", service.address]
@@ -39,7 +50,7 @@ def test_weak_relations_are_left_out_with_what_only_they_relate(service: FakeSer
     assert "UPDATES" in out
     assert "Tea on Monday." in out
     assert "RELATES" not in out
-    assert "The kettle is new." not in out
+    assert "kettle" not in out
     assert "2 with a probability below 0.2 left out; --all shows them" in out
 
 
@@ -47,4 +58,17 @@ def test_all_shows_them(service: FakeService) -> None:
     """And so does `--json`, which is for programs."""
     out = history(service, "--all")
     assert ("RELATES" in out, "The kettle is new." in out, "left out" in out) == (True, True, False)
-    assert len(json.loads(history(service, "--json"))["relations"]) == 3
+    assert len(json.loads(history(service, "--json"))["relations"]) == 4
+
+
+def test_times_are_those_of_this_machine(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `helix recall` and `helix publish --time`."""
+    monkeypatch.setenv("TZ", "Europe/Stockholm")
+    assert "2026-10-10 00:30" in history(service)
+
+
+def test_what_was_undone_is_called_so(service: FakeService) -> None:
+    """A relation that no longer counts; the tables cut ids, and say where whole ones are."""
+    out = history(service, "--all")
+    assert "undone" in out
+    assert "--json prints them whole" in out
