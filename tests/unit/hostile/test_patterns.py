@@ -120,7 +120,7 @@ def test_the_walk_finds_the_patterns() -> None:
         "helix_query.recall.routing.multi_hop._SIGNS",
         "helix_shared.naming.code._PHRASES",
         "helix_shared.timex.rules.counted.TAIL_RULES",
-        "helix_cli.sources.markdown._HEADING",
+        "helix_cli.sources.documents.markdown._HEADING",
     } <= written
     assert len(USES.names) > 200
 
