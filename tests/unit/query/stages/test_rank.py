@@ -9,7 +9,7 @@ from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.files import load_profiles
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.ranking import Boosts, Rank
-from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
+from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Related, Route, Window
 from helix_query.recall.stages.normalise import normalise
 from helix_query.recall.stages.rank import (
     additive,
@@ -270,3 +270,20 @@ def test_repeated_serving_never_lifts_an_irrelevant_memory_above_relevant_ones(
     )
     ranked = ranked_of(candidates, signals, Route(), constants=constants)
     assert ranked.positions.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("probability", "first"), [(0.0, 0), (0.1, 0), (0.6, 2)])
+def test_what_was_probably_replaced_is_no_statement_of_the_value(probability: float, first: int) -> None:
+    """Candidates 0 and 1 have the words of the question, 2 replaced 0: "we moved to Gothenburg"."""
+    nothing = np.empty(0, np.int64)
+    links = Related(nothing, nothing, np.array([2]), np.array([0]), np.array([probability]))
+    candidates = replace(
+        candidates_of([1.0, 0.1, 0.5], [0.9, 0.2, 0.5], [0.0] * 3),
+        coverage=np.array([1.0, 0.2, 0.3]),
+        related=links,
+    )
+    signals = signals_of(3, occurred_at=[at(NOW - timedelta(days=days)) for days in (9, 8, 1)])
+    ranked = ranked_of(
+        candidates, signals, Route(intents=(Intent.CURRENT_VALUE,)), constants=PROFILES["helix"].rank
+    )
+    assert ranked.positions[0] == first

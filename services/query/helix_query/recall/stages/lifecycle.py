@@ -5,7 +5,7 @@ The steps are computed in the room `recall.lifecycle`; their order is here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from helix_query.profile.sections.ranking import Rank
     from helix_query.recall.candidates import Candidates, CandidateSignals, Route
     from helix_query.recall.stages.scoring import ScoreBuilder
+
+REPLACED: Final = 0.3
+"""Probability from which a memory that another one replaces does not count as a statement of the value."""
 
 
 def lifecycle_steps(
@@ -42,14 +45,17 @@ def lifecycle_steps(
     related = candidates.related
     if related is not None and len(related.answers):
         builder.plus("answer", answer_gains(builder.scores, related))
-    latest = _latest_statement(builder.scores, candidates, raw, route, constants)
+    replaced = np.zeros(len(candidates))
     if related is not None and len(related.newer):
         holding = replacing(related, raw.occurred_at, route, constants.outdated)
+        np.maximum.at(replaced, holding.older, holding.probability)
+    latest = _latest_statement(builder.scores, candidates, raw, route, constants, replaced)
+    if related is not None and len(related.newer):
         # Memories that state the value in the words of the question need no other evidence.
         if latest is None or not latest.any():
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
-        latest = _latest_statement(builder.scores, candidates, raw, route, constants)
+        latest = _latest_statement(builder.scores, candidates, raw, route, constants, replaced)
     if latest is not None:
         builder.plus("latest_statement", latest)
     if constants.acts.statements_first:
@@ -59,14 +65,23 @@ def lifecycle_steps(
 
 
 def _latest_statement(
-    scores: NDArray[np.float64], candidates: Candidates, raw: CandidateSignals, route: Route, constants: Rank
+    scores: NDArray[np.float64],
+    candidates: Candidates,
+    raw: CandidateSignals,
+    route: Route,
+    constants: Rank,
+    replaced: NDArray[np.float64],
 ) -> NDArray[np.float64] | None:
-    """The gains of the memories that state the value asked for; None where none is asked for."""
+    """The gains of the memories that state the value asked for; None where none is asked for.
+
+    What another candidate has probably replaced states it no longer; `replaced` [candidates] has the
+    probabilities.
+    """
     if Intent.CURRENT_VALUE not in route.intents or candidates.coverage is None:
         return None
     return latest_statement(
         scores,
-        candidates.coverage,
+        np.where(replaced >= REPLACED, 0.0, candidates.coverage),
         raw.occurred_at,
         min_coverage=constants.current_min_coverage,
         min_text_coverage=constants.current_min_text_coverage,
