@@ -139,4 +139,4 @@ def test_undo_takes_a_relation_back_for_good(trip: Trip) -> None:
     assert [one.get("counts", False) for one in undone] == [False]
     memories = {one["memory_id"]: one for one in trip.history(MOMO)["memories"]}
     assert memories[MOMO]["confidence"] == memories[AGAIN]["confidence"]
-    assert "void" in trip.run("memory", "history", MOMO, "--user", "ann")
+    assert "undone" in trip.run("memory", "history", MOMO, "--user", "ann")

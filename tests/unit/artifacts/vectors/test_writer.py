@@ -23,10 +23,10 @@ def writer(tmp_path: Path) -> VectorWriter:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path, writer: VectorWriter, records: Records) -> None:
-    """Every column, through the writer and through a reader."""
+    """Every column but the token codes, of which the table has no copy, through the writer and a reader."""
     table = records([{"text": "naïve\0🙂", "audience": ["a", "b"]}, {"text": "two"}])
     writer.upsert(table)
-    expected = table.to_pylist()
+    expected = table.drop_columns(["token_codes"]).to_pylist()
     assert writer.take([0, 1]).sort_by("ordinal").to_pylist() == expected
     assert VectorReader(tmp_path).take([1, 0]).to_pylist() == [expected[1], expected[0]]
 

@@ -45,6 +45,7 @@ _NOUN: Final = re.compile(
 _UNOWNED: Final = frozenset({"mother", "father", "grandmother", "grandfather"})
 """Nouns that mean one person also without an article: "mum called"."""
 _INDEFINITE: Final = frozenset({"a", "an", "this", "that"})
+_POSSESSIVE: Final = re.compile(r"['\u2019]s?$")
 _TITLE: Final = re.compile(
     r"(?P<m>Mr|Sir|Father|Brother|Uncle|Grandpa)?(?P<f>Mrs|Ms|Miss|Madam|Lady|Sister|Aunt|Auntie|Grandma)?"
     r"(?P<e>Dr|Prof|Professor|Doctor|Coach|Captain)?\.?\s",
@@ -128,7 +129,7 @@ def _names(text: str) -> Iterator[Mention]:
         if name.kind != "name" or start < last or any(map(str.isdigit, name.surface)):
             continue
         last = end
-        surface = re.sub(r"['\u2019]s?$", "", name.surface)
+        surface = _POSSESSIVE.sub("", name.surface)
         title = _TITLE.match(surface)
         if title is not None and title[0].strip(" ."):
             gender = "m" if title["m"] else "f" if title["f"] else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from helix_ingest.extraction.persons.mentions import MOST_CHARACTERS, Mention, mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _PRONOUN: Final = re.compile(r"(?<![\w/-])(?:(he|him|his)|(she|her|hers))(?![\w/-])", re.IGNORECASE)
 _IS_NAMED: Final = re.compile(r"\s+name\b|(?:['\u2019]s|\s+is)\s+(?:called|named)\b", re.IGNORECASE)
@@ -120,11 +120,25 @@ def _mentioned(text: str, persons: list[_Person]) -> list[Mention]:
     taken = [(mention.start, mention.end) for mention in found]
     lower = text[:MOST_CHARACTERS].lower()
     for person in persons:
-        for match in re.finditer(rf"(?<!\w){re.escape(person.mention.key)}(?!\w)", lower):
-            if not any(start < match.end() and match.start() < end for start, end in taken):
-                found.append(replace(person.mention, start=match.start(), end=match.end()))
-                taken.append(match.span())
+        for here, behind in _whole_words(person.mention.key, lower):
+            if not any(start < behind and here < end for start, end in taken):
+                found.append(replace(person.mention, start=here, end=behind))
+                taken.append((here, behind))
     return sorted(found, key=lambda mention: mention.start)
+
+
+def _whole_words(words: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where `words` stand in `text` with no letter or digit on either side."""
+    start = text.find(words) if words else -1
+    while start >= 0:
+        end = start + len(words)
+        if not any(map(_is_of_word, text[max(0, start - 1) : start] + text[end : end + 1])):
+            yield start, end
+        start = text.find(words, end)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _same_as(mention: Mention, persons: list[_Person]) -> _Person | None:
