@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_kg.extract import Link, extract
 from helix_kg.resolve import LINKS, resolve
-
-
-def row(text: str, **fields: Any) -> dict[str, Any]:
-    """A memory row of this text."""
-    return {
-        "memory_id": "m",
-        "text": text,
-        "title": "",
-        "context": "",
-        "speaker": "",
-        "speech_act": "statement",
-        "document_id": "",
-        "categories": [],
-        **fields,
-    }
+from tests.unit.kg.rows import row
 
 
 def weights(links: list[Link]) -> dict[tuple[str, str], float]:

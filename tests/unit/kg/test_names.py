@@ -9,22 +9,12 @@ import pytest
 from helix_kg.extract import extract
 from helix_kg.resolve import resolve
 from helix_shared.artifacts.graph.snapshot import entity_key
+from tests.unit.kg.rows import row
 
 
 def linked(text: str, **fields: Any) -> dict[str, str]:
     """Kind by name of what a memory of this text is linked to."""
-    row = {
-        "memory_id": "m",
-        "text": text,
-        "title": "",
-        "context": "",
-        "speaker": "",
-        "speech_act": "statement",
-        "document_id": "",
-        "categories": [],
-        **fields,
-    }
-    return {link.name: link.kind for link in resolve(extract(row))}
+    return {link.name: link.kind for link in resolve(extract(row(text, **fields)))}
 
 
 @pytest.mark.parametrize(

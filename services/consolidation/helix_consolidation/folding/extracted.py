@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from helix_consolidation.folding.incoming.rows import SOURCE_CLASSES, memory_columns, read_rows
+from helix_consolidation.folding.incoming.rows import memory_columns, read_rows
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.memories import accept_model, store_row
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.event_reach import value_code
+from helix_memory.source_classes import least_trusted
 from helix_shared.artifacts.graph.snapshot import Link
 from helix_shared.errors import TemporaryError
 
@@ -122,9 +123,7 @@ def _inheriting(context: FoldContext, rows: pa.RecordBatch, sources: list[int | 
         for name in INHERITED:
             columns[name][number] = its[name]
         columns["confidence"][number] = min(columns["confidence"][number], its["confidence"])
-        columns["source_class"][number] = min(
-            columns["source_class"][number], its["source_class"], key=SOURCE_CLASSES.index
-        )
+        columns["source_class"][number] = least_trusted(columns["source_class"][number], its["source_class"])
     arrays = [
         pa.array(columns[name], rows.schema.field(name).type) if name in columns else rows[name]
         for name in rows.schema.names

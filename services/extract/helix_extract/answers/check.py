@@ -21,10 +21,9 @@ from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entiti
 from helix_extract.answers.passages import holds, plain
 from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
 from helix_extract.windows.window import Turn, Window
+from helix_memory.source_classes import least_trusted
 from helix_shared.identity import content_hash
 
-TRUST: Final = ("agent", "tool", "user")
-"""Source classes, least trusted first: a memory from several turns has the least of theirs."""
 TEXT_CHARACTERS: Final = 1_000
 TIMES_LONGER: Final = 3
 """A memory is at most this many times as long as its turns, and may have `SPARE_CHARACTERS` more."""
@@ -72,7 +71,7 @@ class CheckedMemory:
     @property
     def source_class(self) -> str:
         """The least trusted class of its turns."""
-        return min((turn.source_class for turn in self.turns), key=TRUST.index)
+        return least_trusted(*(turn.source_class for turn in self.turns))
 
 
 @dataclass(slots=True)

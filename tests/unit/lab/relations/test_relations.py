@@ -97,14 +97,18 @@ def test_area_and_precision_of_a_known_order() -> None:
     assert precision_at(scores, truth, 1.0, 3) == 0.0
 
 
+def observed(rows: np.ndarray, classes: np.ndarray, values_only: np.ndarray) -> Observations:
+    """Pairs of one group with these features and classes."""
+    groups, pairs = np.full(len(rows), "g", dtype=object), [("a", str(n)) for n in range(len(rows))]
+    return Observations(rows, classes, groups, pairs, values_only)
+
+
 def test_a_fitted_model_is_written_and_read_back() -> None:
     """It tells updates by the feature that differs."""
     random = np.random.default_rng(7)
     rows = random.normal(size=(400, len(shipped_model().coefficients)))
     classes = np.array(["update" if row[0] > 0.5 else "" for row in rows], dtype=object)
-    groups, pairs = np.array(["g"] * 400, dtype=object), [("a", str(n)) for n in range(400)]
-    seen = Observations(rows, classes, groups, pairs, np.zeros(400, bool))
-    model = fitted(seen, **THRESHOLDS)
+    model = fitted(observed(rows, classes, np.zeros(400, bool)), **THRESHOLDS)
     again = RelationModel.of(tomllib.loads(model_text(model, "# head")))
     chances = again.probabilities(rows)[:, 1]
     assert np.allclose(chances, model.probabilities(rows)[:, 1], atol=0.01)
@@ -114,13 +118,11 @@ def test_a_fitted_model_is_written_and_read_back() -> None:
 def test_pairs_labelled_by_values_fit_updates_alone() -> None:
     """Whether a statement repeats another is not known of them."""
     rows = np.random.default_rng(7).normal(size=(400, len(shipped_model().coefficients)))
-    groups, pairs = np.array(["g"] * 400, dtype=object), [("a", str(n)) for n in range(400)]
     classes = np.array(["restatement" if row[0] > 0.5 else "" for row in rows], dtype=object)
     classes[rows[:, 1] > 1.0] = "update"
     by_values = np.arange(400) >= 100
-    first = Observations(rows, classes, groups, pairs, by_values).where(~by_values)
-    both = fitted(Observations(rows, classes, groups, pairs, by_values), **THRESHOLDS)
-    alone = fitted(first, **THRESHOLDS)
+    seen = observed(rows, classes, by_values)
+    both, alone = fitted(seen, **THRESHOLDS), fitted(seen.where(~by_values), **THRESHOLDS)
     assert np.array_equal(both.coefficients[:, 0], alone.coefficients[:, 0])
     assert not np.allclose(both.coefficients[:, 1], alone.coefficients[:, 1])
 

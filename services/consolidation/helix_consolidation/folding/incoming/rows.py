@@ -29,6 +29,7 @@ from helix_consolidation.ledger.facts import Entry
 from helix_consolidation.ledger.minhash_bands import signatures_of
 from helix_consolidation.ledger.usage_facts import may_decay
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.source_classes import SOURCE_CLASSES
 from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.edges import (
@@ -74,8 +75,6 @@ _TIMES: Final = (
 )  # fmt: skip
 _CALENDAR: Final = 253_000_000_000 * 1_000_000
 """Bound of times in microseconds around 1970: about the years 1 to 9987, which `datetime` can hold."""
-SOURCE_CLASSES: Final = ("agent", "tool", "document", "user")
-"""Classes of a source, least trusted first."""
 _HASH: Final = re.compile(r"^[0-9a-f]{32}$")
 
 
