@@ -5,6 +5,7 @@ The steps are computed in the room `recall.lifecycle`; their order is here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,12 +17,13 @@ from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Rank
-    from helix_query.recall.candidates import Candidates, CandidateSignals, Route
+    from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route
     from helix_query.recall.stages.scoring import ScoreBuilder
 
 REPLACED: Final = 0.3
@@ -45,44 +47,39 @@ def lifecycle_steps(
     related = candidates.related
     if related is not None and len(related.answers):
         builder.plus("answer", answer_gains(builder.scores, related))
-    replaced = np.zeros(len(candidates))
+    holding = None
     if related is not None and len(related.newer):
         holding = replacing(related, raw.occurred_at, route, constants.outdated)
-        np.maximum.at(replaced, holding.older, holding.probability)
-    latest = _latest_statement(builder.scores, candidates, raw, route, constants, replaced)
-    if related is not None and len(related.newer):
+    latest = _latest_gains(candidates, raw, route, constants, holding)
+    if holding is not None:
         # Memories that state the value in the words of the question need no other evidence.
-        if latest is None or not latest.any():
+        if latest is None or not latest(builder.scores).any():
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
-        latest = _latest_statement(builder.scores, candidates, raw, route, constants, replaced)
     if latest is not None:
-        builder.plus("latest_statement", latest)
+        builder.plus("latest_statement", latest(builder.scores))
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
             builder.times("speech_act", factors)
 
 
-def _latest_statement(
-    scores: NDArray[np.float64],
-    candidates: Candidates,
-    raw: CandidateSignals,
-    route: Route,
-    constants: Rank,
-    replaced: NDArray[np.float64],
-) -> NDArray[np.float64] | None:
-    """The gains of the memories that state the value asked for; None where none is asked for.
+def _latest_gains(
+    candidates: Candidates, raw: CandidateSignals, route: Route, constants: Rank, holding: Related | None
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    """The gains by the scores so far of the memories that state the value asked for; None: none is.
 
-    What another candidate has probably replaced states it no longer; `replaced` [candidates] has the
-    probabilities.
+    What another candidate has probably replaced states it no longer.
     """
     if Intent.CURRENT_VALUE not in route.intents or candidates.coverage is None:
         return None
-    return latest_statement(
-        scores,
-        np.where(replaced >= REPLACED, 0.0, candidates.coverage),
-        raw.occurred_at,
+    coverage = candidates.coverage.copy()
+    if holding is not None:
+        coverage[holding.older[holding.probability >= REPLACED]] = 0.0
+    return partial(
+        latest_statement,
+        coverage=coverage,
+        occurred_at=raw.occurred_at,
         min_coverage=constants.current_min_coverage,
         min_text_coverage=constants.current_min_text_coverage,
         min_score=constants.current_min_score,
