@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.rules import intents_by_rule
 from helix_query.recall.visibility import Visibility
 from helix_query.scheduling.lazy import Lazy
@@ -35,6 +36,8 @@ class RecallContext:
     """Ordinals of the memories the caller has."""
     rule_intents: Lazy[tuple[Intent, ...]]
     """Intents that the words of the query show; two stages ask for them."""
+    query_words: Lazy[QueryWords]
+    """Words of the query, to look for in single memories; two stages ask for them."""
     deadline: float = math.inf
     """A moment of the monotonic clock; no wait goes past it."""
 
@@ -51,6 +54,7 @@ class RecallContext:
             Visibility.of(snapshot.generation, query.selection, query.clock),
             Lazy(partial(snapshot.ordinals_of, query.already_served), until=deadline),
             Lazy(partial(intents_by_rule, query.text), until=deadline),
+            Lazy(partial(QueryWords.of, query.text, query.selection, snapshot.generation), until=deadline),
             deadline,
         )
 

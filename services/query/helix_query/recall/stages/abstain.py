@@ -16,7 +16,6 @@ from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
 from helix_query.recall.candidates import Candidates, Retrieved, bit_of
 from helix_query.recall.evidence.asked_value import asked_value, states
-from helix_query.recall.evidence.query_words import QueryWords
 from helix_query.recall.result import Features, RelevanceEstimate
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def abstain(
     constants = context.profile.abstain
     if constants.memory is None and constants.answer is None:
         return None
-    asked, order = QueryWords.of(context), np.argsort(candidates.ordinals)
+    asked, order = context.query_words.value, np.argsort(candidates.ordinals)
     ordinals = np.array([found.row["ordinal"] for found in rows], np.int64)
     covered = asked.coverage(asked.held_by([found.row for found in rows[:LEADING]]))
     coverage = float(covered.max(initial=0.0))

@@ -15,7 +15,6 @@ import numpy as np
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.profile.sections.section import DENSE, LEXICAL
-from helix_query.recall.evidence.query_words import QueryWords
 from helix_shared.artifacts.lexicon.reader import exact_words_of, words_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def share_features(
     lexical, signals = retrieved.of(LEXICAL), context.generation.signals
     if lexical is None or retrieved.of(DENSE) is None:
         return None
-    asked = QueryWords.of(context)
+    asked = context.query_words.value
     held = asked.held(lexical.ordinals[:1])
     return features(
         lexical,

@@ -13,7 +13,7 @@ import numpy as np
 
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
-from helix_query.recall.evidence.query_words import rarity_of
+from helix_query.recall.query_words import rarity_of
 from helix_query.recall.stages.rank import rank
 from helix_shared.artifacts.lexicon.analysis import stems
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.filter.selection import Selection
+    from helix_shared.artifacts.generation.reader import Generation
     from helix_shared.artifacts.lexicon.scopes import OpenScopes
     from helix_shared.artifacts.signals.reader import Signals
 
@@ -37,11 +38,10 @@ class QueryWords:
     signals: Signals
 
     @classmethod
-    def of(cls, context: RecallContext) -> Self:
+    def of(cls, query: str, selection: Selection, generation: Generation) -> Self:
         """The words of the query that the lexical channel searches for."""
-        generation, query = context.generation, context.query
-        scopes = generation.lexicon.scopes(query.selection)
-        words = tuple(generation.lexicon.terms(query.text, scopes))
+        scopes = generation.lexicon.scopes(selection)
+        words = tuple(generation.lexicon.terms(query, scopes))
         rarities = [rarity_of(word, scopes) for word in words]
         return cls(words, np.array(rarities, np.float64), generation.signals)
 

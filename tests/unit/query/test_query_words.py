@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from helix_query.recall.evidence.query_words import TEXT_CHARACTERS, QueryWords, words_of_line
+from helix_query.recall.query_words import TEXT_CHARACTERS, QueryWords, words_of_line
 
 
 def line(ordinal: int, text: str, *, speaker: str = "", title: str = "") -> dict[str, Any]:
