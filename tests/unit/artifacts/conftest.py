@@ -55,10 +55,15 @@ def record(ordinal: int, **given: Any) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def records() -> Records:
     """Complete records; other columns have defaults that follow from the ordinal."""
-    schema = record_schema(DIMENSIONS)
-    return lambda rows: pa.Table.from_pylist(
-        [record(**{"ordinal": index} | row) for index, row in enumerate(rows)], schema=schema
-    )
+
+    def table(rows: list[dict[str, Any]]) -> pa.Table:
+        given = next((row["vector"] for row in rows if "vector" in row), None)
+        schema = record_schema(DIMENSIONS if given is None else len(given))
+        return pa.Table.from_pylist(
+            [record(**{"ordinal": index} | row) for index, row in enumerate(rows)], schema=schema
+        )
+
+    return table
 
 
 @pytest.fixture
