@@ -129,15 +129,27 @@ class Encoder:
             self._session.pooled(states), projection.queries(states[chosen]), words[chosen] - np.int32(prefix)
         )
 
-    def coded_words(self, text: str, count: int) -> list[tuple[int, int] | None]:
+    def coded_words(self, text: str, count: int, before: str = "") -> list[tuple[int, int] | None]:
         """First and last character in a memory's text of the word of each of its `count` codes.
 
-        A passage ends with the text of its memory, so words and codes are matched from the end. None: a code
-        of what stands before the text, as the speaker or headings.
+        `before` is what was embedded before the text, as the speaker. Where codes of more than that stand
+        before it, as of headings, words and codes are matched from the end. None: a code of what stands
+        before the text; all, where that is not known and the text was cut at the model's limit.
         """
-        ids, words = self._tokens.all_word_spans(text)
-        spans = words[self._required_projection().is_coded(ids)].tolist()[-count:] if count else []
-        return [None] * (count - len(spans)) + [(start, end) for start, end in spans]
+        skipped = len(self.card.passage_prefix)
+        passage = self.card.passage_prefix + before + text
+        words, ids = self._tokens.word_spans(passage), self._tokens.ids(passage)[0]
+        projection = self._required_projection()
+        spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
+        if len(spans) != count:
+            ids, words = self._tokens.all_word_spans(text)
+            spans = words[projection.is_coded(ids)]
+            others = count - len(spans)
+            most = self.card.max_tokens - self._tokens.special - self._tokens.count(passage[:skipped])
+            if others < 0 or others + len(ids) > most:
+                return [None] * count
+        found = [(start, end) for start, end in spans.tolist() if start >= 0]
+        return [None] * (count - len(found)) + found
 
     def embed_many(self, texts: Sequence[str]) -> np.ndarray:
         """Embed passages, one run per distinct text; more than a few are distributed over the lanes.

@@ -78,6 +78,11 @@ class TextTokens:
         encoding = self._tokenised(text)
         return np.array(encoding.ids, dtype=np.int64), _word_spans(encoding)
 
+    @property
+    def special(self) -> int:
+        """Number of special tokens in `ids`."""
+        return int(self._cutting.num_special_tokens_to_add(is_pair=False))
+
     def count(self, text: str) -> int:
         """Count the tokens of the whole text, special tokens left out."""
         return self._count_short(text) if len(text) <= SHORT else self._counted(text)

@@ -57,7 +57,9 @@ def _words(
     """The words that the tokens are pieces of; before the text stand its speaker or title."""
     if line is None:
         return (UNKNOWN,) * len(tokens)
-    text = line["text"]
-    spans = context.snapshot.encoder.coded_words(text, count)
-    before = line["speaker"] or line["title"]
-    return tuple(before if (span := spans[token]) is None else text[span[0] : span[1]] for token in tokens)
+    text, title, speaker = line["text"], line["title"], line["speaker"]
+    # what ingest embeds before the text (`helix_ingest.extraction.drafts`)
+    turn = f"{speaker or line['role']}: " if line["event_kind"] == "message" else ""
+    spans = context.snapshot.encoder.coded_words(text, count, f"{title}\n" if title else turn)
+    shown = speaker or title
+    return tuple(shown if (span := spans[token]) is None else text[span[0] : span[1]] for token in tokens)

@@ -127,6 +127,21 @@ def test_the_speaker_before_a_text_has_codes_and_no_place_in_it(encoder: Encoder
     assert encoder.coded_words(text, 0) == []
 
 
+def test_the_words_of_a_text_that_was_cut_are_its_first_ones(encoder: Encoder) -> None:
+    """What the model did not read has no codes, so words are not matched from the end."""
+    text = " ".join(f"{word}, {place}" for place in range(90) for word in ("ferry", "harbour"))
+    before = "Odile: "
+    _, codes = encoder.embed_with_codes(before + text)
+    spans = encoder.coded_words(text, len(codes), before)
+    assert spans[0] is None
+    own = [text[span[0] : span[1]] for span in spans if span]
+    assert own == text.replace(",", "").split()[: len(own)]
+    assert len(own) > 150
+    # a heading that is not known took places of words at the end
+    _, codes = encoder.embed_with_codes(f"Ferries > Boats of the islands, and others\n{text}")
+    assert encoder.coded_words(text, len(codes)) == [None] * len(codes)
+
+
 def test_the_prefix_of_the_card_has_no_codes(folder: Path, encoder: Encoder, tmp_path: Path) -> None:
     """It is the model's, not the text's; spans are those of the text as given."""
     copy = tmp_path / folder.name
@@ -136,6 +151,7 @@ def test_the_prefix_of_the_card_has_no_codes(folder: Path, encoder: Encoder, tmp
     with Encoder.load(copy) as prefixed:
         _, codes = prefixed.embed_with_codes(TEXT)
         assert len(codes) == len(encoder.embed_with_codes(TEXT)[1])
+        assert prefixed.coded_words(TEXT, len(codes)) == encoder.coded_words(TEXT, len(codes))
         words = prefixed.embed_query_tokens("where is Naxos").words
         assert np.array_equal(words, encoder.embed_query_tokens("where is Naxos").words)
 
