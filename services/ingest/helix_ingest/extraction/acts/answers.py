@@ -1,7 +1,7 @@
 """Tells which question a turn answers: one of another speaker in the turn before it.
 
 Length does not matter ("No, I sold my ticket in March"), nor where the question stands in its turn. What
-changes the subject, only thanks, or asks in return is no answer.
+changes the subject, only thanks, or asks in return is no answer. Only what takes an offer up answers it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from helix_ingest.extraction.acts.acknowledgement import assents, dissents, is_acknowledgement
+from helix_ingest.extraction.acts.offers import is_offer, takes_up
 from helix_ingest.extraction.acts.sentences import (
     MOST_CHARACTERS,
     asks_yes_or_no,
@@ -153,4 +154,7 @@ def _question_of(asked: LoggedEvent) -> Question | None:
 def _answers(event: MessageEvent, question: Question) -> bool:
     if is_acknowledgement(event.text):
         return question.yes_or_no and (assents(event.text) or dissents(event.text))
+    by_assistant = getattr(question.asked.event, "role", "") == "assistant"
+    if is_offer(question.text, by_assistant=by_assistant) and not takes_up(event.text, question.text):
+        return False
     return speech_act(event, event.text) not in ("question", "acknowledgement")
