@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from helix_ingest.extraction.acts.decision import decides
+from helix_ingest.extraction.documents.languages import language_of
 from helix_memory.events import DocumentEvent, Event, MessageEvent, ToolEvent
 from helix_memory.memory_types import MemoryType
 from helix_memory.speech_acts import SpeechAct
@@ -22,11 +23,20 @@ _PROCEDURE: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED: Final = re.compile(rf"^{_INDENT}(?:\d+[.)]|step \d+)\s+\S", re.MULTILINE | re.IGNORECASE)
+_CODE_LINE: Final = (
+    rf"^{_INDENT}(?:def |class |import |from \w+ import|fn |func |const |let |var |public |#include"
+    r"|Traceback)"
+)
 _CODE: Final = re.compile(
-    rf"```|^{_INDENT}(?:def |class |import |from \w+ import|fn |func |const |let |var |public |#include"
-    r"|Traceback)|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b[A-Z]{1,4}\d{3,5}\b",
+    rf"```|{_CODE_LINE}|\b\w+(?:Error|Exception)\b|\berror\[[A-Z]\d+\]|\b[A-Z]{{1,4}}\d{{3,5}}\b",
     re.MULTILINE,
 )
+_WRITTEN_CODE: Final = re.compile(_CODE_LINE)
+_FENCED: Final = re.compile(
+    r"^[ \t]{0,3}(```|~~~)[^\n]*\n(.*?)(?:^[ \t]{0,3}\1|\Z)", re.MULTILINE | re.DOTALL
+)
+_CODE_SHARE: Final = 0.5
+"""Share of the characters of a document's piece that are lines of code."""
 _FACT: Final = re.compile(
     r"\b(?:i|we) (?:always |usually |really )?"
     r"(?:prefer|like|love|hate|use|work (?:at|for|on)|live in|am|are)\b"
@@ -49,11 +59,23 @@ def classify(event: Event, text: str, act: SpeechAct = "statement") -> MemoryTyp
         (decides(text) and act not in _UNDECIDED, "decision"),
         (bool(_PROCEDURE.search(text[:_SHORT_CHARACTERS])), "procedural"),
         (len(_NUMBERED.findall(text)) >= _LEAST_STEPS, "procedural"),
-        (bool(_CODE.search(text)), "code"),
+        (_is_code(event, text), "code"),
         (isinstance(event, DocumentEvent), "semantic"),
         (bool(_FACT.search(text)) and _is_addressed_to_agent(event), "semantic"),
     )
     return next((memory_type for matches, memory_type in rules if matches), "episodic")
+
+
+def _is_code(event: Event, text: str) -> bool:
+    """Whether a text is code: a turn that shows some, a document that is mostly code."""
+    if not isinstance(event, DocumentEvent):
+        return bool(_CODE.search(text))
+    if language_of(event.media_type, event.source_uri, event.title):
+        return True
+    fenced = sum(len(found[0]) for found in _FENCED.finditer(text))
+    rest = _FENCED.sub("", text)
+    others = sum(len(line) for line in rest.splitlines() if _WRITTEN_CODE.match(line))
+    return fenced + others > _CODE_SHARE * len(text)
 
 
 def _is_addressed_to_agent(event: Event) -> bool:

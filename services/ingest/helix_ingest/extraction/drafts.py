@@ -19,7 +19,7 @@ from helix_ingest.extraction.contextualise import (
     neighbours,
     quotable,
 )
-from helix_ingest.extraction.documents.document import document_pieces
+from helix_ingest.extraction.documents.document import about_document, document_pieces
 from helix_ingest.extraction.draft import Draft, LoggedEvent, Piece
 from helix_ingest.extraction.segment import segment
 from helix_ingest.extraction.statements import Statement, statement_of
@@ -69,7 +69,7 @@ def drafts_of(
             return _pieces(logged, cut(event.text), title=event.title)
         case DocumentEvent(deleted=False) as event:
             pieces = document_pieces(event, most_tokens=most_tokens, count_tokens=count_tokens)
-            return _pieces(logged, pieces, title=event.title)
+            return _pieces(logged, pieces, title=event.title, context=about_document(event))
         case SessionEvent(phase="ended"):
             return _completed(logged, before, cut)
         case _:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from helix_ingest.extraction.documents.front_matter import front_matter
 from helix_ingest.extraction.documents.languages import language_of
 from helix_ingest.extraction.documents.pdf import pdf_pages
 from helix_ingest.extraction.draft import Piece
@@ -16,6 +17,7 @@ from helix_memory.events import DocumentEvent
 from helix_shared.errors import InvalidInputError
 
 _HTML: Final = ("text/html", "application/xhtml+xml")
+_MARKDOWN: Final = "text/markdown"
 
 
 def document_pieces(
@@ -49,13 +51,29 @@ def document_pieces(
 
             text = html_text(source, field)
         _check_length(field, at + len(text))
+        begin = at + (_text_start(event) if at == 0 else 0)
+        at += len(text)
+        text = text[len(text) - (at - begin) :]
         for piece in cut(text) if text.strip() else ():
             path = " > ".join(name for name in (heading, piece.heading) if name)
-            pieces.append(replace(piece, start=at + piece.start, end=at + piece.end, heading=path))
-        at += len(text)
+            pieces.append(replace(piece, start=begin + piece.start, end=begin + piece.end, heading=path))
     if not pieces:
         raise InvalidInputError("body" if event.body else "parts", "holds no text that can be read")
     return pieces
+
+
+def about_document(event: DocumentEvent) -> str:
+    """What the front matter of a Markdown document tells about it: its keys and values, one a line."""
+    return front_matter(_sources(event)[0][2]).lines if _text_start(event) else ""
+
+
+def _text_start(event: DocumentEvent) -> int:
+    """Where the text behind the front matter begins; 0 if there is none, or no text behind it."""
+    if event.media_type != _MARKDOWN:
+        return 0
+    first, *others = (text for _, _, text in _sources(event))
+    end = front_matter(first).end
+    return end if first[end:].strip() or any(text.strip() for text in others) else 0
 
 
 def _sources(event: DocumentEvent) -> list[tuple[str, str, str]]:
