@@ -148,7 +148,7 @@ def _auxiliary(words: list[str], at: int, *, opens: bool) -> Evidence | None:
     if form == "is":
         subject = "it" if word == "it's" else words[at - 1] if at else ""
         # "it is cold in January" means every January
-        return _EITHER if subject == "it" and at + 1 < len(words) else _IS
+        return _EITHER if subject == "it" and words[at + 1 :] not in ([], ["now"]) else _IS
     if form == "has" and words[at + 1 : at + 2] == ["to"]:
         return _HAS_TO
     if (opens and word == "don't") or (word == "may" and at and words[at - 1] not in verbs.NO_VERBS):
@@ -223,11 +223,17 @@ def _past(words: list[str], at: int, cue: str) -> Evidence | None:
         found = _PAST if word in _HAS_GONE else _IS
     elif helping == "has":
         found = _IS if word == "got" else _perfect(words, at)
-    elif word in verbs.PLACED_ON:
+    elif word in verbs.PLACED_ON or _is_notice(words, at):
         found = _EITHER
     else:
         found = _put(words, at) if word in verbs.SAME_IN_PAST else _PAST
     return found
+
+
+def _is_notice(words: list[str], at: int) -> bool:
+    """Tell whether the last word of some says that something is off ("town hall closed on the 12th")."""
+    is_last = words[at] in verbs.PUT_OFF and at + 1 == len(words)
+    return is_last and not (at and words[at - 1] in verbs.SUBJECTS)
 
 
 def _perfect(words: list[str], at: int) -> Evidence:

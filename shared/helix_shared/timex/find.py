@@ -31,14 +31,14 @@ def find_time_expressions(
 
 
 def passage_and_readings(
-    text: str, reference: datetime, zone: tzinfo | None = None
+    text: str, reference: datetime, zone: tzinfo | None = None, *, asks: bool = False
 ) -> Iterator[tuple[Passage, Reading]]:
     """Yield the readings of a text, each with its passage."""
     folded = fold(text)
     trigger = TRIGGER.search(folded)
     if trigger is None:
         return
-    passage = Passage(text, folded, frame_of(reference, zone))
+    passage = Passage(text, folded, frame_of(reference, zone), asks)
     for reading in joined(passage, readings(passage, trigger)):
         yield passage, reading
 

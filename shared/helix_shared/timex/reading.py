@@ -28,6 +28,8 @@ class Passage(NamedTuple):
     text: str
     folded: str
     frame: Frame
+    asks: bool = False
+    """It is a question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ open.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from helix_shared.timex import verbs
 from helix_shared.timex.clause import Evidence, read_after, read_before
 from helix_shared.timex.cues import OPENS_A_STRETCH
+from helix_shared.timex.words import WEEKDAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +27,8 @@ _SENTENCE_END = re.compile(
     r"(?:(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bst)(?<!\bmrs)(?<!\bprof)\.|[!?])(?=[\s\"')]|\Z)|[;\n]"
 )
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?|[,:()\u2014]")
+_DAY_NAME = re.compile(rf"\b{WEEKDAY}[.,]?\s{{1,3}}(?:the\s{{1,3}})?\Z")
+""""Monday" of "on Monday 3 June"."""
 _TO = re.compile(r"\s{1,3}(?:to|until|till|through)\b|\s?[-\u2013]")
 _ONWARDS = re.compile(r"\s{1,3}(?:onwards?\b|on(?=\s{0,3}(?:[,.;?!]|\Z)))")
 _LEADING = frozenset([
@@ -69,7 +73,8 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
     """Return which occurrence a date without a year, or a weekday, means.
 
     "near" is the closest one, for the start of a period in the present tense ("we are closed from 21
-    December"). An open date has "past", for callers that need some window.
+    December") and for questions in the present tense. An open date has "past", for callers that need some
+    window.
     """
     around = _surroundings(passage, span)
     if around.cue == "since":
@@ -80,7 +85,7 @@ def implied(passage: Passage, span: tuple[int, int]) -> Implied:
     if around.cue == "from" and not around.opens and found.kind in _NO_STRETCH:
         # "the photo is from Friday": where it comes from
         return Implied("past", "stated" if found.sure else "guessed")
-    return _concluded(found, around)
+    return _concluded(found, around, asks=passage.asks)
 
 
 def tells_past(passage: Passage, position: int) -> bool:
@@ -95,14 +100,14 @@ def tells_after(passage: Passage, span: tuple[int, int]) -> bool:
     return read_after(behind, 0, len(behind)) is not None
 
 
-def _concluded(found: Evidence, around: _Surroundings) -> Implied:
+def _concluded(found: Evidence, around: _Surroundings, *, asks: bool) -> Implied:
     """Return the occurrence that evidence and preposition give for a date."""
     certainty: Certainty = "stated" if found.sure else "guessed"
     match found.tense:
         case "future":
-            return Implied("future", certainty)
+            return Implied("near" if asks and not found.sure else "future", certainty)
         case "present":
-            return Implied("near" if around.opens else "future", certainty)
+            return Implied("near" if asks or around.opens else "future", certainty)
         case "past" if around.cue == "for" and found.before:
             return Implied("past", "open")
         case "past":
@@ -117,7 +122,7 @@ def _surroundings(passage: Passage, span: tuple[int, int]) -> _Surroundings:
     """Return the sentence around a span."""
     start, end = span
     folded = passage.folded
-    before_text = _SENTENCE_END.split(folded[max(0, start - _REACH) : start])[-1]
+    before_text = _DAY_NAME.sub("", _SENTENCE_END.split(folded[max(0, start - _REACH) : start])[-1])
     ended = end > start and folded[end - 1] == "." and _begins_sentence(passage.text[end : end + 4])
     after_text = "" if ended else _SENTENCE_END.split(folded[end : end + _REACH], maxsplit=1)[0]
     before, after = _TOKEN.findall(before_text), _TOKEN.findall(after_text)
@@ -229,6 +234,7 @@ def _announced(body: list[str], behind: list[str]) -> Evidence:
     if body and body[0] in verbs.JUDGEMENTS:
         return _UNKNOWN
     near = (*body[-_NOUNS:], *behind[:_NOUNS])
-    if verbs.APPOINTMENTS.isdisjoint(near):
+    is_new = any(word == "new" and then in verbs.NEW_TIMES for word, then in pairwise(near))
+    if verbs.APPOINTMENTS.isdisjoint(near) and not is_new:
         return _UNKNOWN
     return Evidence("future", sure=False, kind="noun")

@@ -71,6 +71,12 @@ PLANNED_FOR = frozenset([
 PLACED_ON = frozenset(["booked", "scheduled", "planned", "reserved", "arranged", "ordered", "rescheduled"])
 """"I booked it on Friday" dates the booking or what is booked."""
 
+PUT_OFF = frozenset(["closed", "shut", "cancelled", "canceled"])
+""""Town hall closed on the 12th": a notice of what is to come, or a report."""
+
+NEW_TIMES = frozenset(["date", "day", "time", "slot", "deadline"])
+"""After "new" these announce a time to come ("new date: 26 September")."""
+
 PLANNED_BY = frozenset(["promised", "asked", "wanted", "expected", "agreed", "requested", "told", "ordered"])
 """With "by" in front of a date, that date is still to come at the time of the promise."""
 

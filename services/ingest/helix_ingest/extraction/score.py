@@ -27,6 +27,21 @@ _HEDGED: Final = re.compile(
 _CONFIRMED: Final = re.compile(
     r"\b(?:confirmed|verified|definitely|we decided|agreed|tested|fixed)\b", re.IGNORECASE
 )
+_NEW_TIME: Final = re.compile(
+    r"(?:\bnew (?:date|day|time|slot|deadline)\b[^.!?\n]{0,20}"
+    r"|\b(?:now|instead|rather)(?: be| is)?(?: (?:on|in|for))?"
+    r"|\b(?:moved|shifted|rescheduled|postponed|pushed|put back|brought forward|changed)(?: \w+){0,3}"
+    r" (?:to|until|till|for)) (?:the )?$",
+    re.IGNORECASE,
+)
+"""Words before a time that takes the place of another one."""
+_NO_TIME: Final = re.compile(
+    r"(?:\bnot|n['\u2019]t(?: be)?|\bno longer|\bnever|\binstead of|\brather than)"
+    r"(?: (?:on|in|for))?(?: the)? $",
+    re.IGNORECASE,
+)
+"""Words before a time at which it does not happen."""
+_INTRODUCED_CHARACTERS: Final = 60
 _RICH_WORDS: Final = 40
 _SPECIFICS: Final = 6
 _SCORED_TEXTS: Final = 512
@@ -89,7 +104,9 @@ class EventTimes(NamedTuple):
 
 
 def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
-    """When the described event happens: the times of `event`, else the first time expression of the text.
+    """When the described event happens: the times of `event`, else a time expression of the text.
+
+    That is the one that takes the place of another ("new date is 4 May"), else the first that is not denied.
 
     "Next April" is resolved relative to `occurred_at`, in its zone. `helix_shared.calendar_days` defines the
     meaning of a span. A date whose year or week is unclear gives no time.
@@ -98,14 +115,19 @@ def event_times(event: Event, text: str, occurred_at: datetime) -> EventTimes:
     end: datetime | None = getattr(event, "event_end", None)
     if start is not None or end is not None:
         return EventTimes(start, end)
-    return _first_time(text[:4_000], occurred_at, occurred_at.utcoffset())
+    return _time_of(text[:4_000], occurred_at, occurred_at.utcoffset())
 
 
 @functools.lru_cache(_SCORED_TEXTS)
-def _first_time(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
-    """The first time of a text. The offset is a cache key: equal instants can be different days."""
-    found = find_time_expressions(text, occurred_at)
-    first = next((time for time in found if time.certainty != "open"), None)
+def _time_of(text: str, occurred_at: datetime, _offset: timedelta | None) -> EventTimes:
+    """The time of a text. The offset is a cache key: equal instants can be different days."""
+    found = [time for time in find_time_expressions(text, occurred_at) if time.certainty != "open"]
+    first = found[0] if found else None
+    if len(found) > 1:
+        before = [text[max(0, time.span[0] - _INTRODUCED_CHARACTERS) : time.span[0]] for time in found]
+        new = (time for time, words in zip(found, before, strict=True) if _NEW_TIME.search(words))
+        held = (time for time, words in zip(found, before, strict=True) if not _NO_TIME.search(words))
+        first = next(new, None) or next(held, first)
     return (
         EventTimes(first.start, first.end, first.certainty == "guessed") if first else EventTimes(None, None)
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from helix_shared.timex.cues import VERBS
-from helix_shared.timex.reading import Passage, Reading, is_title_case
+from helix_shared.timex.reading import Passage, Reading, is_title_case, words_before
 from helix_shared.timex.windows import Frame, Window, slide
 from helix_shared.timex.words import S
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LISTING = frozenset([" and ", " or ", ", ", ", and ", ", or "])
+_MOVING = frozenset([
+    "moved", "shifted", "changed", "rescheduled", "postponed", "pushed", "delayed", "switched", "move",
+    "change",
+])  # fmt: skip
 _GAP_CHARS = 16
 _OPENER_CHARS = 16
 _OPENER = re.compile(rf"(?<!\w)(between|from){S}(?:the{S})?\Z")
@@ -60,17 +64,19 @@ def _join(passage: Passage, first: Reading, second: Reading) -> Reading | None:
     start = first.span[0]
     opener = _OPENER.search(passage.folded[max(0, start - _OPENER_CHARS) : start])
     opener_word = opener[1] if opener else None
-    if joiner[1] == "and" and opener_word != "between":
+    is_list = joiner[1] == "and" and opener_word != "between"
+    if is_list or (not opener and (first.weak or second.weak)):
         return None
-    if not opener and (first.weak or second.weak):
-        return None
+    start -= len(opener[0]) if opener else 0
+    if opener_word == "from" and not _MOVING.isdisjoint(words_before(passage, start)):
+        # "moved my appointment from 3 October to 10 October" is no range
+        return replace(second, span=(start, second.span[1]))
     try:
         window = _span_of(passage.frame, first, second)
     except (ValueError, OverflowError):
         return None
     if window[0] >= window[1]:
         return None
-    start -= len(opener[0]) if opener else 0
     fixed = (second.fixed and (first.fixed or first.cycle == "year")) or (
         first.fixed and second.cycle == "year"
     )
