@@ -39,8 +39,8 @@ def resolve_window(text: str, reference: datetime, *, zone: tzinfo | None = None
 
     An open side is `EARLIEST` or `LATEST`. Days begin at midnight in `zone`, by default the zone of the
     reference. The tense of the question decides which Friday is meant; without a tense it is the last one.
-    A date without a year is the nearest one in the present tense: "what is on 12 September?", asked in November,
-    is about the last one.
+    A date without a year is the nearest one in the present tense: "what is on 12 September?", asked in
+    November, is about the last one.
     """
     whole: Window | None = None
     for passage, reading in islice(passage_and_readings(text, reference, zone, asks=True), _EXPRESSIONS):
