@@ -1,7 +1,8 @@
 """Offers: questions that propose help ("want me to book it?", "anything I can help with?").
 
-The next turn mostly goes on with its own subject, so it answers an offer only if it takes it up: a short yes
-or no, yes or no and more about a named help, or words of the help offered.
+The next turn often goes on with its own subject. Only a short yes or no answers an offer of any help. A named
+help is answered also by what does not begin a sentence of its own ("let me sleep on it"), points at the offer
+("I did that already"), or shares a word with it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from helix_shared.naming.words import FUNCTION_WORDS
 
 _READ_CHARACTERS: Final = 400
 _SHORT_ANSWER: Final = 6
-"""Words of a reply that is only yes or no."""
+"""Words of a reply that is little more than yes or no."""
 _ANSWER: Final = 30
 """Words of a reply that says yes or no to a named help, and more."""
 _LEAST_STEM: Final = 4
@@ -40,17 +41,28 @@ _GENERAL: Final = re.compile(
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(
-    rf"\b(?:want|like|prefer|need) (?:me|us) to \w+|\b(?:shall|may) {_SELF} \w+"
+    rf"\b(?:want|like|prefer|need) (?:me|us) to \w+|\bshall {_SELF} \w+"
     rf"|\b(?:can|could) {_SELF} (?:help|get|bring|fetch|give|offer|lend) (?:you|u)\b"
     r"|\b(?:do you |would you |d'you )?(?:want|like|need) (?:any |some |a )?(?:help|hand|assistance)"
     r" (?:with|to|in)\b",
     re.IGNORECASE,
 )
 _ASSISTANT_NAMED: Final = re.compile(
-    rf"(?<!what )(?<!how )(?<!when )(?<!where )(?<!which )(?<!who )\b(?:should|can|could) {_SELF} \w+",
+    rf"(?<!what )(?<!how )(?<!when )(?<!where )(?<!which )(?<!who )\b(?:should|can|could|may) {_SELF} \w+",
     re.IGNORECASE,
 )
 """Offers of an assistant; a person who says so asks for advice or leave."""
+
+
+_OWN_SUBJECT: Final = re.compile(
+    r"^\W*(?:(?:oh|hey|ok(?:ay)?|so|and|also|well|hi|btw)\b\W*)*"
+    r"(?:i|we|my|our|the|an?|he|she|they|there|his|her|their|i['\u2019]\w+|we['\u2019]\w+)\b",
+    re.IGNORECASE,
+)
+"""Beginning of a statement about something else."""
+_POINTING: Final = re.compile(
+    r"^[^.!?\n]{0,80}\b(?:it|that|this|him|them|those|ones?|already|did)\b", re.IGNORECASE
+)
 
 
 def is_offer(question: str, *, by_assistant: bool) -> bool:
@@ -70,7 +82,11 @@ def takes_up(reply: str, offer: str) -> bool:
         return True
     if _GENERAL.search(offer[:_READ_CHARACTERS]):
         return False
-    if decides and count <= _ANSWER:
+    if (
+        count <= (_ANSWER if decides else _SHORT_ANSWER)
+        or not _OWN_SUBJECT.match(read)
+        or _POINTING.search(read)
+    ):
         return True
     return not _stems(offer[:_READ_CHARACTERS]).isdisjoint(_stems(read))
 
