@@ -7,13 +7,12 @@ from typing import Final
 
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading
 from helix_consolidation.relations.statement import Candidate, Statement
+from helix_memory.source_classes import CONVERSATION
 
 _STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
 _TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
 """Source classes by what they may change: nothing of a higher class is closed by a lower one."""
-_LEAST_TO_REPLACE: Final = 2
-"""Tools and documents replace only each other's statements."""
 _SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
 _CLOSING_SHARE: Final = 0.3
 _CLOSING_WORDS: Final = 2
@@ -32,7 +31,7 @@ def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
         "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
         "quotation": old.speech_act == "quotation" or _quotes(new) or _quotes(old),
-        "source": trust(new) < min(_LEAST_TO_REPLACE, trust(old)),
+        "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
         "identifiers": bool(codes[0] and codes[1]) and not codes[0] & codes[1] and not this.change,
         "titles": bool(new.title and old.title) and new.title != old.title,
         "persons": is_of_two_persons(new, this, old, other),

@@ -14,6 +14,7 @@ import pyarrow as pa
 from helix_consolidation.folding.incoming.rows import content_code
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.statements.statement_row import StatementRow, statement_row
+from helix_memory.source_classes import CONVERSATION
 from helix_shared.audience import audience_of, owner_of
 from helix_shared.identity import joined
 
@@ -28,9 +29,8 @@ _READ: Final = (
     *_TEXTS, *_TIMES, "tenant_id", "user_id", "shared", "acl", "session_id", "content_hash", "derived_from",
 )  # fmt: skip
 
-SPOKEN: Final = frozenset(["user", "agent"])
-DIALOGUE: Final = "dialogue"
-"""What stands for the source classes of `SPOKEN`; `relations.rules` tells who may replace whom."""
+_DIALOGUE: Final = "dialogue"
+"""What stands for the source classes of `CONVERSATION` in the code of a group."""
 
 
 def statement_group(tenant_id: str, owner: str, source_class: str, audience: Sequence[str]) -> int:
@@ -39,7 +39,7 @@ def statement_group(tenant_id: str, owner: str, source_class: str, audience: Seq
     What the user and the agent say to each other is one group: "Moved to 10 May" of the agent is replaced by
     what the user says later. What a tool or a document says is never compared with it.
     """
-    source = DIALOGUE if source_class in SPOKEN else source_class
+    source = _DIALOGUE if source_class in CONVERSATION else source_class
     text = joined("statement", tenant_id, owner, source, *sorted(set(audience)))
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 1
 
