@@ -126,10 +126,13 @@ class GroupIndex:
         same = self._contents[self._content_codes[query]]
         equal = same[: bisect_left(same, end)][-EXACT:]
         found = np.unique(np.concatenate([nearest, best, [p for p in equal if p >= start]]).astype(np.int64))
-        near = found[np.argsort(-self._cosines(query, found), kind="stable")[:BESIDE_NEAREST]]
+        known = self._cosines(query, found)
+        near = found[np.argsort(-known, kind="stable")[:BESIDE_NEAREST]]
         beside = self._beside(np.union1d(near, best[:BESIDE_WORDS]), start, end)
-        chosen = np.unique(np.concatenate([found, beside, np.arange(max(start, end - LAST), end)]))
-        cosines = self._cosines(query, chosen)
+        others = np.setdiff1d(np.concatenate([beside, np.arange(max(start, end - LAST), end)]), found)
+        chosen = np.concatenate([found, others])
+        order = np.argsort(chosen)
+        chosen, cosines = chosen[order], np.concatenate([known, self._cosines(query, others)])[order]
         content = self._content_codes[query]
         return [
             Match(
