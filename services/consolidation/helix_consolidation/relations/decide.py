@@ -39,17 +39,19 @@ def decide(
     chances = model.probabilities(rows)
     this = read(new.text)
     found: list[Decision] = []
-    for index, candidate in enumerate(candidates):
+    for index, (candidate, row, chance_of) in enumerate(
+        zip(candidates, rows.tolist(), chances.tolist(), strict=True)
+    ):
         other = read(candidate.statement.text)
-        evidence = {name: round(float(rows[index, at]), 3) for name, at in _SHOWN_AT if rows[index, at]}
-        relation, chance = _relation(new, this, candidate, other, chances[index].tolist(), evidence, model)
+        rule, relation, chance = _relation(new, this, candidate, other, chance_of, model)
         if chance >= (model.relate if relation == "RELATES" else model.link):
             closes = (
                 relation == "UPDATES"
                 and chance >= model.close
                 and rules.may_close(new, this, candidate, other, among=len(candidates))
             )
-            found.append(Decision(index, relation, round(chance, 4), closes, evidence))
+            evidence = {name: round(row[at], 3) for name, at in _SHOWN_AT if row[at]}
+            found.append(Decision(index, relation, round(chance, 4), closes, evidence | rule))
     return _with_return(this, candidates, found) if this.back else found
 
 
@@ -59,27 +61,27 @@ def _relation(
     candidate: Candidate,
     other: Reading,
     chances: Sequence[float],
-    evidence: dict[str, float],
     model: RelationModel,
-) -> tuple[RelationKind, float]:
-    """The relation to one candidate, and its probability."""
+) -> tuple[dict[str, float], RelationKind, float]:
+    """Which rule decided the relation to one candidate, if any did; the relation, and its probability."""
     old = candidate.statement
     likeness = 1.0 if candidate.exact else candidate.jaccard
     if likeness >= SAME_WORDING and new.source_class == old.source_class:
-        evidence["wording"] = round(likeness, 3)
-        return "DUPLICATE", likeness
+        return {"wording": round(likeness, 3)}, "DUPLICATE", likeness
     by_name = dict(zip(RELATION_KINDS, chances, strict=True))
+    rule: dict[str, float] = {}
     if reason := rules.veto(new, this, old, other):
-        evidence[f"not:{reason}"] = 1.0
+        rule = {f"not:{reason}": 1.0}
         del by_name["UPDATES"]
         if reason != "persons":
-            return "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
+            return rule, "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
         del by_name["DUPLICATE"]
     if by_name.get("DUPLICATE", 0.0) < model.repeat or not rules.may_repeat(this, other):
         by_name.pop("DUPLICATE", None)
     related = by_name.pop("RELATES")
     best = max(by_name, key=lambda name: by_name[name])
-    return (best, by_name[best]) if by_name[best] >= model.link else ("RELATES", related)
+    relation, chance = (best, by_name[best]) if by_name[best] >= model.link else ("RELATES", related)
+    return rule, relation, chance
 
 
 def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Decision]) -> list[Decision]:

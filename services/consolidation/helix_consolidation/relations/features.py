@@ -5,7 +5,10 @@ All lie between -1 and 3. `NAMES` gives the columns; the model's coefficients go
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -18,6 +21,7 @@ from helix_consolidation.relations.reading import Reading, content_words, read
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_shared.moments import MICROSECONDS_PER_DAY
 
+_CACHED: Final = 8_192
 _CONTEXT_LINES: Final = 2
 _COUNTED: Final = 3
 """Words of change, values and shared words count up to this many."""
@@ -52,9 +56,9 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
     """Features of `new` beside each candidate, float64 [len(candidates), len(NAMES)]."""
     if not candidates:
         return np.zeros((0, len(NAMES)))
-    this, this_context = read(new.text), _context(new)
+    this, this_context = read(new.text), _context(new.context)
     others = [read(candidate.statement.text) for candidate in candidates]
-    rarity = _Rarity([this.words, *(other.words for other in others)])
+    rarity = _Rarity(this.words, [other.words for other in others])
     of_new = _of_new(new, this)
     cosines = [candidate.cosine for candidate in candidates]
     mean, ranks = sum(cosines) / len(cosines), _ranks(cosines)
@@ -62,9 +66,9 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
     rows = []
     for candidate, other, rank in zip(candidates, others, ranks, strict=True):
         old = candidate.statement
-        later = len(times) - _position(times, old.occurred_at)
+        later = len(times) - bisect_right(times, old.occurred_at)
         values = _of_values(this.quantities, other.quantities)
-        subject = _of_subject(rarity, this, this_context, other, _context(old))
+        subject = _of_subject(rarity, this, this_context, other, _context(old.context))
         both = (
             candidate.cosine,
             1.0 / (1.0 + rank),
@@ -90,11 +94,12 @@ def features(new: Statement, candidates: Sequence[Candidate]) -> NDArray[np.floa
     return np.array(rows, dtype=np.float64)
 
 
-def _context(statement: Statement) -> frozenset[str]:
-    """Content words of the last turns before a statement, without their speakers."""
-    if not statement.context:
+@functools.lru_cache(_CACHED)
+def _context(context: str) -> frozenset[str]:
+    """Content words of the last turns in `Statement.context`, without their speakers."""
+    if not context:
         return frozenset()
-    lines = statement.context.rsplit("\n", _CONTEXT_LINES)[-_CONTEXT_LINES:]
+    lines = context.rsplit("\n", _CONTEXT_LINES)[-_CONTEXT_LINES:]
     return content_words("\n".join(line.partition(": ")[2] or line for line in lines))
 
 
@@ -106,25 +111,21 @@ def _ranks(values: Sequence[float]) -> list[int]:
     return ranks
 
 
-def _position(times: Sequence[int], time: int) -> int:
-    return sum(other <= time for other in times)
-
-
 class _Rarity:
     """Weights of words by how few of the statements at hand contain them."""
 
-    def __init__(self, texts: Sequence[Iterable[str]]) -> None:
-        counts = Counter(word for words in texts for word in words)
-        size = len(texts) + 1.0
+    def __init__(self, new: frozenset[str], others: Sequence[frozenset[str]]) -> None:
+        counts = Counter(itertools.chain(new, *others))
+        size = len(others) + 2.0
         self._weights = {word: math.log(size / (count + 0.5)) for word, count in counts.items()}
         self._unseen = math.log(2 * size)
+        self.of_new = self.of(new)
+        """Of the words of the new statement."""
 
     def of(self, words: Iterable[str]) -> float:
-        return sum(self._weights.get(word, self._unseen) for word in words)
-
-    def share(self, common: frozenset[str], of: frozenset[str]) -> float:
-        total = self.of(of)
-        return self.of(common) / total if total > 0 else 0.0
+        """The sum, exact before it is rounded: a set has another order in each process."""
+        get, unseen = self._weights.get, self._unseen
+        return math.fsum([get(word, unseen) for word in words])
 
 
 def _of_new(new: Statement, this: Reading) -> tuple[float, ...]:
@@ -197,11 +198,16 @@ def _of_subject(
 ) -> tuple[float, ...]:
     """What both are about: shared content words, also with what was said just before each of them."""
     shared = this.words & other.words
+    common, of_new, of_old = rarity.of(shared), rarity.of_new, rarity.of(other.words)
     return (
         min(len(shared), _COUNTED + 1) / 2,
-        min(3.0, rarity.of(shared) / 3),
-        rarity.share(shared, this.words),
-        rarity.share(shared, other.words),
-        rarity.share((this_context - this.words) & other.words, other.words),
-        rarity.share(this.words & (other_context - other.words), this.words),
+        min(3.0, common / 3),
+        _share(common, of_new),
+        _share(common, of_old),
+        _share(rarity.of((this_context - this.words) & other.words), of_old),
+        _share(rarity.of(this.words & (other_context - other.words)), of_new),
     )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

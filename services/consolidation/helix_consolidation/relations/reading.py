@@ -20,6 +20,7 @@ READ_CHARACTERS: Final = 1_000
 """The first characters of a text that are read."""
 _CACHED: Final = 8_192
 _WORD: Final = re.compile(r"[$\u20ac\u00a3]?\w+(?:[.,:/'_-]\w+)*%?")
+_SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
 _ENDINGS: Final = ("'s", "ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "e", "ly", "y")
 _NEAR: Final = 4
 """Words beside a phrase of return that may name the value."""
@@ -41,6 +42,8 @@ class Reading(NamedTuple):
     words: frozenset[str] = frozenset()
     """Stems of content words, without values and words of change."""
     quantities: frozenset[Quantity] = frozenset()
+    codes: frozenset[str] = frozenset()
+    """Values of the quantities that are identifiers."""
     length: int = 0
     """Words."""
     change: int = 0
@@ -60,6 +63,8 @@ class Reading(NamedTuple):
     """Ends with a question."""
     only_asks: bool = False
     """Every sentence is a question."""
+    quotes: bool = False
+    """Holds the words of somebody else in quotation marks."""
 
 
 def read(text: str) -> Reading:
@@ -78,9 +83,11 @@ def _read(text: str) -> Reading:
     phrases = _phrases(words)
     end = text.rstrip(" )\n\"'*")
     asks = end.endswith("?")
+    quantities = frozenset(find_quantities(words))
     return Reading(
         words=_stems(words),
-        quantities=frozenset(find_quantities(words)),
+        quantities=quantities,
+        codes=frozenset(quantity.value for quantity in quantities if quantity.kind == "code"),
         length=len(words),
         change=len(phrases & cues.CHANGE),
         sure_change=not phrases.isdisjoint(cues.SURE_CHANGE),
@@ -95,6 +102,7 @@ def _read(text: str) -> Reading:
         personal=not phrases.isdisjoint(cues.PERSONAL),
         asks=asks,
         only_asks=asks and not any(mark in end for mark in (". ", "! ", "\n", "? ")),
+        quotes=_SAYING.search(text) is not None,
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from helix_consolidation.relations.reading import READ_CHARACTERS, Reading
+from helix_consolidation.relations.reading import Reading
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_memory.source_classes import CONVERSATION
 
@@ -13,7 +12,6 @@ _STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical
 _CLOSING_ACTS: Final = frozenset(["statement", "decision", "correction", "plan"])
 _TRUST: Final = {"user": 3, "agent": 2, "tool": 1, "document": 1}
 """Source classes by what they may change: nothing of a higher class is closed by a lower one."""
-_SAYING: Final = re.compile(r"\b(?:said|says|told|writes|wrote|goes|quote)[^\"\u201c\n]{0,40}[\"\u201c]")
 _CLOSING_SHARE: Final = 0.3
 _CLOSING_WORDS: Final = 2
 _CLOSING_LEXICAL: Final = 0.35
@@ -26,13 +24,12 @@ _REPEATING_SHARE: Final = 0.6
 
 def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
     """Why `new` cannot replace `old`; empty if it may."""
-    codes = _codes(this), _codes(other)
     reasons = {
         "states_nothing": new.speech_act in _STATES_NOTHING or this.only_asks,
         "unreal": this.unreal or other.unreal or old.speech_act == "hypothetical",
-        "quotation": old.speech_act == "quotation" or _quotes(new) or _quotes(old),
+        "quotation": old.speech_act == "quotation" or this.quotes or other.quotes,
         "source": old.source_class in CONVERSATION and new.source_class not in CONVERSATION,
-        "identifiers": bool(codes[0] and codes[1]) and not codes[0] & codes[1] and not this.change,
+        "identifiers": have_other_codes(this, other) and not this.change,
         "titles": bool(new.title and old.title) and new.title != old.title,
         "persons": is_of_two_persons(new, this, old, other),
     }
@@ -65,7 +62,7 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     is_same = (new.role, new.speaker) == (old.role, old.speaker)
     if trust(new) < trust(old) or not (is_same or (new.role == "user" and old.role == "assistant")):
         return False
-    if _codes(this) and _codes(other) and not _codes(this) & _codes(other):
+    if have_other_codes(this, other):
         return False
     if not _names(old) <= _names(new) or not _values(other, "which") <= _values(this, "which"):
         return False
@@ -79,17 +76,14 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     )
 
 
-def _quotes(statement: Statement) -> bool:
-    return _SAYING.search(statement.text[:READ_CHARACTERS]) is not None
-
-
 def trust(statement: Statement) -> int:
     """How much a statement may change, by its source class."""
     return _TRUST.get(statement.source_class, 1)
 
 
-def _codes(reading: Reading) -> set[str]:
-    return _values(reading, "code")
+def have_other_codes(this: Reading, other: Reading) -> bool:
+    """Whether both name identifiers, and none in common."""
+    return bool(this.codes and other.codes) and this.codes.isdisjoint(other.codes)
 
 
 def _values(reading: Reading, kind: str) -> set[str]:

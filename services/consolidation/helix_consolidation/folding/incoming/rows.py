@@ -100,7 +100,8 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
         PermanentError: another tenant, a malformed id, or a value out of range.
     """
     check_schema(origin, rows.schema, memories_schema(_dimensions_of(rows)))
-    lacking = [f.name for f in rows.schema if not f.nullable and rows[f.name].null_count]
+    columns = zip(rows.schema, rows.columns, strict=True)
+    lacking = [field.name for field, column in columns if not field.nullable and column.null_count]
     if lacking:
         raise PermanentError(f"memories message has rows without a value for {', '.join(lacking)[:120]}")
     if set(rows["tenant_id"].unique().to_pylist()) - {origin.tenant_id}:
@@ -210,14 +211,17 @@ def publishing_actor(origin: Origin, rows: pa.RecordBatch) -> Actor:
 
 def read_rows(rows: pa.RecordBatch) -> list[IncomingRow]:
     """The rows of a checked message, in order."""
-    light = rows.select(_READ)
-    for name in ("expires_at", "created_at"):
-        at = light.schema.get_field_index(name)
-        light = light.set_column(at, name, light[name].cast(pa.int64()))
     decaying = may_decay(rows).tolist()
-    values = [row | {"may_decay": one} for row, one in zip(light.to_pylist(), decaying, strict=True)]
+    values = [row | {"may_decay": one} for row, one in zip(plain_rows(rows, _READ), decaying, strict=True)]
     signatures = signatures_of([value["minhash"] for value in values])
     return [_row(value, signature) for value, signature in zip(values, signatures, strict=True)]
+
+
+def plain_rows(rows: pa.RecordBatch, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The values of the columns `names` of each row; times in microseconds."""
+    columns = [rows[name].view(pa.int64()) if name in _TIMES else rows[name] for name in names]
+    values = zip(*(column.to_pylist() for column in columns), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in values]
 
 
 def group_code(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from helix_consolidation.folding.incoming.rows import content_code
+from helix_consolidation.folding.incoming.rows import content_code, plain_rows
 from helix_consolidation.ledger.event_reach import value_code
 from helix_consolidation.statements.statement_row import StatementRow, statement_row
 from helix_memory.source_classes import CONVERSATION
@@ -51,18 +51,15 @@ def statements_of(
     if not chosen:
         return []
     places = pa.array([row for row, _ in chosen], pa.int64())
-    light = rows.select(_READ).take(places)
-    for name in _TIMES:
-        light = light.set_column(light.schema.get_field_index(name), name, light[name].cast(pa.int64()))
-    signatures = rows["minhash"].take(places).to_pylist()
-    vectors = rows["vector"].take(places).flatten().to_numpy(zero_copy_only=False)
+    own = rows.select([*_READ, "minhash", "vector"]).take(places)
+    vectors = own["vector"].flatten().to_numpy(zero_copy_only=False)
     matrix = vectors.astype(np.float32).reshape(len(chosen), -1)
     found = []
-    columns = zip(chosen, light.to_pylist(), matrix, signatures, strict=True)
-    for (_, ordinal), values, vector, minhash in columns:
+    columns = zip(chosen, plain_rows(own, (*_READ, "minhash")), matrix, strict=True)
+    for (_, ordinal), values, vector in columns:
         if values["speech_act"] not in NEVER_RELATED:
             keys = {"ordinal": ordinal, "sequence": sequence, "derived": derived}
-            found.append(_statement(values, vector, minhash, **keys))
+            found.append(_statement(values, vector, values["minhash"], **keys))
     return found
 
 
