@@ -41,6 +41,7 @@ class ChannelRank:
 
 def channel_ranks(context: RecallContext, route: Route, ordinal: int) -> tuple[ChannelRank, ...]:
     """In the dense and the lexical channel; the dense score is always the exact cosine."""
+    context = context.of_route(route)
     vector, served = embed(context).vector, context.already_served.value
     cosine = float(context.generation.signals.cosines(vector, np.array([ordinal], np.int64))[0])
     searched = (DENSE,) if context.query.mode == "dense" else context.profile.retrieve.channels

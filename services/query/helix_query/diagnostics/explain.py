@@ -50,6 +50,7 @@ def explained(result: RecallResult, context: RecallContext) -> tuple[RecallResul
 
 def explain(trace: Trace, context: RecallContext) -> Explanation:
     """The explanation of the answer of `trace`."""
+    context = context.of_route(trace.route)
     candidates, profile = trace.candidates, context.profile
     places = np.zeros(len(candidates), np.int64)
     places[trace.ranked.positions] = np.arange(1, len(trace.ranked) + 1)

@@ -54,7 +54,7 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
-    """Whether it is about what was, not about what holds."""
+    """How it speaks of what was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +227,8 @@ class CandidateSignals:
     source_code: NDArray[np.int64]
     """The same for a turn and the statements that were derived from it."""
     is_derived: NDArray[np.bool_]
+    replaced_at: NDArray[np.int64]
+    """From when a later memory replaces it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from helix_query.profile.past import Past
 from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.rules import intents_by_rule
 from helix_query.recall.visibility import Visibility
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from helix_query.profile.intent import Intent
     from helix_query.profile.profile import RankingProfile
     from helix_query.profile.sections.section import Channel
+    from helix_query.recall.candidates import Route
     from helix_query.recall.query import Query
     from helix_shared.artifacts.generation.reader import Generation
 
@@ -57,6 +59,12 @@ class RecallContext:
             Lazy(partial(QueryWords.of, query.text, query.selection, snapshot.generation), until=deadline),
             deadline,
         )
+
+    def of_route(self, route: Route) -> Self:
+        """The context of the stages after `route`: of earlier times, replaced memories are visible (0051)."""
+        if route.past is Past.NO:
+            return self
+        return replace(self, visibility=self.visibility.of_earlier())
 
     @property
     def generation(self) -> Generation:

@@ -53,6 +53,7 @@ def recall(
             route = route_query(context, vector)
         if route.skip:
             return RecallResult(route, tuple(stage.seconds))
+        context = context.of_route(route)
         with stage("retrieve"):
             retrieved = retrieve(context, vector, route, lanes, channel_deadline_seconds, prefetched)
     with stage("fuse"):

@@ -53,6 +53,16 @@ class Visibility:
         versions = generation.vectors.versions if selection.past else None
         return cls(selection, generation.signals, selection.as_of or now, versions)
 
+    def of_earlier(self) -> Self:
+        """The same visibility with replaced memories; at a past moment that names them already, no other."""
+        if self.past is not None:
+            return self
+        return replace(self, selection=replace(self.selection, with_replaced=True))
+
+    def of_current(self) -> Self:
+        """The same visibility without replaced memories."""
+        return replace(self, selection=replace(self.selection, with_replaced=False))
+
     def of_all_types(self) -> Self:
         """The same visibility without the filter by type: for memories packed around another."""
         return replace(self, selection=self.selection.without(Types))
@@ -62,10 +72,16 @@ class Visibility:
 
         At `as_of` only memories created by then count, and what was superseded or expired since was not
         hidden yet (ops/decisions/0011). At `valid_at` only what had occurred and held then counts (0038).
+        A selection `with_replaced` also has what nothing but a later memory hides (0051).
         """
         signals, past = self.signals, self.selection.past
         if self.past is None:
             valid, valid_to = ~signals.hidden[ordinals], signals.valid_to[ordinals]
+            if self.selection.with_replaced:
+                replaced_at = signals.replaced_at[ordinals]
+                valid |= replaced_at != NO_TIME
+                # an end that its own event named earlier still counts
+                valid_to = np.where((replaced_at != NO_TIME) & (valid_to == replaced_at), NO_TIME, valid_to)
             if self.with_decayed:
                 valid |= signals.decayed_at[ordinals] != NO_TIME
         else:

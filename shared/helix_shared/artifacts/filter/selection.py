@@ -7,7 +7,7 @@ A selection is a value, never text. Each reader takes the form it needs: LanceDB
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from helix_shared.artifacts.filter.access import Access
 from helix_shared.artifacts.filter.filter import Filter, check_moment, check_names
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_shared.artifacts.signals.reader import Signals
+
+_REPLACED: Final = "(hidden = false OR (superseded_by != '' AND deleted_at IS NULL))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Selection:
     filters: tuple[Filter, ...] = ()
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    with_replaced: bool = False
+    """Whether memories that nothing but a later memory hides are selected, too; of no past moment."""
 
     def __post_init__(self) -> None:
         if not self.tenant_id:
@@ -75,9 +79,10 @@ class Selection:
     def sql(self) -> str:
         """The condition on the rows of the vector table; the tenant comes last, outside the parentheses.
 
-        Hidden rows are left out; of a past moment, only forgotten ones are.
+        Hidden rows are left out; of a past moment, only forgotten ones are. `with_replaced` keeps a few rows
+        too many, which `Signals.replaced_at` tells.
         """
-        existing = self.past.sql() if self.past else ("hidden = false",)
+        existing = self.past.sql() if self.past else (_REPLACED if self.with_replaced else "hidden = false",)
         filters = (condition for one in self.filters for condition in one.sql())
         return f"({' AND '.join([*existing, *self.access.sql(), *filters])}) AND ({self.access.tenant_sql()})"
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 NO_TIME: Final = int(np.iinfo(np.int64).min)
 """An unknown time."""
+UNDATED: Final = int(np.iinfo(np.int64).max)
+"""`replaced_at` of a memory that a correction replaced: when that one holds from, the record does not say."""
 
 TIMES: Final = (
     "created_at",
@@ -43,6 +45,7 @@ TIMES: Final = (
     "last_accessed_at",
     "last_feedback_at",
     "decayed_at",
+    "replaced_at",
 )
 CODES: Final = {
     "session_code": "session_id",
@@ -209,6 +212,18 @@ def _valid_to(records: pa.Table) -> NDArray[np.generic]:
     return _times(pc.min_element_wise(*(records[name].cast("int64") for name in ("valid_to", "closed_at"))))
 
 
+def _replaced_at(records: pa.Table) -> NDArray[np.generic]:
+    """From when a later memory replaces this one, where it still exists and nothing removed it.
+
+    A new version of a document is left out: the pieces that it lacks may have been deleted.
+    """
+    closed = records["closed_at"].cast("int64")
+    of_document = pc.not_equal(records["document_id"], "")
+    corrected = pc.and_not(pc.not_equal(records["superseded_by"], ""), of_document)
+    replaced = pc.if_else(pc.is_valid(closed), closed, pc.if_else(corrected, UNDATED, None))
+    return _times(pc.if_else(pc.is_null(records["deleted_at"]), replaced, None))
+
+
 def _confidence(records: pa.Table) -> NDArray[np.generic]:
     return raised_confidence(records["confidence"].to_numpy(), records["restated"].to_numpy())
 
@@ -230,6 +245,7 @@ def _code_counts(records: pa.Table) -> NDArray[np.generic]:
 
 _READ_BY: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
     "valid_to": _valid_to,
+    "replaced_at": _replaced_at,
     "confidence": _confidence,
     AUDIENCE: _audience,
     SALIENCE_MOVE: _moves,

@@ -71,6 +71,8 @@ class Signals:
     salience_move: NDArray[np.float32]
     last_feedback_at: NDArray[np.int64]
     decayed_at: NDArray[np.int64]
+    replaced_at: NDArray[np.int64]
+    """From when a later memory replaces this one; `NO_TIME` also for one that was forgotten."""
     code_count: NDArray[np.int32]
     segments: Sequence[Segment]
     starts: NDArray[np.int64]

@@ -127,6 +127,7 @@ def raw_signals_of(random: np.random.Generator, count: int) -> CandidateSignals:
         speech_act=random.integers(0, len(SPEECH_ACTS), count).astype(np.uint8),
         source_code=random.integers(1, 1 + count, count),
         is_derived=random.random(count) < 0.3,
+        replaced_at=np.where(random.random(count) < 0.3, 0, NO_TIME),
     )
 
 

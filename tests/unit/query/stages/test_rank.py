@@ -56,6 +56,7 @@ def signals_of(count: int, **columns: Any) -> CandidateSignals:
         "speech_act": np.zeros(count, np.uint8),
         "source_code": np.arange(1, count + 1),
         "is_derived": np.zeros(count, bool),
+        "replaced_at": np.full(count, NO_TIME),
     }
     return CandidateSignals(**defaults | {name: np.array(value) for name, value in columns.items()})
 

@@ -81,6 +81,10 @@ class Outdated(Section):
         default=1.0,
         description="a replaced memory loses min(1, this x probability) x min(1, new / old score) of it",
     )
+    former: Share = Field(
+        default=0.4,
+        description="share of that loss which a replacement has where a question asks for the former value",
+    )
 
 
 class Rank(Section):

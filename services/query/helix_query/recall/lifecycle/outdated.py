@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from helix_query.profile.sections.ranking import Outdated
     from helix_query.recall.candidates import Related, Route
 
+OF_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
+"""Questions that ask for what was replaced, or for the replacement."""
 ROUNDS: Final = 4
 """Links in a row through which a score is handed on."""
 
@@ -29,11 +31,12 @@ ROUNDS: Final = 4
 def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
     """The pairs with the probabilities that count for this question.
 
-    All for a value that changes, a part for other questions and the past tense; none for earlier times,
-    and none of a replacement that came after the time that the question names.
+    All for a value that changes or has changed, a part for other questions and the past tense; none for
+    earlier times, and none of a replacement that came after the time that the question names.
     """
-    share = 1.0 if Intent.CURRENT_VALUE in route.intents else constants.elsewhere
-    share *= {Past.NO: 1.0, Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}[route.past]
+    asks_for_value = Intent.CURRENT_VALUE in route.intents or route.past in OF_CHANGED
+    share = 1.0 if asks_for_value else constants.elsewhere
+    share *= {Past.TENSE: 1.0 - constants.past_tense, Past.SAID: 0.0}.get(route.past, 1.0)
     probability = share * related.probability
     if route.as_of_moment is not None:
         later = occurred_at[related.newer] > microseconds(route.as_of_moment)

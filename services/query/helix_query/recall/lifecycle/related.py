@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from helix_query.profile.past import Past
 from helix_query.recall.candidates import GRAPH, Candidates, Cosines, Related, bit_of
-from helix_query.recall.lifecycle.relations import NONE, Replacements, replacements_of
+from helix_query.recall.lifecycle.relations import NONE, Replacements, replaced_by, replacements_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +23,24 @@ if TYPE_CHECKING:
 
 REACH: Final = 4
 """Memories behind a question among which its answer is looked for."""
+SURE: Final = 0.5
+"""Least probability of a link by which a memory that was replaced becomes a candidate."""
 CHAIN: Final = 1
 """Times that replacements of what was added are added in turn."""
 
 
-def with_related(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:
-    """The candidates with answers to the best of their questions, with replacements, and with the pairs."""
+def with_related(
+    context: RecallContext, candidates: Candidates, cosines: Cosines, *, past: Past = Past.NO
+) -> Candidates:
+    """The candidates with answers to the best of their questions, with replacements, and with the pairs.
+
+    Where the question is said to be about earlier times, also with what the best of them replace.
+    """
     if not len(candidates):
         return candidates
     candidates, asked = _with_answers(context, candidates, cosines)
+    if past.is_said:
+        candidates = _with_replaced(context, candidates, cosines)
     candidates, replaced = _with_replacements(context, candidates, cosines)
     if not len(asked) and not len(replaced.newer):
         return candidates
@@ -81,6 +91,18 @@ def _with_replacements(
             break
         candidates, looked_up = added(candidates, newer, cosines=cosines), newer
     return candidates, pairs.to(np.isin(pairs.newer, candidates.ordinals))
+
+
+def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:
+    """The candidates with the memories that the best of them, and those in turn, have surely replaced."""
+    constants = context.profile.rank.outdated
+    best = np.argsort(-candidates.fused, kind="stable")[: constants.added]
+    looked_up = candidates.ordinals[best]
+    for _ in range(1 + CHAIN if constants.enabled else 0):
+        older = replaced_by(context, looked_up, min_probability=SURE)
+        looked_up = np.setdiff1d(older, candidates.ordinals)[: constants.added]
+        candidates = added(candidates, looked_up, cosines=cosines)
+    return candidates
 
 
 def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:

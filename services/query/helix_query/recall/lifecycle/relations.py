@@ -92,6 +92,17 @@ def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constan
     return found
 
 
+def replaced_by(
+    context: RecallContext, ordinals: NDArray[np.int64], *, min_probability: float
+) -> NDArray[np.int64]:
+    """The visible memories that one of `ordinals` replaces with at least this probability, ascending."""
+    factors = np.zeros(len(EDGE_KINDS))
+    factors[[EDGE_KINDS.index(kind) for kind in REPLACING]] = 1.0
+    _, older, weights = _links(context.generation.graph, ordinals, factors, forward=True)
+    older = np.unique(older[weights >= min_probability])[:LINKS]
+    return older[context.visibility.is_visible(older)]
+
+
 def _links(
     graph: GraphSnapshot, nodes: NDArray[np.int64], factors: NDArray[np.float64], *, forward: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

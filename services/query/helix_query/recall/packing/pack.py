@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from helix_query.profile.past import Past
 from helix_query.recall.packing.entries import Block, Entry, TokenCounter, entry_of, mark_of, text_of
 from helix_query.recall.packing.neighbour_rows import neighbours_of
 from helix_query.recall.packing.neighbours import with_neighbours
@@ -31,7 +30,7 @@ def pack(context: RecallContext, rows: Sequence[RecalledRow], route: Route, *, t
     query, encoder, budget = context.query, context.snapshot.encoder, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
     counter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
-    in_time = route.past is Past.SAID
+    in_time = route.past.is_said
     packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time)
     expand_context = query.expand_context or context.profile.pack.expand_context
     if expand_context == "none" or not packed.memory_ids:
@@ -39,7 +38,7 @@ def pack(context: RecallContext, rows: Sequence[RecalledRow], route: Route, *, t
     neighbours = neighbours_of(
         [found.row for found in rows],
         packed,
-        context.visibility,
+        context.visibility.of_current(),
         context.snapshot,
         whole=expand_context == "session",
         room=budget - packed.tokens,

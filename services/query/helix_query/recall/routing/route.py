@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from helix_query.profile.past import Past
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.history import past_of
@@ -67,7 +66,7 @@ def route(
         window=None if bounds is None else Window(*bounds, zone or UTC),
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason),
-        past=past_of(query) if is_question(query) else Past.NO,
+        past=past_of(query),
     )
 
 

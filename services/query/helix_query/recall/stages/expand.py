@@ -28,7 +28,8 @@ def expand(
 ) -> Candidates:
     """Stage 5: the candidates with graph mass, those that only the graph found, and what relates them."""
     walked = _walked(context, candidates, vector, route)
-    return with_related(context, walked, partial(context.generation.signals.cosines, vector))
+    cosines = partial(context.generation.signals.cosines, vector)
+    return with_related(context, walked, cosines, past=route.past)
 
 
 def _walked(

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.lifecycle.outdated import inherited_gains, outdated_factors, replacing
+from helix_query.recall.lifecycle.earlier import earlier_steps, held_then
+from helix_query.recall.lifecycle.outdated import (
+    OF_CHANGED,
+    inherited_gains,
+    outdated_factors,
+    replacing,
+)
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
 from helix_query.recall.stages.latest_statement import latest_statement
 from helix_shared.moments import microseconds
@@ -47,9 +53,31 @@ def lifecycle_steps(
     related = candidates.related
     if related is not None and len(related.answers):
         builder.plus("answer", answer_gains(builder.scores, related))
+    held = held_then(raw, route)
+    if (held != 1.0).any():
+        builder.times("held_then", held)
     holding = None
     if related is not None and len(related.newer):
         holding = replacing(related, raw.occurred_at, route, constants.outdated)
+    if route.past not in OF_CHANGED:
+        _current_steps(builder, candidates, raw, route, constants, holding)
+    elif holding is not None:
+        earlier_steps(builder, holding, route, constants.outdated)
+    if constants.acts.statements_first:
+        factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
+        if (factors != 1.0).any():
+            builder.times("speech_act", factors)
+
+
+def _current_steps(
+    builder: ScoreBuilder,
+    candidates: Candidates,
+    raw: CandidateSignals,
+    route: Route,
+    constants: Rank,
+    holding: Related | None,
+) -> None:
+    """Replacements, and the latest statement of a value that the question asks for."""
     latest = _latest_gains(candidates, raw, route, constants, holding)
     if holding is not None:
         # Memories that state the value in the words of the question need no other evidence.
@@ -58,10 +86,6 @@ def lifecycle_steps(
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
-    if constants.acts.statements_first:
-        factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
-        if (factors != 1.0).any():
-            builder.times("speech_act", factors)
 
 
 def _latest_gains(

@@ -95,6 +95,7 @@ def candidate_signals(
         speech_act=signals.speech_act[ordinals],
         source_code=signals.source_code[ordinals],
         is_derived=signals.is_derived[ordinals],
+        replaced_at=signals.replaced_at[ordinals],
     )
 
 
