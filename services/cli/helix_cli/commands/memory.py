@@ -15,7 +15,7 @@ from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import COMMANDS
 from helix_cli.commands.publish import one_event
-from helix_cli.output.terminal import plain, stdout
+from helix_cli.output.terminal import ID_CHARACTERS, plain, stdout
 from helix_cli.output.time_zone import local_now, machine_zone, zone_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_memory.recall.v1 import recall_pb2
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped] # stubs are a namespace
-
-_ID_CHARACTERS: Final = 8
-"""Of an id in a table; `--json` has whole ids."""
 
 LEAST_SHOWN: Final = 0.2
 """Least probability of a relation in the tables; `--all` shows the others, too, and `--json` has all."""
@@ -127,7 +124,7 @@ def _memories(reply: recall_pb2.GetHistoryResponse, asked: str, zone: tzinfo) ->
         ended = _minute(memory.valid_to, zone) if memory.HasField("valid_to") else ""
         occurred = _minute(memory.occurred_at, zone)
         mark = "* " if memory.memory_id == asked else ""
-        table.add_row(mark + memory.memory_id[:_ID_CHARACTERS], occurred, ended, plain(memory.text))
+        table.add_row(mark + memory.memory_id[:ID_CHARACTERS], occurred, ended, plain(memory.text))
     return table
 
 
@@ -142,9 +139,9 @@ def _relations(reply: recall_pb2.GetHistoryResponse) -> Table:
     for one in reply.relations:
         effect = "closed" if one.closed else "" if one.counts else "undone"
         table.add_row(
-            one.newer_id[:_ID_CHARACTERS],
+            one.newer_id[:ID_CHARACTERS],
             one.relation,
-            one.older_id[:_ID_CHARACTERS],
+            one.older_id[:ID_CHARACTERS],
             f"{one.probability:.2f}",
             effect,
             plain(", ".join(f"{spoke.name} {spoke.value:.2f}" for spoke in one.evidence)),

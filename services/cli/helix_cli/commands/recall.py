@@ -17,7 +17,7 @@ from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
 from helix_cli.output.explanation import print_explanation, print_waterfall
-from helix_cli.output.terminal import complain, one_line, plain, printable, stdout
+from helix_cli.output.terminal import ID_CHARACTERS, complain, one_line, plain, printable, stdout
 from helix_cli.output.time_zone import zone_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.served import wait_until_served
@@ -183,5 +183,14 @@ def _table(reply: recall_pb2.RecallResponse, *, characters: int, zone: tzinfo) -
         when = happened_on(memory, zone) + (GUESSED if memory.event_guessed else "")
         value = f"{found.relevance:.2f}" if judged else f"{found.score:.3f}"
         flags = f" (flagged: {', '.join(memory.flags)})" if memory.flags else ""
-        table.add_row(str(found.rank), value, plain(memory.type), when, plain(text + flags))
+        text += flags + _replaced(memory, zone)
+        table.add_row(str(found.rank), value, plain(memory.type), when, plain(text))
     return table
+
+
+def _replaced(memory: recall_pb2.Memory, zone: tzinfo) -> str:
+    """Since when another memory holds in its place, and the beginning of that one's id."""
+    if not memory.superseded_by:
+        return ""
+    since = f" {memory.valid_to.ToDatetime(zone):%Y-%m-%d}" if memory.HasField("valid_to") else ""
+    return f" (replaced{since} by {memory.superseded_by[:ID_CHARACTERS]})"

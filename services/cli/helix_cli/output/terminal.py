@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+ID_CHARACTERS: Final = 8
+"""Of an id in a table; commands take the beginning of an id, and `--json` prints whole ids."""
 _ALLOWED_CONTROLS: Final = "\n\t"
 _DIRECTIONS: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

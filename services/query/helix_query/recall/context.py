@@ -61,10 +61,14 @@ class RecallContext:
         )
 
     def of_route(self, route: Route) -> Self:
-        """The context of the stages after `route`: of earlier times, replaced memories are visible (0051)."""
+        """The context of the stages after `route`: of earlier times, replaced memories are visible (0051).
+
+        What was corrected was wrong, so only words of earlier times bring it back, the tense alone does not.
+        """
         if route.past is Past.NO:
             return self
-        return replace(self, visibility=self.visibility.of_earlier())
+        earlier = self.visibility.of_earlier(with_corrected=route.past.is_said)
+        return replace(self, visibility=earlier)
 
     @property
     def generation(self) -> Generation:

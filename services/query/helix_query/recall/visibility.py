@@ -17,7 +17,7 @@ from helix_shared.artifacts.filter.filters import Types
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
-from helix_shared.artifacts.signals.columns import NO_TIME, code
+from helix_shared.artifacts.signals.columns import NO_TIME, UNDATED, code
 from helix_shared.artifacts.signals.reader import Signals
 from helix_shared.moments import microseconds
 
@@ -44,6 +44,8 @@ class Visibility:
     moment: datetime
     """When the caller asks, or `as_of`: for what expires."""
     past: Versions | None = None
+    with_corrected: bool = False
+    """Whether replaced memories include those that a correction replaced, which were wrong."""
     with_decayed: bool = False
     """Whether memories that nothing but decay hides are visible: for a read by id."""
 
@@ -53,11 +55,17 @@ class Visibility:
         versions = generation.vectors.versions if selection.past else None
         return cls(selection, generation.signals, selection.as_of or now, versions)
 
-    def of_earlier(self) -> Self:
+    @property
+    def has_past(self) -> bool:
+        """Whether it has memories that no longer hold."""
+        return bool(self.selection.past) or self.selection.with_replaced
+
+    def of_earlier(self, *, with_corrected: bool) -> Self:
         """The same visibility with replaced memories; at a past moment that names them already, no other."""
         if self.past is not None:
             return self
-        return replace(self, selection=replace(self.selection, with_replaced=True))
+        selection = replace(self.selection, with_replaced=True)
+        return replace(self, selection=selection, with_corrected=with_corrected)
 
     def of_current(self) -> Self:
         """The same visibility without replaced memories."""
@@ -79,7 +87,7 @@ class Visibility:
             valid, valid_to = ~signals.hidden[ordinals], signals.valid_to[ordinals]
             if self.selection.with_replaced:
                 replaced_at = signals.replaced_at[ordinals]
-                valid |= replaced_at != NO_TIME
+                valid |= (replaced_at != NO_TIME) & (self.with_corrected | (replaced_at != UNDATED))
                 # an end that its own event named earlier still counts
                 valid_to = np.where((replaced_at != NO_TIME) & (valid_to == replaced_at), NO_TIME, valid_to)
             if self.with_decayed:

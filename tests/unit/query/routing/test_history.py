@@ -18,6 +18,17 @@ from helix_query.recall.routing.history import past_of
         "which nurse takes the night shift now that Ines left?",
         "what do I have to bring before the surgery?",
         "Where did we end up putting the boat, currently?",
+        "which of my old friends lives in Ghent?",
+        "Where is the old sofa now?",
+        "Where do we keep the original contract?",
+        "what do I do first when the alarm goes off?",
+        "What comes before the dessert?",
+        "until when can I return the shoes?",
+        "what's the tip for removing old paint",
+        "How often does the filter need changing?",
+        "how old is the boiler",
+        "which train do I take to be there before nine",
+        "The old barn was sold before the storm, and that is all there is to say.",
     ],
 )
 def test_what_holds(query: str) -> None:
@@ -39,26 +50,79 @@ def test_the_past_tense_alone(query: str) -> None:
     assert past_of(query) is Past.TENSE
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "What was the fee originally?",
+WORDS = {
+    Past.SAID: (
+        "what did we believe about the leak back then?",
+        "What was the code at the time of the break-in?",
+        "Who did the books back when Piet was ill?",
+        "Which depot did they run in those days?",
+    ),
+    Past.FORMER: (
         "where did I use to work before the hospital",
-        "Which database did we run at the beginning?",
-        "how often has the deadline moved?",
         "What used to be the gate code?",
+        "what was the old gate code?",
+        "What's the old wifi password?",
+        "tell me the previous landlord's phone number",
+        "who was our former accountant?",
+        "What did we use before Trello?",
+        "Before Klara, who taught the Tuesday class?",
+        "what time was the appointment before they moved it?",
+        "which port did the staging server listen on previously?",
+        "what was the wedding date supposed to be?",
+        "Which medicine was I on until the spring?",
+        "old alarm code",
+        "the previous tenant's name?",
+        "I want the old address of the clinic",
+        "Do you remember the old locker combination?",
+        "What did they switch from?",
+        "How much did the tuition cost before the increase?",
+        "what's my ex-boss called",
+        "Which shift did I have before the new roster?",
+        "what was the flight number prior to the rebooking?",
+    ),
+    Past.FIRST: (
+        "What was the fee originally?",
+        "Which database did we run at the beginning?",
+        "What was the original budget for the roof?",
+        "What was the first name we picked for the boat?",
+        "what did the allotment cost initially?",
+        "Where were we going to hold the reunion at first?",
+    ),
+    Past.CHANGES: (
+        "how often has the deadline moved?",
         "history of the gate code",
         "How did the price of the roof change over time?",
-    ],
-)
-def test_words_of_earlier_times(query: str) -> None:
-    """With the past tense, or where changes are asked for."""
-    assert past_of(query) is Past.SAID
+        "when did the phone number change?",
+        "when did we switch from gas to induction?",
+        "When did Nadia become team lead?",
+        "When was the training moved to Thursdays?",
+        "why was the concert moved",
+        "Has the tuition gone up?",
+        "did the trash day change",
+        "tell me how the recipe evolved",
+        "since when is the office in Ghent?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("past", "query"), [(past, query) for past, said in WORDS.items() for query in said])
+def test_words_of_earlier_times(past: Past, query: str) -> None:
+    """With the past tense, beside the thing that is asked for, or where changes are asked for."""
+    assert past_of(query) is past
+    assert past_of(query.replace("\u0027", "\u2019").upper()) is past
 
 
 def test_a_long_text_costs_no_more_than_its_beginning() -> None:
     """Also one that is made for the patterns."""
     started = time.perf_counter()
-    for text in ("has " * 50_000, "all a " * 30_000, "how often " * 20_000, "x" * 200_000):
+    for text in (
+        "has " * 50_000,
+        "all a " * 30_000,
+        "how often " * 20_000,
+        "x" * 200_000,
+        "what was " * 20_000,
+        "when did the a " * 20_000,
+        "was the " * 30_000 + "?",
+    ):
         past_of(text)
     assert time.perf_counter() - started < 0.5

@@ -1,8 +1,13 @@
-"""Stage 6: a memory that a later one has probably replaced gives way to it.
+"""Stage 6: a memory that a later one has probably replaced gives way to it, or goes before it.
 
 Whoever asks wants what holds. A replacement often shares no word with the question ("we went back to Redux"),
 so it takes a part of the score of what it replaces; that one then loses the more, the surer the link is and
 the better the replacement answers. With links in a row the latest memory gets most.
+
+For a question about earlier times a memory that nothing but a later one hides is a candidate, too (0051).
+"The old code" wants what the current value replaced, "the original code" the first of the row, "when did the
+code change" the value that holds and then the others. By its tense alone a question may want what holds, so
+a replaced memory then counts less, but for the time at which it held.
 """
 
 from __future__ import annotations
@@ -14,18 +19,24 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
+from helix_shared.artifacts.signals.columns import NO_TIME
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.sections.ranking import Outdated
-    from helix_query.recall.candidates import Related, Route
+    from helix_query.recall.candidates import CandidateSignals, Related, Route
 
 OF_CHANGED: Final = frozenset([Past.FORMER, Past.FIRST, Past.CHANGES])
 """Questions that ask for what was replaced, or for the replacement."""
 ROUNDS: Final = 4
 """Links in a row through which a score is handed on."""
+
+LIKELY: Final = 0.5
+"""Probability from which a replacement counts here."""
+REPLACED_IN_TENSE: Final = 0.6
+"""Factor of a replaced memory where the tense alone speaks of the past."""
 
 
 def replacing(related: Related, occurred_at: NDArray[np.int64], route: Route, constants: Outdated) -> Related:
@@ -72,3 +83,44 @@ def outdated_factors(
     loss = np.minimum(1.0, constants.gives_way * related.probability) * np.minimum(1.0, ratio)
     np.multiply.at(factors, related.older, 1.0 - loss)
     return factors
+
+
+def likely(holding: Related) -> Related:
+    """The pairs with a probability of 0 for the unlikely, which change nothing for a changed value.
+
+    Turned round, they cost life and months more than they gained.
+    """
+    return replace(holding, probability=np.where(holding.probability >= LIKELY, holding.probability, 0.0))
+
+
+def turned(holding: Related) -> Related:
+    """The pairs the other way round: what was replaced goes before its replacement."""
+    return replace(holding, newer=holding.older, older=holding.newer)
+
+
+def held_then(raw: CandidateSignals, route: Route) -> NDArray[np.float64]:
+    """Factors of replaced memories, which count less where the tense alone speaks of the past.
+
+    One that held at the time that the question names keeps its score.
+    """
+    replaced = raw.replaced_at != NO_TIME
+    if route.past is not Past.TENSE or not replaced.any():
+        return np.ones(len(replaced))
+    if route.as_of_moment is not None:
+        replaced &= raw.replaced_at <= microseconds(route.as_of_moment)
+    return np.where(replaced, REPLACED_IN_TENSE, 1.0)
+
+
+def last_first(holding: Related, count: int) -> Related:
+    """The pairs turned round, but those of two replaced memories, of which the later one goes first.
+
+    `count` is the number of candidates.
+    """
+    replaced = np.zeros(count)
+    np.maximum.at(replaced, holding.older, holding.probability)
+    both = replaced[holding.newer] >= LIKELY
+    return replace(
+        holding,
+        newer=np.where(both, holding.newer, holding.older),
+        older=np.where(both, holding.older, holding.newer),
+    )

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 CountTokens = Callable[[str], int]
 
 BETWEEN: Final = "\n\n"
+REPLACED_BY: Final = "replaced_by"
+"""Key of a replaced row with the row of what replaced it."""
+QUOTED_CHARACTERS: Final = 120
+"""Characters of a replacement that the heading of what it replaced quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,21 @@ def entry_of(row: Mapping[str, Any], zone: tzinfo | None) -> Entry:
 
 
 def heading(row: Mapping[str, Any], zone: tzinfo) -> str:
-    """Date in `zone`, speaker or role, title, and flags: the line behind a citation number."""
+    """Date in `zone`, speaker or role, title, flags, and what replaced it: behind a citation number."""
     day = row["occurred_at"].astimezone(zone).date()
     flags = f"flagged: {' '.join(row['flags'])}" if row["flags"] else ""
-    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"], flags]
+    parts = [day.isoformat(), row["speaker"] or row["role"], row["title"], flags, _replaced(row, zone)]
     return ", ".join(part for part in parts if part)
+
+
+def _replaced(row: Mapping[str, Any], zone: tzinfo) -> str:
+    """When the memory was replaced and by what; empty if it was not, or if the replacement is not known."""
+    later = row.get(REPLACED_BY)
+    if later is None:
+        return ""
+    text = " ".join(later["text"].split())
+    quoted = text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 1]}\u2026"
+    return f'replaced {later["occurred_at"].astimezone(zone).date()} by "{quoted}"'
 
 
 def mark_of(number: int, sign: str = "") -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from helix_query.recall.packing.entries import REPLACED_BY
 from helix_query.recall.packing.rows import stored_rows
 from helix_query.recall.result import RecalledRow
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
     from helix_query.recall.candidates import Candidates, Ranked
     from helix_query.recall.context import RecallContext
 
@@ -20,6 +24,7 @@ def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tup
     generation, selection = context.generation, context.query.selection
     ordinals = candidates.ordinals[ranked.positions]
     rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
+    _note_replacements(context, rows.values())
     linked = generation.graph.entities_of(ordinals)
     fetched = []
     for position, ordinal, score, entities in zip(
@@ -32,3 +37,16 @@ def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tup
         cosine = float(candidates.cosine[position])
         fetched.append(RecalledRow(row, entities, float(score), cosine, candidates.channels_of(position)))
     return tuple(fetched)
+
+
+def _note_replacements(context: RecallContext, rows: Collection[dict[str, Any]]) -> None:
+    """Add to each replaced row what replaced it, as `REPLACED_BY`, where the caller may see that."""
+    replaced = [row for row in rows if row["hidden"] and row["superseded_by"]]
+    if not replaced or not context.visibility.selection.with_replaced:
+        return
+    ordinals = context.snapshot.ordinals_of([row["superseded_by"] for row in replaced])
+    later = stored_rows(context.snapshot, ordinals, context.visibility)
+    by_id = {row["memory_id"]: row for row in later if context.query.selection.access.admits(row)}
+    for row in replaced:
+        if (successor := by_id.get(row["superseded_by"])) is not None:
+            row[REPLACED_BY] = successor

@@ -90,6 +90,7 @@ _FORMER_THING: Final = re.compile(rf"\b{_WHOSE} {_BEFORE_IT}\b{_NOT_OLD} \w|\bex
 _FIRST_THING: Final = re.compile(rf"\b{_WHOSE} {_AT_FIRST}\b{_NOT_OLD} \w")
 _FORMER_NOTE: Final = re.compile(rf"^(?:{_WHOSE} )?{_BEFORE_IT}\b{_NOT_OLD} \w")
 _FIRST_NOTE: Final = re.compile(rf"^(?:{_WHOSE} )?{_AT_FIRST}\b \w")
+_CHANGES_NOTE: Final = re.compile(r"^(?:the )?(?:history|evolution|timeline|changes) (?:of|to|in)\b")
 _NOTE_WORDS: Final = 9
 _ASKS_FOR_THING: Final = re.compile(
     rf"\b(?:what|which|who|whom)(?:'s| is| are| was| were|) (?:{_WHOSE} )?(?:[^\W_]{{1,40}}'s )?"
@@ -152,9 +153,12 @@ def _of_note(folded: str) -> Past:
     """Of a few words that begin with "old", "previous" ..., and of a short demand for such a thing."""
     if folded.count(" ") >= _NOTE_WORDS or folded.endswith("."):
         return Past.NO
-    if _FIRST_NOTE.search(folded):
-        return Past.FIRST
-    return Past.FORMER if _FORMER_NOTE.search(folded) else _former_thing(folded)
+    notes = (
+        (_FIRST_NOTE, Past.FIRST),
+        (_FORMER_NOTE, Past.FORMER),
+        (_CHANGES_NOTE, Past.CHANGES),
+    )
+    return next((past for pattern, past in notes if pattern.search(folded)), _former_thing(folded))
 
 
 def _of_strong_words(folded: str) -> Past:

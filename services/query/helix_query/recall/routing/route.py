@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
+    from helix_query.profile.past import Past
     from helix_query.recall.routing.anchors import EventLookup
     from helix_query.recall.routing.centroids import Centroids
 
@@ -61,12 +62,13 @@ def route(
         if intent not in by_rule and allows_intent(intent, query)
     )
     bounds, window_reason = _window(query, now, zone, look_up_event)
+    past = past_of(query)
     return Route(
         intents=by_rule + by_example,
         window=None if bounds is None else Window(*bounds, zone or UTC),
         as_of_moment=_latest(bounds, now),
-        reason=_reason(by_rule, by_example, window_reason),
-        past=past_of(query),
+        reason=_reason(by_rule, by_example, window_reason, past),
+        past=past,
     )
 
 
@@ -111,8 +113,9 @@ def _latest(bounds: Bounds | None, now: datetime) -> datetime | None:
     return None if bounds is None or bounds[0] > now else min(bounds[1], now)
 
 
-def _reason(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], window: str) -> str:
+def _reason(by_rule: tuple[Intent, ...], by_example: tuple[Intent, ...], window: str, past: Past) -> str:
     parts = [f"rules: {', '.join(by_rule)}"] if by_rule else []
     parts += [f"examples: {', '.join(by_example)}"] if by_example else []
     parts += [window] if window else []
+    parts += [f"earlier times: {past.name.lower()}"] if past.is_said else []
     return "; ".join(parts) or "nothing special"

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.lifecycle.earlier import earlier_steps, held_then
+from helix_query.profile.past import Past
 from helix_query.recall.lifecycle.outdated import (
     OF_CHANGED,
+    held_then,
     inherited_gains,
+    last_first,
+    likely,
     outdated_factors,
     replacing,
+    turned,
 )
 from helix_query.recall.lifecycle.speech_acts import act_factors, answer_gains
 from helix_query.recall.stages.latest_statement import latest_statement
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from helix_query.profile.sections.ranking import Rank
+    from helix_query.profile.sections.ranking import Outdated, Rank
     from helix_query.recall.candidates import Candidates, CandidateSignals, Related, Route
     from helix_query.recall.stages.scoring import ScoreBuilder
 
@@ -62,7 +66,7 @@ def lifecycle_steps(
     if route.past not in OF_CHANGED:
         _current_steps(builder, candidates, raw, route, constants, holding)
     elif holding is not None:
-        earlier_steps(builder, holding, route, constants.outdated)
+        _changed_steps(builder, likely(holding), route, constants.outdated)
     if constants.acts.statements_first:
         factors = act_factors(builder.scores, raw, constants.acts, wants_questions=wants_questions)
         if (factors != 1.0).any():
@@ -86,6 +90,17 @@ def _current_steps(
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
+
+
+def _changed_steps(builder: ScoreBuilder, holding: Related, route: Route, constants: Outdated) -> None:
+    """Of a question for a former value, the first one, or changes: the order of what was replaced."""
+    if route.past is Past.CHANGES:
+        builder.plus("replacement", inherited_gains(builder.scores, holding, constants))
+        return
+    builder.plus("former", inherited_gains(builder.scores, turned(holding), constants))
+    before = last_first(holding, len(builder.scores)) if route.past is Past.FORMER else turned(holding)
+    lost = 1.0 - outdated_factors(builder.scores, before, constants)
+    builder.times("later", 1.0 - constants.former * lost)
 
 
 def _latest_gains(

@@ -111,7 +111,7 @@ def retrieve(
         deadline_seconds=deadline_seconds,
         deadline=context.deadline,
         # The lexicon holds the latest versions alone, so of the past it cannot answer alone.
-        clear_lead=lead if query.mode == "auto" and not query.selection.past else None,
+        clear_lead=lead if query.mode == "auto" and not context.visibility.has_past else None,
     )
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
