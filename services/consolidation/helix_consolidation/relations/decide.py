@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_consolidation.relations import rules
+from helix_consolidation.relations import corrections, rules
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
@@ -17,6 +17,10 @@ SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
 RETURNS: Final = "returns"
 """Evidence: the older value holds again; the new statement says so, but does not name the value."""
+CORRECTS: Final = "names_wrong_value"
+"""Evidence: the new statement names the older value as wrong."""
+ANNOUNCES: Final = "names_new_value"
+"""Evidence: the new statement names the older value and says that there is a new one."""
 _SHOWN: Final = (
     "cosine", "lexical", "new_sure_change", "new_change", "other_value", "equal_values", "old_value_named",
     "negation_differs", "share_of_old", "same_speaker", "gap",
@@ -48,7 +52,10 @@ def decide(
             closes = (
                 relation == "UPDATES"
                 and chance >= model.close
-                and rules.may_close(new, this, candidate, other, among=len(candidates))
+                and (
+                    rules.may_close(new, this, candidate, other, among=len(candidates))
+                    or corrections.closes(new, this, candidate.statement, other)
+                )
             )
             evidence = {name: round(row[at], 3) for name, at in _SHOWN_AT if row[at]}
             found.append(Decision(index, relation, round(chance, 4), closes, evidence | rule))
@@ -76,6 +83,12 @@ def _relation(
         if reason != "persons":
             return rule, "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
         del by_name["DUPLICATE"]
+    if not reason and corrections.corrected(new, this, old, other) is not None:
+        evidence[CORRECTS] = 1.0
+        return "UPDATES", max(corrections.LINKED, by_name["UPDATES"])
+    if not reason and corrections.announces(this, new.text, other):
+        evidence[ANNOUNCES] = 1.0
+        return "UPDATES", max(corrections.ANNOUNCED, by_name["UPDATES"])
     if by_name.get("DUPLICATE", 0.0) < model.repeat or not rules.may_repeat(this, other):
         by_name.pop("DUPLICATE", None)
     related = by_name.pop("RELATES")

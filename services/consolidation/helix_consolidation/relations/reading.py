@@ -79,7 +79,7 @@ def content_words(text: str) -> frozenset[str]:
 
 @functools.lru_cache(_CACHED)
 def _read(text: str) -> Reading:
-    words = _words(text)
+    words = words_of(text)
     phrases = _phrases(words)
     end = text.rstrip(" )\n\"'*")
     asks = end.endswith("?")
@@ -123,10 +123,10 @@ def _returned(words: list[str]) -> frozenset[str]:
 
 @functools.lru_cache(_CACHED)
 def _content(text: str) -> frozenset[str]:
-    return _stems(_words(text))
+    return _stems(words_of(text))
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Words in lower case, apostrophes straight."""
     return _WORD.findall(text.replace("\u2019", "'").lower())
 

@@ -1,0 +1,173 @@
+"""Corrections that name the wrong value: "the code is 4417, not 4471", "I said Tuesday, I meant Thursday".
+
+An earlier statement about the same thing that holds the wrong value, and not the right one, is replaced for
+sure. It is closed if the correction also names again most of what it is about. Else it is only linked, as it
+may say more: "I meant Thursday, not Tuesday" does not repeat the place. A notice that names the old value and
+a new one ("closed on the 12th, the new date is 26 September") is likely to replace what holds the old one.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from helix_consolidation.relations.quantities import Quantity, find_quantities
+from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
+from helix_consolidation.relations.rules import trust
+from helix_shared.moments import MICROSECONDS_PER_DAY
+from helix_shared.naming.persons import PERSON_NOUNS
+from helix_shared.naming.words import FUNCTION_WORDS
+
+if TYPE_CHECKING:
+    from helix_consolidation.relations.statement import Statement
+
+LINKED: Final = 0.9
+"""Least probability of the link to what a correction corrects."""
+ANNOUNCED: Final = 0.6
+"""The same for a notice of a new value that names the old one."""
+_CACHED: Final = 1_024
+_VALUE: Final = r"(?:[^\s,;.!?()]|[.,:](?=\d))(?:[^,;.!?()\n]|[.,:](?=\d)){0,40}?"
+"""A value of a few words."""
+_CLAUSE: Final = r"(?:[^,;.!?()\n]|[.,:](?=\d)){1,120}"
+_END: Final = r"(?=[!)\s]*(?:$|[.,](?!\d)|[!;\n(]|\bbut\b|\band\b))"
+_IT_IS: Final = (
+    r"(?:it['\u2019]?s|it is|it was|(?:i|we) meant?|make that|should (?:be|have been|read)|rather)"
+)
+_CUE: Final = re.compile(
+    r"\bcorrect(?:ion|ed)\b|\bi (?:meant?|said|wrote|told you|was wrong|misspoke)\b|\bscratch that\b|\btypo\b"
+    r"|\bmy (?:mistake|bad)\b|\bi (?:mis(?:typed|read|heard|remembered)|mixed (?:up|them up))\b"
+    r"|\bgot (?:it|that) wrong\b|\bwrong (?:one|number|date|day|time|name|code)\b|\berratum\b"
+    r"|^\W*(?:sorry|oops|wait|actually|no+)\b",
+    re.MULTILINE,
+)
+_NEW_VALUE: Final = re.compile(
+    r"\bnew (?:\w+ )?(?:date|time|day|slot|deadline|address|number|code|price|rent|fee|rate|version|pin)\b",
+    re.IGNORECASE,
+)
+_PATTERNS: Final = (
+    # the gate code is 4417, not 4471
+    re.compile(rf"(?P<right>{_CLAUSE}?)(?:,|,? and| -) not (?P<wrong>{_VALUE}){_END}", re.IGNORECASE),
+    # not on Tuesday but on Thursday
+    re.compile(
+        rf"\bnot (?P<wrong>{_VALUE})(?:,(?: but)?| but| -|;) (?:{_IT_IS} )?(?P<right>{_CLAUSE})",
+        re.IGNORECASE,
+    ),
+    # I said Tuesday but it is Thursday
+    re.compile(
+        rf"\bi (?:said|wrote|told you|put|typed) (?P<wrong>{_VALUE})(?:,|;| -|\.)?(?: but| and)? {_IT_IS}"
+        rf" (?P<right>{_CLAUSE})",
+        re.IGNORECASE,
+    ),
+)
+_IN_FRONT: Final = frozenset([
+    "the", "a", "an", "on", "at", "in", "to", "for", "by", "with", "is", "was", "are", "were", "it's", "of",
+])  # fmt: skip
+_STATES_NOTHING: Final = frozenset(["question", "acknowledgement", "hypothetical", "quotation"])
+_OF_CORRECTIONS: Final = frozenset(
+    map(stem, ["correction", "meant", "mean", "scratch", "mistake", "wrong", "typo", "sorry", "oops", "wait"])
+)
+_MOST_WORDS: Final = 4
+_SAME: Final = 0.5
+_COMMON: Final = 2
+_SOON: Final = 7 * MICROSECONDS_PER_DAY
+_PERSONS: Final = frozenset(map(stem, PERSON_NOUNS))
+
+
+class Correction(NamedTuple):
+    """What a text calls wrong, and the clause with what holds instead, as words."""
+
+    wrong: tuple[str, ...]
+    clause: tuple[str, ...]
+
+
+def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:
+    """How much of what `old` is about its correction `new` names again, 0 to 1; None: it is no correction."""
+    correction = correction_of(new.text)
+    if correction is None or this.asks or other.asks or old.speech_act in _STATES_NOTHING:
+        return None
+    words = words_of(old.text[:READ_CHARACTERS])
+    if not _holds(words, other, correction.wrong) or not _is_news(words, other, correction):
+        return None
+    wrong = frozenset(map(stem, correction.wrong))
+    about, of_old = this.words - wrong - _OF_CORRECTIONS, other.words - wrong
+    shared = about & of_old
+    if of_old & _PERSONS and (about - of_old) & _PERSONS:
+        # the sister's birthday, not the brother's
+        return None
+    if not about or not shared:
+        return 0.0 if len(about) < _COMMON and new.session == old.session != 0 else None
+    if len(shared) < _SAME * len(about):
+        return None
+    share = len(shared) / len(of_old)
+    return share if share >= _SAME or len(shared) >= _COMMON or shared == about else None
+
+
+def announces(this: Reading, text: str, other: Reading) -> bool:
+    """Whether a text says that there is a new value, and names another one that `other` holds."""
+    if (
+        this.asks
+        or other.asks
+        or not this.words & other.words
+        or not _NEW_VALUE.search(text[:READ_CHARACTERS])
+    ):
+        return False
+    for one in this.quantities & other.quantities:
+        if any(new.kind == one.kind and new not in other.quantities for new in this.quantities):
+            return True
+    return False
+
+
+def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+    """Whether a correction names so much of the older statement again that nothing is lost with it.
+
+    One common word is enough only soon after. Nothing of a higher source class is closed.
+    """
+    named_again = corrected(new, this, old, other)
+    if named_again is None or named_again < _SAME or trust(new) < trust(old):
+        return False
+    soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON
+    return soon or len(this.words & other.words) >= _COMMON
+
+
+@functools.lru_cache(_CACHED)
+def correction_of(text: str) -> Correction | None:
+    """The wrong value that an explicit correction names, and what it says instead; None for most texts."""
+    said = text[:READ_CHARACTERS].replace("\u2019", "'")
+    lower = said.lower()
+    if (" not " not in lower and "i said " not in lower) or not _CUE.search(lower):
+        return None
+    for pattern in _PATTERNS:
+        for found in pattern.finditer(lower):
+            wrong = _bare(words_of(found["wrong"]))
+            clause = words_of(found["right"])
+            if 0 < len(wrong) <= _MOST_WORDS and clause and not set(wrong) <= set(clause):
+                return Correction(wrong, tuple(clause))
+    return None
+
+
+def _bare(words: list[str]) -> tuple[str, ...]:
+    """Words of a value without what stands in front of it ("pickup was 9:30")."""
+    start = max((at for at, word in enumerate(words) if word in _IN_FRONT), default=-1)
+    return tuple(words[start + 1 :])
+
+
+def _holds(words: list[str], reading: Reading, value: tuple[str, ...]) -> bool:
+    """Whether a text has a value: the same words in a row, or the same quantities."""
+    if any(tuple(words[at : at + len(value)]) == value for at in range(len(words) - len(value) + 1)):
+        return True
+    wanted = find_quantities(value)
+    return bool(wanted) and all(any(_is_same(one, other) for other in reading.quantities) for one in wanted)
+
+
+def _is_news(words: list[str], reading: Reading, correction: Correction) -> bool:
+    """Whether the right value is not in the older text: of the kinds of the wrong one, else any word."""
+    kinds = {quantity.kind for quantity in find_quantities(correction.wrong)}
+    if kinds:
+        found = [one for one in find_quantities(correction.clause) if one.kind in kinds]
+        return any(all(one.value != other.value for other in reading.quantities) for one in found)
+    return any(word not in words and word not in FUNCTION_WORDS for word in correction.clause)
+
+
+def _is_same(one: Quantity, other: Quantity) -> bool:
+    return one.value == other.value and one.kind == other.kind and one.unit in ("", other.unit)

@@ -1,0 +1,106 @@
+"""Corrections that name the wrong value: what they close, what they only link, what they leave alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from helix_consolidation.relations.corrections import ANNOUNCED, LINKED, correction_of
+from tests.unit.consolidation.relations.test_decide import DAY, decided, said
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The gate code is 4471", "Correction: the gate code is 4417, not 4471"),
+        ("The choir rehearsal is on Tuesday", "Oops, choir rehearsal is on Thursday, not Tuesday"),
+        ("The new vet is called Maria", "Correction: the new vet is called Marta, not Maria"),
+        (
+            "The invoice to Brandt was 1,200 euros",
+            "my mistake, the Brandt invoice was 1,400 euros, not 1,200",
+        ),
+        ("The deploy is on Friday", "Actually the deploy is not on Friday, it's on Monday"),
+        ("Pickup from school is at 9:30", "I said pickup was 9:30, it's 8:30"),
+        (
+            "We ordered oak boards for the kitchen",
+            "Correction: we ordered walnut boards for the kitchen, not oak",
+        ),
+    ],
+)
+def test_a_correction_closes_what_holds_the_wrong_value(older: str, newer: str) -> None:
+    """Also another speaker's, as the correction names the value."""
+    for speaker in ("", "Jonas"):
+        found = decided(
+            said(newer, speaker=speaker, session=2), said(older, speaker="", session=2), cosine=0.3
+        )
+        assert (found[0].relation, found[0].closes) == ("UPDATES", True)
+        assert found[0].probability >= LINKED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Let's meet on Tuesday at the Greek place", "I meant Thursday, not Tuesday"),
+        ("Scan on 3 May with Dr Hale, second floor", "Wait, the scan is not on 3 May but on 5 May"),
+    ],
+)
+def test_a_correction_that_repeats_less_only_links(older: str, newer: str) -> None:
+    """The older statement says more than the wrong value."""
+    found = decided(said(newer, session=2), said(older, session=2), cosine=0.3)
+    assert (found[0].relation, found[0].closes) == ("UPDATES", False)
+    assert found[0].probability >= LINKED
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My brother's birthday is 4 June", "No, my sister's birthday is 14 June, not 4 June"),
+        ("Train tickets cost 8 euros", "Sorry, the train leaves at 9, not 8"),
+        ("The gate code is 4417", "Correction: the gate code is 4417, not 4471"),
+        ("Is the gate code 4471?", "Correction: the gate code is 4417, not 4471"),
+        ("Tom likes blue", "Actually he bought the green bike, not the blue"),
+        ("The gate code is 4471", "If I ever forget: I said the gate code is 4471, it's 4471"),
+    ],
+)
+def test_another_thing_or_no_other_value_is_not_corrected(older: str, newer: str) -> None:
+    """Another person, another kind of number, the right value, a question."""
+    found = decided(said(newer, session=2), said(older, session=2), cosine=0.3)
+    assert all("names_wrong_value" not in one.evidence and not one.closes for one in found.values())
+
+
+def test_a_notice_of_a_new_value_that_names_the_old_one_is_likely_to_replace_it() -> None:
+    """Said by a partner, in words of its own."""
+    older = said("The wedding is on 12 September at the town hall", speaker="Ines")
+    new = said("The town hall is closed on the 12th. New date is 26 September.", 9, speaker="Jonas")
+    found = decided(new, older, said("The town hall opens at 8", speaker="Ines"), cosine=0.4)
+    assert (found[0].relation, found[0].closes) == ("UPDATES", False)
+    assert found[0].probability >= ANNOUNCED
+    assert 1 not in found or "names_new_value" not in found[1].evidence
+
+
+def test_one_common_word_closes_only_soon_after() -> None:
+    """Another deploy is on another Friday."""
+    older, text = said("The deploy is on Friday", session=1), "Sorry, the deploy is on Monday, not Friday"
+    assert decided(said(text, 2, session=2), older)[0].closes
+    assert not decided(said(text, 30, session=2), older)[0].closes
+    assert DAY == 86_400_000_000
+
+
+@pytest.mark.parametrize("text", ["I ordered tea, not coffee", "not bad, not good", "no", "I said so", ""])
+def test_a_contrast_is_no_correction(text: str) -> None:
+    """Without a word of correction, or without a value."""
+    assert correction_of(text) is None
+
+
+def test_hostile_text_is_read_in_bounded_time() -> None:
+    """Only the first characters are read."""
+    began = time.process_time()
+    for text in (
+        "correction, not " * 20_000,
+        "i said " * 20_000,
+        "correction " + "a" * 100_000,
+        "not " * 30_000,
+    ):
+        correction_of(text)
+    assert time.process_time() - began < 1
