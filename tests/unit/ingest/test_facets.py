@@ -15,6 +15,13 @@ STATED = {
         "Rosa here, I took over the release from Jan",
         "I live in Ghent with two cats",
         "I work as a site reliability engineer",
+        "I'm currently working as a nurse at the county hospital",
+        "we live at 14 Mill Lane",
+        "We both work at the bakery",
+        "I've just moved to Ghent",
+        "we moved into a bigger flat",
+        "I got a new job at the library",
+        "our new address is 9 Quay Road",
     ),
     "background": (
         "I grew up on a dairy farm",

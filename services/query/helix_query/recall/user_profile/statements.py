@@ -9,6 +9,7 @@ import numpy as np
 from helix_query.generations.facet_index import DYNAMIC, PARTS, Part
 from helix_query.recall.packing.rows import completed
 from helix_query.recall.user_profile.lines import Statement
+from helix_query.recall.user_profile.others import is_about_another
 from helix_shared.artifacts.signals.columns import NO_TIME, code
 from helix_shared.moments import MICROSECONDS_PER_DAY, microseconds
 
@@ -86,14 +87,17 @@ def _is_own(row: Mapping[str, Any], user_id: str) -> bool:
 def _stated(
     rows: Iterable[Mapping[str, Any]], part: Part, scores: Mapping[int, float], user_id: str
 ) -> Iterator[Statement]:
-    """The statements of rows; in the profile of no user, a line names its user where nobody is named."""
+    """The statements of rows; in the profile of no user, a line names its user where nobody is named.
+
+    What is said of others ("Dan's mother is vegan") is no statement of the static part.
+    """
     for row in rows:
         spans = [
             (facet, start, end)
             for facet, start, end in zip(
                 row["facets"], row["facet_spans"][::2], row["facet_spans"][1::2], strict=True
             )
-            if facet in part.facets
+            if facet in part.facets and (part is DYNAMIC or not is_about_another(row["text"][start:end]))
         ]
         if spans:
             yield Statement(

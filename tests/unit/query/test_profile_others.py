@@ -1,0 +1,55 @@
+"""Which sentences are about somebody else and so in no profile of their author."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from helix_query.recall.user_profile.others import is_about_another
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Dan's mother is vegan",
+        "dan's little brother hates mint",
+        "Dan is allergic to nuts",
+        "He's allergic to penicillin",
+        "Tom and Ida can't eat gluten",
+        "Petra is celiac, remember that for the picnic",
+        "And Elin works nights",
+        "their son never eats eggs",
+    ],
+)
+def test_a_sentence_whose_subject_is_another_person_is_not_about_its_author(sentence: str) -> None:
+    """By name, by a name's relative, or by pronoun."""
+    assert is_about_another(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "My sister is vegan",
+        "Dan's mother is vegan, so I cook lentils",
+        "Never call Dan before nine",
+        "Nothing with nuts please",
+        "Tests must never be skipped",
+        "Release notes go to the wiki, always",
+        "Shellfish gives me hives",
+        "Grandpa lives in Leeds",
+        "It's always the aisle seat",
+        "",
+    ],
+)
+def test_what_names_its_author_or_no_person_stays(sentence: str) -> None:
+    """Rules, things, the author's family."""
+    assert not is_about_another(sentence)
+
+
+def test_a_long_sentence_is_read_in_bounded_time() -> None:
+    """Only its beginning."""
+    began = time.process_time()
+    for sentence in ("Dan's " * 20_000, "and " * 30_000, "he's " * 20_000):
+        is_about_another(sentence)
+    assert time.process_time() - began < 0.1
