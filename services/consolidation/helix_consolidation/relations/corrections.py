@@ -22,6 +22,10 @@ from helix_shared.naming.words import FUNCTION_WORDS
 if TYPE_CHECKING:
     from helix_consolidation.relations.statement import Statement
 
+CORRECTS: Final = "names_wrong_value"
+"""Evidence: the new statement names the older value as wrong."""
+ANNOUNCES: Final = "names_new_value"
+"""Evidence: the new statement names the older value and says that there is a new one."""
 LINKED: Final = 0.9
 """Least probability of the link to what a correction corrects."""
 ANNOUNCED: Final = 0.6
@@ -79,6 +83,13 @@ class Correction(NamedTuple):
 
     wrong: tuple[str, ...]
     clause: tuple[str, ...]
+
+
+def least_probability(new: Statement, this: Reading, old: Statement, other: Reading) -> tuple[str, float]:
+    """The evidence that `new` replaces `old`, and the least probability of that; empty and 0 without any."""
+    if corrected(new, this, old, other) is not None:
+        return CORRECTS, LINKED
+    return (ANNOUNCES, ANNOUNCED) if announces(this, new.text, other) else ("", 0.0)
 
 
 def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> float | None:

@@ -17,10 +17,6 @@ SAME_WORDING: Final = 0.9
 """Jaccard similarity from which two texts say the same."""
 RETURNS: Final = "returns"
 """Evidence: the older value holds again; the new statement says so, but does not name the value."""
-CORRECTS: Final = "names_wrong_value"
-"""Evidence: the new statement names the older value as wrong."""
-ANNOUNCES: Final = "names_new_value"
-"""Evidence: the new statement names the older value and says that there is a new one."""
 _SHOWN: Final = (
     "cosine", "lexical", "new_sure_change", "new_change", "other_value", "equal_values", "old_value_named",
     "negation_differs", "share_of_old", "same_speaker", "gap",
@@ -83,12 +79,9 @@ def _relation(
         if reason != "persons":
             return rule, "RELATES", 0.0 if reason == "titles" else by_name["RELATES"]
         del by_name["DUPLICATE"]
-    if not reason and corrections.corrected(new, this, old, other) is not None:
-        evidence[CORRECTS] = 1.0
-        return "UPDATES", max(corrections.LINKED, by_name["UPDATES"])
-    if not reason and corrections.announces(this, new.text, other):
-        evidence[ANNOUNCES] = 1.0
-        return "UPDATES", max(corrections.ANNOUNCED, by_name["UPDATES"])
+    named, least = ("", 0.0) if reason else corrections.least_probability(new, this, old, other)
+    if named:
+        return {named: 1.0}, "UPDATES", max(least, by_name["UPDATES"])
     if by_name.get("DUPLICATE", 0.0) < model.repeat or not rules.may_repeat(this, other):
         by_name.pop("DUPLICATE", None)
     related = by_name.pop("RELATES")
