@@ -142,6 +142,11 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
 
 
 @functools.lru_cache(_CACHED)
+def _tells_new_value(text: str) -> bool:
+    return _NEW_VALUE.search(text[:READ_CHARACTERS]) is not None
+
+
+@functools.lru_cache(_CACHED)
 def correction_of(text: str) -> Correction | None:
     """The wrong value that an explicit correction names, and what it says instead; None for most texts."""
     said = text[:READ_CHARACTERS].replace("\u2019", "'")
