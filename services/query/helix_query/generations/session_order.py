@@ -1,11 +1,11 @@
-"""The order of memories inside their sessions, for packing neighbours.
+"""The order of memories inside their sessions, for packing neighbours and for answers to questions.
 
 Memories are ordered by session, then event sequence, then ordinal. A memory without a session is ordered
 with the others of its event, so the pieces of a document are together. Tenants never mix.
 
 Each segment of the signals is sorted once, before its first generation is served. Generations share
 segments, so a swap sorts only new ones. A request finds its session by binary search and orders no more
-than the part it asks for.
+than the part it asks for. The same segments know which of their memories answer which question.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+
+from helix_shared.artifacts.graph.base import flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +52,10 @@ class SegmentOrder:
     rows: NDArray[np.int32]
     sequences: NDArray[np.int64]
     """Event sequences beside `rows`, ascending inside a session."""
+    answers: NDArray[np.int64]
+    """`answers_code` of the rows that answer a question, ascending."""
+    answering: NDArray[np.int32]
+    """The rows beside `answers`."""
 
     @classmethod
     def of(cls, segment: Segment, signals: Signals) -> Self:
@@ -64,12 +70,17 @@ class SegmentOrder:
         is_first = np.ones(len(groups), bool)
         np.not_equal(groups[1:], groups[:-1], out=is_first[1:])
         firsts = np.flatnonzero(is_first)
+        answers = signals.answers_code[segment.ordinals]
+        answering = np.flatnonzero(answers)
+        answering = answering[np.argsort(answers[answering], kind="stable")]
         return cls(
             segment,
             groups[firsts],
             np.append(firsts, len(groups)),
             order.astype(np.int32),
             sequences[order],
+            answers[answering],
+            answering.astype(np.int32),
         )
 
     def session(self, group: np.uint64) -> tuple[int, int]:
@@ -126,6 +137,22 @@ class SessionOrder:
             place,
             max(len(earlier), len(later)) <= reach,
         )
+
+    def answers_to(self, codes: NDArray[np.int64], signals: Signals) -> NDArray[np.int64]:
+        """Memories, ascending, that answer a question of one of these codes (`Signals.source_code`).
+
+        `signals` are those of the generation. Only the turn after a question answers it, so they are few.
+        """
+        found = [np.empty(0, np.int64)]
+        for start, order in zip(signals.starts.tolist(), self.segments, strict=False):
+            firsts = order.answers.searchsorted(codes)
+            counts = order.answers.searchsorted(codes, side="right") - firsts
+            if counts.any():
+                rows = order.answering[flat(firsts, counts)]
+                ordinals = order.segment.ordinals[rows]
+                # rows that a later segment replaced are left out
+                found.append(ordinals[signals.rows[ordinals] == start + rows])
+        return np.unique(np.concatenate(found))
 
     def _nearest(
         self, number: int, signals: Signals, first: int, last: int, count: int, *, backwards: bool

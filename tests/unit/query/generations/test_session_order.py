@@ -28,13 +28,17 @@ def blank_columns(count: int) -> dict[str, Any]:
     return columns | {RECORD: np.full(count, b"{}", object), TOKEN_CODES: np.full(count, b"", object)}
 
 
-def append(folder: Path, ordinals: Sequence[int], rows: Sequence[Row]) -> None:
-    """Write rows as the next segment."""
+def append(
+    folder: Path, ordinals: Sequence[int], rows: Sequence[Row], *, answers: Sequence[int] | None = None
+) -> None:
+    """Write rows as the next segment; `answers` are codes of the questions they answer, 0 for none."""
     tenants, sessions, sequences = zip(*rows, strict=True)
     columns = blank_columns(len(rows))
     columns["tenant_code"] = np.array([code(tenant) for tenant in tenants])
     columns["session_code"] = np.array([code(session) for session in sessions])
     columns["stream_sequence"] = np.array(sequences)
+    if answers is not None:
+        columns["answers_code"] = np.array(answers)
     number = len(list(folder.glob("seg-*"))) + 1
     write_segment(folder / f"seg-{number:08d}", np.array(ordinals), columns, storage="float32")
 
@@ -111,6 +115,21 @@ def test_a_part_equals_a_sort_of_all_rows(written: list[dict[int, Row]], reach: 
         assert part.ordinals.tolist() == [other for _, other in together[first:end]]
         assert part.place == place - first
         assert part.is_whole == (first == 0 and end >= len(together))
+
+
+def test_answers_are_found_by_their_questions(tmp_path: Path) -> None:
+    """In all segments, far behind the question; not in a row that was replaced, nor what answers nothing."""
+    append(tmp_path, range(6), [("t", "s", n) for n in range(6)], answers=[0, 71, 0, 72, 71, 73])
+    append(tmp_path, [3, 9], [("t", "s", 3), ("t", "s", 90)], answers=[0, 73])
+    signals = Signals.open(tmp_path)
+    order = SessionOrder.of(signals)
+
+    def answering(*codes: int) -> list[int]:
+        return order.answers_to(np.array(codes, np.int64), signals).tolist()
+
+    assert answering(71) == [1, 4]
+    assert answering(73, 71, 73) == [1, 4, 5, 9]
+    assert answering(72) == answering(99) == answering() == []
 
 
 def test_a_segment_is_sorted_once(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """End of stage 5: how the candidates stand to one another, and the memories that only a relation finds.
 
 An answer seldom names what it is about ("No, I sold my ticket"), so it is found through its question. Ingest
-states the pair; the answer is looked up behind the question in its session. A replacement ("we went back to
+states the pair, by which the answer is looked up. A replacement ("we went back to
 Redux") is found through what it replaces (`relations`).
 """
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from helix_query.recall.context import RecallContext
 
-REACH: Final = 4
-"""Memories behind a question among which its answer is looked for."""
 SURE: Final = 0.5
 """Least probability of a link by which a memory that was replaced becomes a candidate."""
 CHAIN: Final = 1
@@ -45,11 +43,10 @@ def with_related(
     if not len(asked) and not len(replaced.newer):
         return candidates
     questions, answers = _answered_pairs(context, candidates, asked)
-    order = np.argsort(candidates.ordinals)
-    newer, older = (
-        order[np.searchsorted(candidates.ordinals[order], ordinals)]
-        for ordinals in (replaced.newer, replaced.older)
-    )
+    newer, older = replaced.newer, replaced.older
+    if len(newer):
+        order = np.argsort(candidates.ordinals)
+        newer, older = (order[np.searchsorted(candidates.ordinals[order], one)] for one in (newer, older))
     return replace(candidates, related=Related(questions, answers, newer, older, replaced.probability))
 
 
@@ -63,13 +60,12 @@ def _with_answers(
         return candidates, asked[:0]
     best = asked[np.argsort(-candidates.fused[asked], kind="stable")[:most]]
     here = signals.answers_code[candidates.ordinals]
-    best = best[~np.isin(signals.source_code[candidates.ordinals[best]], here)]
-    found = [_behind(context, int(one)) for one in candidates.ordinals[best]]
-    if not found:
-        return candidates, asked
-    answers = np.unique(np.concatenate(found))
-    answers = np.setdiff1d(answers, candidates.ordinals)
-    answers = answers[context.visibility.is_visible(answers)]
+    codes = signals.source_code[candidates.ordinals[best]]
+    codes = codes[~_is_in(codes, here)]
+    answers = context.snapshot.session_order.answers_to(codes, signals)
+    answers = answers[~_is_in(answers, candidates.ordinals)]
+    if len(answers):
+        answers = answers[context.visibility.is_visible(answers)]
     return added(candidates, answers, cosines=cosines), asked
 
 
@@ -85,12 +81,14 @@ def _with_replacements(
     looked_up = candidates.ordinals[best]
     for _ in range(1 + CHAIN):
         fresh = replacements_of(context, looked_up, constants)
+        if not len(fresh.newer):
+            break
         pairs = pairs.joined(fresh)
         newer = _best_missing(candidates, fresh, most=constants.added)
         if not len(newer):
             break
         candidates, looked_up = added(candidates, newer, cosines=cosines), newer
-    return candidates, pairs.to(np.isin(pairs.newer, candidates.ordinals))
+    return candidates, pairs.to(_is_in(pairs.newer, candidates.ordinals))
 
 
 def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosines) -> Candidates:
@@ -107,7 +105,7 @@ def _with_replaced(context: RecallContext, candidates: Candidates, cosines: Cosi
 
 def _best_missing(candidates: Candidates, pairs: Replacements, *, most: int) -> NDArray[np.int64]:
     """At most `most` replacements that are no candidates: those of the best, the likeliest first."""
-    missing = pairs.to(~np.isin(pairs.newer, candidates.ordinals))
+    missing = pairs.to(~_is_in(pairs.newer, candidates.ordinals))
     order = np.argsort(candidates.ordinals)
     places = order[np.searchsorted(candidates.ordinals[order], missing.older)]
     worth = missing.probability * candidates.fused[places]
@@ -136,16 +134,6 @@ def added(candidates: Candidates, ordinals: NDArray[np.int64], *, cosines: Cosin
     )
 
 
-def _behind(context: RecallContext, ordinal: int) -> NDArray[np.int64]:
-    """Memories behind the question `ordinal` in its session that answer it."""
-    signals = context.generation.signals
-    part = context.snapshot.session_order.around(ordinal, signals, reach=REACH)
-    following = part.ordinals[part.place + 1 :]
-    code = signals.source_code[ordinal]
-    found: NDArray[np.int64] = following[signals.answers_code[following] == code]
-    return found
-
-
 def _answered_pairs(
     context: RecallContext, candidates: Candidates, asked: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -160,3 +148,9 @@ def _answered_pairs(
     places = np.minimum(np.searchsorted(codes, answered), len(codes) - 1)
     answers = np.flatnonzero((codes[places] == answered) & (answered != 0))
     return asked[places[answers]], answers
+
+
+def _is_in(few: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of `few` are among `others`; `np.isin` sorts both, which takes longer."""
+    found: NDArray[np.bool_] = (few[:, None] == others).any(axis=1)
+    return found

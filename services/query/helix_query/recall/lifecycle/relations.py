@@ -47,6 +47,8 @@ class Replacements:
 
     def joined(self, other: Replacements) -> Replacements:
         """These pairs and those of `other`; of equal pairs the more probable one."""
+        if not len(other.newer):
+            return self
         newer = np.concatenate([self.newer, other.newer])
         older = np.concatenate([self.older, other.older])
         probability = np.concatenate([self.probability, other.probability])
@@ -73,6 +75,8 @@ def replacements_of(context: RecallContext, ordinals: NDArray[np.int64], constan
         if not len(nodes):
             break
         sources, newer, weights = _links(graph, nodes, factors, forward=False)
+        if not len(newer):
+            break
         weights /= np.maximum(1.0, np.bincount(sources, weights, len(nodes)))[sources]
         short = np.maximum(tokens[nodes[sources]], tokens[newer]) <= constants.longest
         sources, newer, weights = sources[short], newer[short], weights[short]
