@@ -6,6 +6,7 @@
 | HELIX_DERIVED | `helix.v1.derived.<edge>.<tenant>` | `Nats-Msg-Id: <edge>:<sequence>:<version>` |
 | HELIX_ACCESS | `helix.v1.access.<tenant>` | `Nats-Msg-Id: access:<ring>:<first>-<last>:<tenant>:<part>` |
 | HELIX_ANSWERS | `helix.v1.answers.<tenant>.<key>` | `Nats-Msg-Id: answer:<tenant>:<key>` |
+| HELIX_PAIRS | `helix.v1.pairs.<tenant>.<sequence>` | `Nats-Msg-Id: pairs:<sequence>:<epoch>` |
 | HELIX_DLQ | `helix.v1.dlq.<service>.<tenant>` | `Helix-Reason`, `Helix-Sequence`, `Helix-Event-Sequence` |
 | none, a request | `helix.v1.ask.<edge>` | `Helix-Event-Sequence`, `Helix-Model` |
 
@@ -27,6 +28,7 @@ DERIVED_STREAM: Final = "HELIX_DERIVED"
 ACCESS_STREAM: Final = "HELIX_ACCESS"
 DLQ_STREAM: Final = "HELIX_DLQ"
 ANSWERS_STREAM: Final = "HELIX_ANSWERS"
+PAIRS_STREAM: Final = "HELIX_PAIRS"
 ADVISORY_STREAM: Final = "HELIX_ADVISORIES"
 
 ROOT: Final = "helix.v1"
@@ -41,7 +43,7 @@ SEQUENCE_HEADER: Final = "Helix-Sequence"
 STREAM_HEADER: Final = "Helix-Stream"
 MODEL_HEADER: Final = "Helix-Model"
 
-EDGES: Final = ("memories", "expansions", "links", "statements")
+EDGES: Final = ("memories", "expansions", "links", "statements", "verdicts")
 
 _TOKEN = re.compile(TOKEN_PATTERN)
 _EVENT_TOKENS: Final = 6
@@ -117,6 +119,11 @@ def answer_subject(tenant_id: str, key: str) -> str:
     return f"{ROOT}.answers.{tenant_id}.{key}"
 
 
+def pairs_subject(tenant_id: str, event_sequence: int) -> str:
+    """Subject of the pairs of an event about which consolidation is unsure; tenant `*` filters for all."""
+    return f"{ROOT}.pairs.{tenant_id}.{event_sequence}"
+
+
 def derivation_request_subject(edge: str) -> str:
     """Subject of requests to derive a message of an edge again."""
     return f"{ROOT}.ask.{edge}"
@@ -135,6 +142,11 @@ def message_id(tenant_id: str, event_id: str) -> str:
 def answer_message_id(tenant_id: str, key: str) -> str:
     """De-duplication id of a recorded answer."""
     return f"answer:{tenant_id}:{key}"
+
+
+def pairs_message_id(event_sequence: int, epoch: int) -> str:
+    """De-duplication id of pairs; a later writer, which has another epoch, publishes them again."""
+    return f"pairs:{event_sequence}:{epoch}"
 
 
 def derived_message_id(edge: str, event_sequence: int, version: str) -> str:

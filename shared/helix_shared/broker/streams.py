@@ -35,6 +35,7 @@ INGEST: Final = "ingest"
 DOC2QUERY: Final = "doc2query"
 KG: Final = "kg"
 EXTRACT: Final = "extract"
+EXTRACT_PAIRS: Final = "extract-pairs"
 CONSOLIDATION_DERIVED: Final = "consolidation-derived"
 CONSOLIDATION_LIFECYCLE: Final = "consolidation-lifecycle"
 CONSOLIDATION_ACCESS: Final = "consolidation-access"
@@ -119,13 +120,27 @@ ANSWERS: Final = api.StreamConfig(
     subjects=[f"{subjects.ROOT}.answers.>"],
     max_msg_size=MIB,
 )
+PAIRS: Final = api.StreamConfig(
+    name=subjects.PAIRS_STREAM,
+    description="pairs of memories about which consolidation is unsure; bounded and lossy by design",
+    subjects=[f"{subjects.ROOT}.pairs.>"],
+    max_bytes=64 * MIB,
+    max_age=7 * DAY_SECONDS,
+    max_msgs_per_subject=1,
+)
+"""Without this stream consolidation publishes no pairs."""
 LEDGER: Final = "HELIX_LEDGER"
 """Bucket with what the worker `extract` spent and dropped."""
 LEDGER_KEY: Final = "extract"
-EXTRACT_CONSUMER: Final = DurableConsumer(
-    subjects.EVENTS_STREAM, EXTRACT, (subjects.events_of_kind("message"),), max_ack_pending=1_024
+ENDPOINT_CONSUMERS: Final = (
+    DurableConsumer(
+        subjects.EVENTS_STREAM, EXTRACT, (subjects.events_of_kind("message"),), max_ack_pending=1_024
+    ),
+    DurableConsumer(
+        subjects.PAIRS_STREAM, EXTRACT_PAIRS, (f"{subjects.ROOT}.pairs.*.*",), max_ack_pending=1_024
+    ),
 )
-"""Exists only where a language model is configured, as `ANSWERS` and `LEDGER` do."""
+"""They exist only where a language model is configured, as `ANSWERS`, `PAIRS` and `LEDGER` do."""
 
 
 async def provision(
@@ -148,11 +163,10 @@ async def provision(
     await jetstream.create_key_value(api.KeyValueConfig(bucket=LEASES, ttl=lease_seconds, replicas=replicas))
     done.append(f"bucket {LEASES}")
     if endpoint:
-        done.append(await _ensure_stream(jetstream, _complete(ANSWERS, replicas)))
-        await jetstream.add_consumer(
-            EXTRACT_CONSUMER.stream, _consumer_config(EXTRACT_CONSUMER, ack_wait_seconds)
-        )
-        done.append(f"consumer {EXTRACT_CONSUMER.stream}/{EXTRACT_CONSUMER.name}")
+        done += [await _ensure_stream(jetstream, _complete(stream, replicas)) for stream in (ANSWERS, PAIRS)]
+        for consumer in ENDPOINT_CONSUMERS:
+            await jetstream.add_consumer(consumer.stream, _consumer_config(consumer, ack_wait_seconds))
+            done.append(f"consumer {consumer.stream}/{consumer.name}")
         await jetstream.create_key_value(api.KeyValueConfig(bucket=LEDGER, replicas=replicas))
         done.append(f"bucket {LEDGER}")
     return done

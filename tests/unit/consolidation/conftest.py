@@ -25,6 +25,7 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.manifest import Manifest, StreamState
 from helix_shared.artifacts.generation.reader import Generation
 from helix_shared.identity import content_hash, memory_id, statement_id
+from helix_shared.pairs import verdicts
 
 DIMENSIONS = 8
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -163,6 +164,10 @@ class Stream:
         """The statements message of the window that ends with an event; see `statement`."""
         schema = edges.statements_schema(DIMENSIONS)
         return self._send("statements", tenant, event, sequence, rows, schema, "")
+
+    def verdicts(self, tenant: str, event: str, sequence: int, rows: Sequence[dict[str, Any]]) -> Msg:
+        """The verdicts about pairs of the memories of an event with earlier ones."""
+        return self._send("verdicts", tenant, event, sequence, rows, verdicts.SCHEMA, "")
 
     def _send(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from nats.aio.msg import Msg
@@ -34,6 +35,31 @@ def decide_by_slot(new: Statement, candidates: Sequence[Candidate]) -> list[Deci
         else:
             decisions.append(Decision(index, "DUPLICATE", 0.8))
     return decisions
+
+
+def decide_unsure(new: Statement, candidates: Sequence[Candidate]) -> list[Decision]:
+    """As `decide_by_slot`, but a replacement is unsure; the rules permit closing a port, not a host."""
+    return [
+        replace(one, probability=0.4, closes=False, unsure=True, closable=new.text.startswith("port"))
+        if one.relation == "UPDATES" and not new.text.endswith("sure")
+        else one
+        for one in decide_by_slot(new, candidates)
+    ]
+
+
+def told(stream: Stream, newer: int, verdicts: dict[int, str]) -> Msg:
+    """What a language model says of the memory of event `newer` and those of earlier events."""
+    rows = [
+        {
+            "newer": memory_id(TENANT, f"e{newer}", 0),
+            "newer_sequence": newer,
+            "older": memory_id(TENANT, f"e{older}", 0),
+            "older_sequence": older,
+            "verdict": verdict,
+        }
+        for older, verdict in verdicts.items()
+    ]
+    return stream.verdicts(TENANT, f"e{newer}", newer, rows)
 
 
 def ids(count: int) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError as NoStreamError
@@ -13,8 +12,6 @@ from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
 from helix_cli.clients.writer_status import WriterStatus, writer_status
 from helix_shared.broker import streams
 from helix_shared.errors import HelixError
-
-_EXTRACT: Final = (streams.EXTRACT_CONSUMER.stream, streams.EXTRACT_CONSUMER.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +66,11 @@ async def broker_status(url: str, instance: str) -> BrokerStatus:
             consumers = [await _consumer(jetstream, c.stream, c.name) for c in streams.CONSUMERS]
             writer = await writer_status(jetstream)
             endpoint = await endpoint_status(jetstream)
-            optional = await _consumer(jetstream, *_EXTRACT)
+            optional = [await _consumer(jetstream, c.stream, c.name) for c in streams.ENDPOINT_CONSUMERS]
     except HelixError as error:
         return BrokerStatus(url, problem=str(error))
     missing = "" if all(rows) and all(consumers) else "streams are missing; run `helix provision`"
-    found = [row for row in (*consumers, optional) if row]
+    found = [row for row in (*consumers, *optional) if row]
     return BrokerStatus(url, missing, [row for row in rows if row], found, writer, endpoint)
 
 

@@ -239,7 +239,7 @@ class Stack:
             data=self.home.data,
             consumers=[
                 consumer
-                for consumer in (*streams.CONSUMERS, streams.EXTRACT_CONSUMER)
+                for consumer in (*streams.CONSUMERS, *streams.ENDPOINT_CONSUMERS)
                 if self._copies[consumer.name.partition("-")[0]]
             ],
         )

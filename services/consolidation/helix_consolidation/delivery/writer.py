@@ -25,6 +25,7 @@ from helix_consolidation.delivery.settle import (
     store_unreached,
 )
 from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
@@ -83,6 +84,7 @@ class Writer:
         self._log_end = 0
         [accesses] = [inbox for inbox in inboxes if inbox.stream == ACCESS_STREAM]
         self._housekeeping = Housekeeping(self._jetstream, settings, thread, shard, accesses)
+        self._pairs = UnsurePairsStore(self._jetstream, self._publisher, epoch=lease.epoch)
         self._blocked = BlockedMessages(client, service=SERVICE)
         # the other half of the room is left for the messages they wait for
         self._out_of_order = OutOfOrderMessages(settings.held_messages // 2)
@@ -94,6 +96,7 @@ class Writer:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Apply and publish until `stop`, then publish what is left."""
+        await self._pairs.look(self._shard)
         while not stop.is_set():
             # checked in every iteration: nats-py may swallow a cancellation, a lost lease must not be missed
             self._lease.ensure_held()
@@ -189,6 +192,7 @@ class Writer:
         self._publishing.every_seconds = pace.publish_seconds
 
     async def _keep_house(self) -> None:
+        await self._pairs.look(self._shard)
         self._is_dirty |= await self._housekeeping.run_due()
         counted, self._housekeeping.counted = self._housekeeping.counted, []
         if self._is_dirty:
@@ -211,6 +215,7 @@ class Writer:
         self._publishing.last = time.monotonic()
         try:
             await store_unreached(self._client, self._shard.unreached, self._publisher)
+            await self._pairs.store(self._shard)
             stream = await event_stream(self._jetstream)
             info = PublicationInfo(self._lease.epoch, stream, datetime.now(UTC))
             manifest = await self._thread.run(self._shard.publish, info, ensure_lease=self._lease.ensure_held)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from helix_consolidation.folding.changes import Changes
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.ledger.lifecycle.tombstones import Usage
+    from helix_shared.pairs.messages import UnsurePairs
 
 Decide = Callable[[Statement, Sequence[Candidate]], Sequence[Decision]]
 """How a new statement relates to earlier ones: a pure function."""
@@ -31,6 +32,8 @@ class FoldContext:
     stored: Callable[[int, Sequence[str]], Mapping[str, Any]]
     """Values of a stored row by ordinal and columns."""
     decide: Decide = decide
+    unsure: list[UnsurePairs] | None = None
+    """Pairs to ask a language model about; None: nobody asks."""
     unreached: list[int] = field(default_factory=list)
     """Sequences of carried out events that name memories or a document by id and reached nothing."""
 

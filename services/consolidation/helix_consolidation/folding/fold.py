@@ -18,6 +18,7 @@ from helix_consolidation.folding.memories import fold_memories
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.relate_drawn import relate_drawn
 from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.verdicts import fold_verdicts
 
 if TYPE_CHECKING:
     from helix_consolidation.folding.context import FoldContext
@@ -55,6 +56,8 @@ def _fold_derived(context: FoldContext, item: Derived) -> None:
         fold_expansions(context, origin, item.rows.to_pylist(), item.sequence)
     elif origin.edge == "statements":
         fold_statements(context, origin, item.rows, item.sequence)
+    elif origin.edge == "verdicts":
+        fold_verdicts(context, origin, item.rows, item.sequence)
     else:
         fold_links(context, origin, item.rows.to_pylist(), item.sequence)
 

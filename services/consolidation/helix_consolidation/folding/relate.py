@@ -9,7 +9,9 @@ the decided relations count.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +20,9 @@ from helix_consolidation.folding.status.links import add_link
 from helix_consolidation.folding.status.version_family import update_status
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.relations.statement import Candidate
+from helix_consolidation.relations.unsure import ruled
 from helix_shared.artifacts.relations.records import DecidedRelation
+from helix_shared.pairs.messages import MOST_PAIRS, TEXT_CHARACTERS, Pair, PairedText, UnsurePairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from helix_consolidation.folding.context import FoldContext
-    from helix_consolidation.relations.statement import Decision
+    from helix_consolidation.ledger.consolidation_state import ConsolidationState
+    from helix_consolidation.relations.statement import Decision, Statement
     from helix_consolidation.statements.group_index import Match
     from helix_consolidation.statements.statement_index import StatementIndex
     from helix_consolidation.statements.statement_row import StatementRow
@@ -57,14 +62,67 @@ def decide_due(context: FoldContext, *, before: int = WHOLE_LOG) -> None:
     if not rows:
         return
     affected = set[int]()
+    unsure = defaultdict[int, list[_Unsure]](list)
     for row, matches in zip(rows, state.statements.add(rows), strict=True):
-        for relation in _relations(context, row, matches):
+        for relation, older in _relations(context, row, matches):
             affected |= add_link(context, relation)
             state.extracted.touch(relation.newer)
+            if relation.unsure:
+                unsure[row.sequence].append(_Unsure(relation, row, older))
+    if context.unsure is not None:
+        context.unsure.extend(_pairs(state, some) for some in unsure.values())
     update_status(context, sorted(affected))
 
 
-def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) -> Iterator[DecidedRelation]:
+@dataclass(frozen=True, slots=True)
+class _Unsure:
+    """A relation that a verdict may move, with both statements."""
+
+    relation: DecidedRelation
+    newer: StatementRow
+    older: Statement
+
+
+def _pairs(state: ConsolidationState, unsure: Sequence[_Unsure]) -> UnsurePairs:
+    """The most probable pairs of one event; of a turn and a statement derived from it one is compared."""
+    chosen: dict[tuple[int, int], Pair] = {}
+
+    def rank(one: _Unsure) -> tuple[Any, ...]:
+        place = (state.ledger.order(ordinal) for ordinal in (one.relation.newer, one.relation.older))
+        return -one.relation.probability, *place
+
+    order = sorted(unsure, key=rank)
+    for one in order:
+        newer, older = one.relation.newer, one.relation.older
+        sources = (state.ledger.sources.of(newer), state.ledger.sources.of(older))
+        turns = (newer if sources[0] is None else sources[0], older if sources[1] is None else sources[1])
+        sides = (_side(state, newer, one.newer.statement), _side(state, older, one.older))
+        chosen.setdefault(turns, Pair(newer=sides[0], older=sides[1]))
+    first = order[0]
+    return UnsurePairs(
+        tenant_id=state.ledger.tenant_id(first.relation.newer),
+        event_sequence=first.newer.sequence,
+        stored_at=int(state.ledger.facts["created_at"][first.relation.newer]),
+        group=first.newer.group,
+        pairs=tuple(chosen.values())[:MOST_PAIRS],
+    )
+
+
+def _side(state: ConsolidationState, ordinal: int, statement: Statement) -> PairedText:
+    return PairedText(
+        memory_id=state.ledger.memory_id(ordinal),
+        sequence=state.ledger.sequences(ordinal)[0],
+        text=statement.text[:TEXT_CHARACTERS],
+        speaker=statement.speaker,
+        role=statement.role,
+        at=statement.occurred_at,
+    )
+
+
+def _relations(
+    context: FoldContext, row: StatementRow, matches: list[Match]
+) -> Iterator[tuple[DecidedRelation, Statement]]:
+    """The relations of a statement, each with the older statement."""
     state = context.state
     if not state.ledger.is_there(row.ordinal):
         return
@@ -80,7 +138,10 @@ def _relations(context: FoldContext, row: StatementRow, matches: list[Match]) ->
     for decision in decisions[:MOST_RELATIONS]:
         if decision.probability > 0:
             older = ordinals[decision.older]
-            yield relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
+            relation = relation_of(row.ordinal, older, decision, at=new.occurred_at, closes=decision.closes)
+            is_unsure = decision.unsure
+            relation = replace(relation, unsure=is_unsure, closable=decision.closable)
+            yield ruled(relation) if is_unsure else relation, candidates[decision.older].statement
 
 
 def candidates_of(statements: StatementIndex, row: StatementRow, matches: Sequence[Match]) -> list[Candidate]:

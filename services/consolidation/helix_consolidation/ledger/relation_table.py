@@ -16,6 +16,7 @@ from helix_shared.artifacts.relations.records import (
     RELATION,
     RELATION_KINDS,
     REVIVES,
+    UNSURE,
     EvidenceNames,
     encoded,
     retracted,
@@ -107,6 +108,14 @@ class RelationTable:
         if not newer or not self._size:
             return []
         return self._rows(np.isin(self.records["newer"], np.fromiter(newer, np.int64, len(newer))))
+
+    def unsure(self, streams: NDArray[np.int64], event: int) -> list[int]:
+        """Rows that a verdict may move, of the memories of an event; `streams` are the events by ordinal."""
+        chosen = np.flatnonzero(self.records["flags"] & UNSURE)
+        newer = self.records["newer"][chosen]
+        chosen = chosen[newer != NONE]
+        rows: list[int] = chosen[streams[self.records["newer"][chosen]] == event].tolist()
+        return rows
 
     def holds(self, row: int, relation: DecidedRelation) -> bool:
         """Whether a row holds just this relation."""

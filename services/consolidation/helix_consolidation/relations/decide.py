@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from helix_consolidation.relations import corrections, rules
+from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
@@ -45,16 +45,25 @@ def decide(
         other = read(candidate.statement.text)
         rule, relation, chance = _relation(new, this, candidate, other, chance_of, model)
         if chance >= (model.relate if relation == "RELATES" else model.link):
-            closes = (
-                relation == "UPDATES"
-                and chance >= model.close
-                and (
-                    rules.may_close(new, this, candidate, other, among=len(candidates))
-                    or corrections.closes(new, this, candidate.statement, other)
+            is_sure = relation == "UPDATES" and chance >= model.close
+            is_unsure = not this.back and unsure.is_unsure(new, candidate.statement, relation, chance)
+            may_close = (is_sure or is_unsure) and (
+                rules.may_close(new, this, candidate, other, among=len(candidates))
+                or corrections.closes(new, this, candidate.statement, other)
+            )
+            closes = is_sure and may_close
+            evidence = {name: round(row[at], 3) for name, at in _SHOWN_AT if row[at]}
+            found.append(
+                Decision(
+                    index,
+                    relation,
+                    round(chance, 4),
+                    closes,
+                    evidence | rule,
+                    unsure=is_unsure and not closes,
+                    closable=is_unsure and may_close and not closes,
                 )
             )
-            evidence = {name: round(row[at], 3) for name, at in _SHOWN_AT if row[at]}
-            found.append(Decision(index, relation, round(chance, 4), closes, evidence | rule))
     return _with_return(this, candidates, found) if this.back else found
 
 

@@ -71,6 +71,10 @@ class Decision:
     """The older statement stops holding: `UPDATES` with near certainty."""
     evidence: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     """What spoke for it, by name of the feature or rule."""
+    unsure: bool = False
+    """A verdict of a language model may move the probability, see `unsure`."""
+    closable: bool = False
+    """The rules permit closing; the probability does not reach."""
 
     @property
     def revives(self) -> bool:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.stores.publish import PublicationInfo
     from helix_shared.artifacts.generation.manifest import Manifest
+    from helix_shared.pairs.messages import UnsurePairs
 
 _log = logger(__name__)
 
@@ -72,6 +73,8 @@ class Shard:
         self._needs_maintenance = True
         self.state = state
         self.manifest = manifest
+        self.unsure: list[UnsurePairs] | None = None
+        """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
         self.unreached: list[int] = []
         """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
@@ -209,7 +212,7 @@ class Shard:
 
     def _context(self, now: int) -> FoldContext:
         changes = Changes(stored_before=self.state.ledger.size)
-        return FoldContext(self.state, changes, now, self._stored, self.decide, self.unreached)
+        return FoldContext(self.state, changes, now, self._stored, self.decide, self.unsure, self.unreached)
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:

@@ -18,7 +18,10 @@ RELATION_KINDS: Final[tuple[RelationKind, ...]] = get_args(RelationKind)
 
 CLOSES: Final = 1
 REVIVES: Final = 2
-"""Bits of `flags`: the older memory stops holding; it holds again."""
+UNSURE: Final = 4
+CLOSABLE: Final = 8
+"""Bits of `flags`: the older memory stops holding; it holds again; a verdict may move the probability; the
+rules permit closing, and only the probability does not."""
 MOST_EVIDENCE: Final = 6
 NO_NAME: Final = 255
 """Number of no evidence; so at most 255 names are stored."""
@@ -65,6 +68,10 @@ class DecidedRelation:
     at: int
     closes: bool = False
     revives: bool = False
+    unsure: bool = False
+    """A verdict of a language model may move the probability."""
+    closable: bool = False
+    """The rules permit closing; the probability does not reach."""
     evidence: Mapping[str, float] = field(default_factory=dict)
     """The strongest values by name; rounded to half precision when stored."""
 
@@ -101,7 +108,10 @@ def encoded(relation: DecidedRelation, names: EvidenceNames) -> tuple[Any, ...]:
         relation.newer,
         relation.older,
         RELATION_KINDS.index(relation.kind),
-        CLOSES * relation.closes + REVIVES * relation.revives,
+        CLOSES * relation.closes
+        + REVIVES * relation.revives
+        + UNSURE * relation.unsure
+        + CLOSABLE * relation.closable,
         relation.probability,
         relation.at,
         numbers + [NO_NAME] * missing,
@@ -125,5 +135,7 @@ def decoded(record: np.void, names: Sequence[str]) -> DecidedRelation:
         at=int(record["at"]),
         closes=bool(flags & CLOSES),
         revives=bool(flags & REVIVES),
+        unsure=bool(flags & UNSURE),
+        closable=bool(flags & CLOSABLE),
         evidence=evidence,
     )

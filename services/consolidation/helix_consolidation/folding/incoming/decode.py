@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.folding.incoming.rows import check_links, check_memories, check_statements
+from helix_consolidation.folding.incoming.rows import (
+    check_links,
+    check_memories,
+    check_statements,
+    check_verdicts,
+)
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, FeedbackEvent, ForgetEvent, UndoEvent
 from helix_shared import edges
@@ -104,6 +109,8 @@ def _derived(message: Msg) -> Derived:
         check_memories(origin, rows)
     elif origin.edge == "statements":
         check_statements(origin, rows)
+    elif origin.edge == "verdicts":
+        check_verdicts(origin, rows)
     else:
         _check_enrichment(origin, rows)
     return Derived(origin, rows, message.metadata.sequence.stream)

@@ -42,6 +42,7 @@ from helix_shared.edges import (
 )
 from helix_shared.errors import PermanentError
 from helix_shared.identity import MEMORY_ID_PATTERN, MOST_STATEMENTS, joined, statement_id
+from helix_shared.pairs import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,18 @@ def check_memories(origin: Origin, rows: pa.RecordBatch) -> None:
     if not np.isfinite(rows["vector"].flatten().to_numpy(zero_copy_only=False)).all():
         raise PermanentError("memories message holds a vector that is not finite")
     _check_values(origin, rows)
+
+
+def check_verdicts(origin: Origin, rows: pa.RecordBatch) -> None:
+    """Refuse a message with another schema or a verdict that there is not.
+
+    Raises:
+        IncompatibleError: another schema.
+        PermanentError: an unknown verdict.
+    """
+    check_schema(origin, rows.schema, verdicts.SCHEMA)
+    if set(rows["verdict"].to_pylist()) - {verdicts.NO_VERDICT, *verdicts.VERDICTS}:
+        raise PermanentError("verdicts message holds an unknown verdict")
 
 
 def check_statements(origin: Origin, rows: pa.RecordBatch) -> None:

@@ -1,0 +1,76 @@
+"""Publishing unsure pairs, where somebody asks a language model about them: the stream HELIX_PAIRS exists.
+
+Without it nothing is collected, and the writer asks once a minute whether it is there. Pairs are published
+before the generation that holds their decisions: a writer that is killed in between decides and publishes
+them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from nats.js.errors import NotFoundError
+
+from helix_consolidation.delivery.pace import Interval
+from helix_memory import subjects
+from helix_shared.broker.connection import UNANSWERED
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from nats.js import JetStreamContext
+
+    from helix_consolidation.stores.shard import Shard
+    from helix_shared.broker.publisher import Publishes
+    from helix_shared.pairs.messages import UnsurePairs
+
+LOOK_SECONDS: Final = 60.0
+AT_ONCE: Final = 128
+"""Messages in flight."""
+
+_log = logger(__name__)
+
+
+class UnsurePairsStore:
+    """Used by one writer; `epoch` is that of its lease."""
+
+    def __init__(self, jetstream: JetStreamContext, publisher: Publishes, *, epoch: int) -> None:
+        self._jetstream = jetstream
+        self._publisher = publisher
+        self._epoch = epoch
+        self._looking = Interval(LOOK_SECONDS, time.monotonic() - LOOK_SECONDS)
+
+    async def look(self, shard: Shard) -> None:
+        """Let `shard` collect pairs while there is a stream for them; asks the server once a minute."""
+        now = time.monotonic()
+        if not self._looking.is_due(now):
+            return
+        self._looking.last = now
+        try:
+            await self._jetstream.stream_info(subjects.PAIRS_STREAM)
+        except NotFoundError:
+            shard.unsure = None
+        except UNANSWERED as error:
+            _log.warning("pairs not looked up", reason=str(error) or type(error).__name__)
+        else:
+            shard.unsure = [] if shard.unsure is None else shard.unsure
+
+    async def store(self, shard: Shard) -> None:
+        """Publish what `shard` collected.
+
+        Raises:
+            TemporaryError: the stream does not acknowledge; the rest stays collected.
+        """
+        while shard.unsure:
+            some = shard.unsure[:AT_ONCE]
+            await asyncio.gather(*map(self._publish, some))
+            del shard.unsure[: len(some)]
+
+    async def _publish(self, pairs: UnsurePairs) -> None:
+        await self._publisher.publish(
+            subjects.pairs_subject(pairs.tenant_id, pairs.event_sequence),
+            pairs.model_dump_json().encode("utf-8", "surrogatepass"),
+            message_id=subjects.pairs_message_id(pairs.event_sequence, self._epoch),
+            headers={subjects.EVENT_SEQUENCE_HEADER: str(pairs.event_sequence)},
+        )
