@@ -46,6 +46,7 @@ EXTRAS = {
         "helix_shared.broker",
         "helix_shared.edges",
         "helix_shared.encoders",
+        "helix_shared.pairs.verdicts",
     ),
     "helix-memory-doc2query": ("helix_doc2query.t5.beam", "helix_doc2query.t5.question_model"),
     "helix-memory-lab": ("helix_lab.peers.engines",),

@@ -1,6 +1,7 @@
-"""Optional: turns -> statements, by a language model. Off unless an endpoint is configured.
+"""Optional: turns -> statements, unsure pairs -> verdicts, by a language model. Off unless one is configured.
 
 Start with `consumer`. `windows/` gathers the turns of a session, `answers/` builds the prompt, checks the
-answer and records it, `endpoint/` talks to the model, `statements` makes rows of what passed. May import
+answer and records it, `statements` makes rows of what passed. `pairs/` asks about pairs of memories. `asking`
+asks within the limits, `endpoint/` talks to the model. May import
 `helix_memory` and `helix_shared` without its artifacts, and no other service.
 """

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from helix_extract.answers.prompt import answer_schema
+from helix_extract.asking import Asking
 from helix_extract.consumer import SERVICE, Extract
 from helix_extract.endpoint.breaker import Breaker
 from helix_extract.endpoint.client import Endpoint
 from helix_extract.endpoint.ledger import Ledger
 from helix_extract.endpoint.reply_form import ReplyForm
+from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_extract.statements import EDGE, StatementsBuilder
 from helix_extract.windows.session_log import SessionLog
@@ -31,6 +32,7 @@ from helix_shared.broker.worker.worker import (
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 from helix_shared.errors import InvalidInputError
+from helix_shared.pairs.verdicts import EDGE as VERDICTS_EDGE
 from helix_shared.telemetry import configure_logging, logger
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ def create_app() -> Worker:
     encoder = Encoder.load(default_model(settings.models_dir), lanes=1)
     logger(__name__).info("model", name=encoder.card.name, language_model=settings.model)
     broker = create_broker(settings, service=SERVICE)
-    durable = wire(broker, settings, encoder, key)
-    return create_worker(broker, [durable], settings, service=SERVICE)
+    durables = wire(broker, settings, encoder, key)
+    return create_worker(broker, durables, settings, service=SERVICE)
 
 
 def endpoint_of(settings: ExtractSettings, key: str) -> Endpoint:
@@ -67,58 +69,80 @@ def endpoint_of(settings: ExtractSettings, key: str) -> Endpoint:
         settings.base_url,
         settings.model,
         key=key,
-        form=ReplyForm(settings.structured, settings.temperature, answer_schema()),
+        form=ReplyForm(settings.structured, settings.temperature),
         breaker=Breaker(failures=settings.breaker_failures, seconds=settings.breaker_seconds),
-        max_output_tokens=settings.max_output_tokens,
         timeout_seconds=settings.timeout_seconds,
         concurrency=settings.concurrency,
     )
 
 
-def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: str) -> Durable:
-    """Bind the worker to its durable consumer."""
-    made: list[Extract] = []
+def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: str) -> list[Durable]:
+    """Bind the worker to its durable consumers; the first one reads both, with one client and one ledger."""
+    made: list[tuple[Extract, Judge]] = []
 
     async def handle(message: Msg, connected: Connected) -> None:
-        await made[0].handle(message, connected)
+        await made[0][0].handle(message, connected)
 
     async def rederive(request: Msg, connected: Connected) -> bytes:
-        return await made[0].rederive(request, connected)
+        return await made[0][0].rederive(request, connected)
 
-    durable = subscribe(
+    async def handle_pairs(message: Msg, connected: Connected) -> None:
+        await made[0][1].handle(message, connected)
+
+    async def rederive_verdicts(request: Msg, connected: Connected) -> bytes:
+        return await made[0][1].rederive(request, connected)
+
+    common = partial(
+        subscribe,
         broker,
-        stream=subjects.EVENTS_STREAM,
-        durable=streams.EXTRACT,
-        subject=subjects.events_of_kind("message"),
         service=SERVICE,
-        handle=handle,
         lanes=Lanes(1),
-        edge=EDGE,
-        rederive=rederive,
         deadline_seconds=settings.deadline_seconds,
         ack_wait_seconds=settings.ack_wait_seconds,
         publish_timeout_seconds=settings.publish_timeout_seconds,
         batch_messages=settings.batch_size,
     )
-    read_turns = durable.read
-    assert read_turns is not None  # noqa: S101  `subscribe` sets it
+    turns = common(
+        stream=subjects.EVENTS_STREAM,
+        durable=streams.EXTRACT,
+        subject=subjects.events_of_kind("message"),
+        handle=handle,
+        edge=EDGE,
+        rederive=rederive,
+    )
+    pairs = common(
+        stream=subjects.PAIRS_STREAM,
+        durable=streams.EXTRACT_PAIRS,
+        subject="",
+        handle=handle_pairs,
+        edge=VERDICTS_EDGE,
+        rederive=rederive_verdicts,
+    )
 
     async def read(stop: asyncio.Event) -> None:
         bucket = await broker.connection.jetstream().key_value(streams.LEDGER)
         ledger = Ledger(bucket, daily_tokens=settings.daily_tokens)
         sessions = SessionLog(settings.limits)
         async with endpoint_of(settings, key) as endpoint:
-            made[:] = [Extract(settings, sessions, endpoint, ledger, StatementsBuilder(encoder))]
+            asking = Asking(settings, endpoint, ledger, sessions.pause)
+            made[:] = [
+                (
+                    Extract(settings, sessions, asking, StatementsBuilder(encoder)),
+                    Judge(settings, asking),
+                )
+            ]
             await ledger.add("starts", state={"model": settings.model, "breaker": "closed"})
-            ending = asyncio.create_task(_end_waits(stop, sessions))
-            try:
-                await read_turns(stop)
-            finally:
+            async with asyncio.TaskGroup() as tasks:
+                ending = tasks.create_task(_end_waits(stop, sessions))
+                await asyncio.wait([tasks.create_task(_read(one, stop)) for one in (turns, pairs)])
                 ending.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await ending
 
-    return replace(durable, read=read)
+    return [replace(turns, read=read), replace(pairs, read=None)]
+
+
+async def _read(durable: Durable, stop: asyncio.Event) -> None:
+    assert durable.read is not None  # noqa: S101  `subscribe` sets it
+    await durable.read(stop)
 
 
 async def _end_waits(stop: asyncio.Event, sessions: SessionLog) -> None:

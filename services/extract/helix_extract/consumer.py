@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from helix_extract.answers.check import CheckedAnswer, check
 from helix_extract.answers.json_text import object_in
-from helix_extract.answers.prompt import PROMPT_VERSION, SYSTEM, answer_key, question
-from helix_extract.answers.records import RecordedAnswer, find_answer, record_answer
-from helix_extract.endpoint.client import Endpoint, RefusedError, UnavailableError, estimate_tokens
-from helix_extract.endpoint.metrics import DROPPED, WINDOWS
+from helix_extract.answers.prompt import PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
+from helix_extract.answers.records import RecordedAnswer, find_answer
+from helix_extract.asking import Asking, Part
+from helix_extract.endpoint.client import Question
+from helix_extract.endpoint.metrics import ABOUT_WINDOWS
 from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
@@ -25,12 +25,10 @@ from helix_shared.broker import deadline, log
 from helix_shared.broker.worker.rederive import requested_sequence
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.published import published_event
-from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
-    from helix_extract.endpoint.ledger import Ledger
     from helix_extract.settings import ExtractSettings
     from helix_extract.statements import StatementsBuilder
     from helix_extract.windows.session_log import SessionLog
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "extract"
 
-_log = logger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Extract:
@@ -48,8 +44,7 @@ class Extract:
 
     settings: ExtractSettings
     sessions: SessionLog
-    endpoint: Endpoint
-    ledger: Ledger
+    asking: Asking
     builder: StatementsBuilder
 
     async def handle(self, message: Msg, connected: Connected) -> None:
@@ -85,7 +80,7 @@ class Extract:
             raise TemporaryError(f"event {sequence} is no turn of the log")
         turn = Turn(event, sequence, found.stored_at)
         window = await self.sessions.window_of(connected.client, turn)
-        key = answer_key(window, self.endpoint.model)
+        key = answer_key(window, self.asking.endpoint.model)
         answer = await find_answer(connected.client, event.tenant_id, key)
         checked = CheckedAnswer() if answer is None else self._checked(answer, window)
         return (await connected.lanes.run(self.builder.build, window, checked, key)).body
@@ -93,67 +88,25 @@ class Extract:
     async def _answer(self, window: Window, connected: Connected) -> tuple[RecordedAnswer | None, str]:
         """The recorded answer, and its key; None where the model may not be asked."""
         tenant = window.last.event.tenant_id
-        key = answer_key(window, self.endpoint.model)
+        key = answer_key(window, self.asking.endpoint.model)
         recorded = await find_answer(connected.client, tenant, key)
         if recorded is not None:
-            await self._note("repeated")
+            await self.asking.note(ABOUT_WINDOWS, "repeated")
             return recorded, key
-        if self._is_old(window):
-            await self._note("too old")
+        if self.asking.is_old(window.last.stored_at):
+            await self.asking.note(ABOUT_WINDOWS, "too old")
             return None, key
-        asked = question(window)
-        expected = estimate_tokens(SYSTEM + asked) + self.settings.max_output_tokens
-        if not await self.ledger.reserve(tenant, expected):
-            await self._note("over budget")
-            return None, key
-        try:
-            return await self._ask(tenant, key, asked, connected), key
-        finally:
-            self.ledger.release(tenant, expected)
-
-    async def _ask(self, tenant: str, key: str, asked: str, connected: Connected) -> RecordedAnswer:
-        """Ask until there is an answer, and record it.
-
-        Raises:
-            RefusedError: the server refuses the question.
-            TemporaryError: NATS does not answer, or the worker ends.
-        """
-        while True:
-            try:
-                reply = await self.endpoint.ask(SYSTEM, asked)
-                break
-            except UnavailableError as error:
-                _log.info("not answered", reason=str(error), wait_seconds=round(error.delay_seconds, 1))
-                await self._note("failed", problem=str(error))
-                await self.sessions.pause(error.delay_seconds)
-            except RefusedError as error:
-                await self._note("refused", problem=str(error))
-                raise
-            earlier = await find_answer(connected.client, tenant, key)
-            if earlier is not None:
-                return earlier
-        answer = RecordedAnswer(
-            model=self.endpoint.model,
-            prompt=PROMPT_VERSION,
-            text=reply.text,
-            is_cut=reply.is_cut,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-        )
-        recorded = await record_answer(connected.client, connected.publisher, tenant, key, answer)
-        tokens = reply.prompt_tokens + reply.completion_tokens
-        await self._note("answered", tenant_id=tenant, tokens=tokens, problem="")
-        return recorded
+        most_tokens = self.settings.max_output_tokens
+        asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
+        answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, [Part(key)], connected)
+        return (answers[0] if answers else None), key
 
     async def _build(
         self, window: Window, answer: RecordedAnswer, key: str, connected: Connected
     ) -> DerivedMessage:
         checked = await connected.lanes.run(self._checked, answer, window)
-        for reason, count in checked.dropped.items():
-            DROPPED.labels(reason).inc(count)
-        await self.ledger.add(
-            "windows", counts={"statements": len(checked.memories)}, dropped=checked.dropped
-        )
+        counts = {"statements": len(checked.memories)}
+        await self.asking.note_checked(ABOUT_WINDOWS, "windows", counts, checked.dropped)
         return await connected.lanes.run(self.builder.build, window, checked, key)
 
     def _checked(self, answer: RecordedAnswer, window: Window) -> CheckedAnswer:
@@ -164,25 +117,6 @@ class Extract:
         if is_cut or answer.is_cut:
             checked.dropped["cut off"] += 1
         return checked
-
-    def _is_old(self, window: Window) -> bool:
-        days = self.settings.oldest_days
-        return bool(days) and datetime.now(UTC) - window.last.stored_at > timedelta(days=days)
-
-    async def _note(self, outcome: str, *, tenant_id: str = "", tokens: int = 0, **state: str) -> None:
-        """Count what became of a window, or of an attempt to ask about it."""
-        WINDOWS.labels(outcome).inc()
-        await self.ledger.add(
-            outcome,
-            tenant_id=tenant_id,
-            tokens=tokens,
-            state={
-                "breaker": self.endpoint.breaker.state,
-                "form": self.endpoint.form.name if self.endpoint.form.is_known else "",
-                "model": self.endpoint.model,
-                **state,
-            },
-        )
 
 
 def _turn(message: Msg) -> Turn | None:

@@ -52,6 +52,13 @@ class ExtractSettings(BrokerSettings):
     max_output_tokens: int = Field(2_000, ge=64, le=65_536, description="longest answer")
     timeout_seconds: float = Field(60.0, gt=0, le=600, description="longest wait for one answer")
     concurrency: int = Field(2, ge=1, le=64, description="questions at once from one process")
+    pairs: bool = Field(
+        default=True, description="also ask about pairs of memories where the rules for relations are unsure"
+    )
+    pairs_at_once: int = Field(8, ge=1, le=64, description="pairs of one owner in one question")
+    pairs_seconds: float = Field(
+        10.0, gt=0, le=600, description="longest wait for further pairs before they are asked about"
+    )
     tenants: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="tenants whose turns are sent, separated by commas; *: all; empty: none"
     )

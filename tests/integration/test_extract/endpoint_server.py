@@ -33,11 +33,28 @@ def noting(turns: Turns) -> dict[str, Any]:
     return {"entities": [], "memories": memories, "links": []}
 
 
+def judging(pairs: Turns) -> dict[str, Any]:
+    """Every newer text replaces the older one; both are quoted whole."""
+    return {
+        "verdicts": [
+            {
+                "pair": pair["pair"],
+                "verdict": "replaces",
+                "older_quote": pair["older"]["text"],
+                "newer_quote": pair["newer"]["text"],
+            }
+            for pair in pairs
+        ]
+    }
+
+
 class EndpointServer:
     """The server, and the requests that it got; `answer` gives the JSON, `write` the text around it."""
 
     def __init__(self) -> None:
         self.answer: Answer = noting
+        self.judge: Answer = judging
+        """Answers the questions about pairs."""
         self.write: Callable[[str], str] = lambda text: text
         self.finish_reason = "stop"
         self.statuses: list[tuple[int, dict[str, str], str]] = []
@@ -83,7 +100,8 @@ class EndpointServer:
             if refused in request or refused == form:
                 return 400, {}, json.dumps({"error": {"message": f"{refused} is not supported"}})
         turns = [json.loads(line) for line in request["messages"][-1]["content"].splitlines()]
-        text = self.write(json.dumps(self.answer(turns)))
+        answer = self.judge if "pair" in turns[0] else self.answer
+        text = self.write(json.dumps(answer(turns)))
         request["answered"] = True
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}

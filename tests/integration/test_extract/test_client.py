@@ -12,14 +12,15 @@ import pytest
 from helix_extract.answers.json_text import object_in
 from helix_extract.answers.prompt import answer_schema
 from helix_extract.app import endpoint_of
-from helix_extract.endpoint.client import Endpoint, RefusedError, UnavailableError
+from helix_extract.endpoint.client import Endpoint, Question, RefusedError, UnavailableError
 from helix_extract.settings import ExtractSettings
 
 from .endpoint_server import EndpointServer
 
 pytestmark = pytest.mark.integration
 
-QUESTION = json.dumps({"turn": 1, "date": "2026-03-02", "role": "user", "text": "The kiln is booked."})
+TURN = json.dumps({"turn": 1, "date": "2026-03-02", "role": "user", "text": "The kiln is booked."})
+QUESTION = Question("windows", "system", TURN, answer_schema(), most_tokens=200)
 
 
 def client_of(server: EndpointServer, **settings: Any) -> Endpoint:
@@ -33,7 +34,7 @@ async def test_the_strictest_form_that_works_is_found_once(server: EndpointServe
     server.refuses = ("json_schema", "json_object")
     async with client_of(server) as client:
         for _ in range(2):
-            reply = await client.ask("system", QUESTION)
+            reply = await client.ask(QUESTION)
             assert object_in(reply.text)[0] is not None
     forms = [request.get("response_format", {}).get("type", "text") for request in server.requests]
     assert forms == ["json_schema", "json_object", "text", "text"]
@@ -43,7 +44,7 @@ async def test_the_strictest_form_that_works_is_found_once(server: EndpointServe
 async def test_a_schema_is_sent_where_it_is_accepted(server: EndpointServer) -> None:
     """With the key in the header, and nothing else about the machine."""
     async with client_of(server) as client:
-        await client.ask("system", QUESTION)
+        await client.ask(QUESTION)
     (request,) = server.requests
     assert request["response_format"]["json_schema"]["schema"] == answer_schema()
     assert server.keys == ["Bearer sesame"]
@@ -54,8 +55,8 @@ async def test_a_refused_temperature_is_left_out(server: EndpointServer) -> None
     """The form of the answer stays the strictest."""
     server.refuses = ("temperature",)
     async with client_of(server) as client:
-        await client.ask("system", QUESTION)
-        await client.ask("system", QUESTION)
+        await client.ask(QUESTION)
+        await client.ask(QUESTION)
     assert [("temperature" in request) for request in server.requests] == [True, False, False]
     assert {request["response_format"]["type"] for request in server.requests} == {"json_schema"}
 
@@ -66,12 +67,12 @@ async def test_a_pause_that_the_server_asks_for_is_kept(server: EndpointServer) 
     async with client_of(server) as client:
         begun = time.monotonic()
         with pytest.raises(UnavailableError) as paused:
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
         assert 0.5 < paused.value.delay_seconds <= 1.0
         with pytest.raises(UnavailableError, match="breaker is open"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
         await asyncio.sleep(paused.value.delay_seconds)
-        await client.ask("system", QUESTION)
+        await client.ask(QUESTION)
         assert time.monotonic() - begun >= 0.9
     assert len(server.requests) == 2
 
@@ -82,7 +83,7 @@ async def test_a_slow_server_is_given_up_at_the_time_limit(server: EndpointServe
     async with client_of(server, timeout_seconds=0.3) as client:
         begun = time.monotonic()
         with pytest.raises(UnavailableError, match="timeout"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
         assert time.monotonic() - begun < 2.0
 
 
@@ -92,13 +93,13 @@ async def test_after_failures_nothing_is_sent_until_a_trial(server: EndpointServ
     async with client_of(server, breaker_failures=3) as client:
         for _ in range(3):
             with pytest.raises(UnavailableError, match="status 500"):
-                await client.ask("system", QUESTION)
+                await client.ask(QUESTION)
         with pytest.raises(UnavailableError, match="breaker is open"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
         assert (len(server.requests), client.breaker.state) == (3, "open")
         server.status = 0
         await asyncio.sleep(client.breaker.wait_seconds)
-        await client.ask("system", QUESTION)
+        await client.ask(QUESTION)
         assert client.breaker.state == "closed"
 
 
@@ -109,20 +110,20 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
     settings = ExtractSettings(base_url=gone, model="small")
     async with endpoint_of(settings, key="") as client:
         with pytest.raises(UnavailableError, match="unreachable"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
 
 
 async def test_a_question_refused_after_others_were_answered_is_final(server: EndpointServer) -> None:
     """Too long for the model, for example; a wrong model name from the start may pass."""
     async with client_of(server) as client:
-        await client.ask("system", QUESTION)
+        await client.ask(QUESTION)
         server.status = 400
         with pytest.raises(RefusedError):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
     async with client_of(server) as client:
         server.status = 404
         with pytest.raises(UnavailableError, match="no form"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +134,4 @@ async def test_a_body_that_is_no_completion_is_a_failure(server: EndpointServer,
     server.statuses = [(200, {}, body)]
     async with client_of(server) as client:
         with pytest.raises(UnavailableError, match=r"malformed|too long"):
-            await client.ask("system", QUESTION)
+            await client.ask(QUESTION)

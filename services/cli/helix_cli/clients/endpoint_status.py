@@ -20,6 +20,10 @@ class EndpointStatus:
     tokens: dict[str, int] | None = None
     counts: dict[str, int] | None = None
     dropped: dict[str, int] | None = None
+    pairs: dict[str, int] | None = None
+    """Counts of the second question, about pairs of memories."""
+    pairs_dropped: dict[str, int] | None = None
+    pair_tokens: int = 0
     breaker: str = ""
     form: str = ""
     model: str = ""
@@ -34,7 +38,7 @@ class EndpointStatus:
 
     def __str__(self) -> str:
         """Lines for people."""
-        counts, dropped = self.counts or {}, self.dropped or {}
+        counts = self.counts or {}
         state = self.problem or "ok"
         asked = (
             f"{counts.get('answered', 0)} answers, {counts.get('repeated', 0)} repeated from the record, "
@@ -45,10 +49,25 @@ class EndpointStatus:
             asked,
             f"{counts.get('statements', 0)} statements, {self.tokens_today} tokens today",
         ]
-        if dropped:
-            listed = ", ".join(f"{reason} {count}" for reason, count in sorted(dropped.items()))
-            lines.append(f"dropped: {listed}")
+        lines += _dropped(self.dropped)
+        if pairs := self.pairs:
+            is_today = self.day == datetime.now(UTC).date().isoformat()
+            lines.append(
+                f"pairs: {pairs.get('answered', 0)} answers, {pairs.get('repeated', 0)} repeated, "
+                f"{pairs.get('failed', 0)} failed attempts, {pairs.get('over budget', 0)} over budget"
+            )
+            lines.append(
+                f"{pairs.get('verdicts', 0)} verdicts about {pairs.get('pairs', 0)} pairs, "
+                f"{self.pair_tokens if is_today else 0} of the tokens"
+            )
+        lines += _dropped(self.pairs_dropped)
         return "\n       ".join(lines)
+
+
+def _dropped(counts: dict[str, int] | None) -> list[str]:
+    """A line with what failed the checks, by reason; none where nothing did."""
+    listed = ", ".join(f"{reason} {count}" for reason, count in sorted((counts or {}).items()))
+    return [f"dropped: {listed}"] if listed else []
 
 
 async def endpoint_status(jetstream: JetStreamContext) -> EndpointStatus | None:

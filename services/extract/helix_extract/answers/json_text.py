@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 MOST_STARTS: Final = 64
@@ -20,8 +21,11 @@ _THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>")
 _DECODER: Final = json.JSONDecoder()
 
 
-def object_in(text: str) -> tuple[dict[str, Any] | None, bool]:
-    """The answer in `text`, and whether it was cut off; None if there is nothing of it."""
+def object_in(text: str, lists: Sequence[str] = LISTS) -> tuple[dict[str, Any] | None, bool]:
+    """The answer in `text`, and whether it was cut off; None if there is nothing of it.
+
+    `lists` are the names of its lists; an answer has at least one of them.
+    """
     text = _without_thoughts(text)
     at = -1
     for _ in range(MOST_STARTS):
@@ -29,9 +33,9 @@ def object_in(text: str) -> tuple[dict[str, Any] | None, bool]:
         if at < 0:
             break
         value = _decoded(text, at)
-        if value is not None and isinstance(value[0], dict) and any(name in value[0] for name in LISTS):
+        if value is not None and isinstance(value[0], dict) and any(name in value[0] for name in lists):
             return value[0], False
-    salvaged = {name: items for name in LISTS if (items := _items_of(text, name)) is not None}
+    salvaged = {name: items for name in lists if (items := _items_of(text, name)) is not None}
     return (salvaged, True) if salvaged else (None, False)
 
 

@@ -37,6 +37,10 @@ class RecordedAnswer(BaseModel):
     """The model reached its output limit."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    first: int = 0
+    """Of a question about pairs of several events: number of the first pair of this event."""
+    asked: int = 0
+    """Number of pairs in the question."""
 
 
 async def find_answer(client: Client, tenant_id: str, key: str) -> RecordedAnswer | None:

@@ -19,6 +19,7 @@ from helix_extract.endpoint.reply_form import REFUSALS
 from helix_shared.errors import PermanentError, TemporaryError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from helix_extract.endpoint.breaker import Breaker
@@ -40,6 +41,19 @@ class UnavailableError(TemporaryError):
 
 class RefusedError(PermanentError):
     """The server accepts other questions, but not this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question; `call` is its label in metrics and ledger."""
+
+    call: str
+    system: str
+    text: str
+    schema: Mapping[str, Any]
+    """JSON schema of the answer, for servers that take one."""
+    most_tokens: int
+    """Longest answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,6 @@ class Endpoint:
         key: str,
         form: ReplyForm,
         breaker: Breaker,
-        max_output_tokens: int,
         timeout_seconds: float,
         concurrency: int,
     ) -> None:
@@ -78,7 +91,6 @@ class Endpoint:
         self.form = form
         self.breaker = breaker
         self._url = base_url.rstrip("/") + "/chat/completions"
-        self._max_output_tokens = max_output_tokens
         self._timeout_seconds = timeout_seconds
         self._places = asyncio.Semaphore(concurrency)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -92,7 +104,7 @@ class Endpoint:
     ) -> None:
         await self._client.aclose()
 
-    async def ask(self, system: str, user: str) -> Reply:
+    async def ask(self, question: Question) -> Reply:
         """The reply of the model to one question.
 
         Raises:
@@ -103,24 +115,26 @@ class Endpoint:
             if not self.breaker.enter():
                 raise UnavailableError("the circuit breaker is open", delay_seconds=self.breaker.wait_seconds)
             try:
-                return await self._ask(system, user)
+                return await self._ask(question)
             except asyncio.CancelledError:
                 self.breaker.abandoned()
                 raise
             finally:
                 BREAKER.set(BREAKER_VALUES[self.breaker.state])
 
-    async def _ask(self, system: str, user: str) -> Reply:
+    async def _ask(self, question: Question) -> Reply:
+        call, schema = question.call, question.schema
         for _ in range(FORMS_TRIED):
-            sent = self.form.parameters()
-            response = await self._post(system, user, sent)
+            sent = self.form.parameters(schema)
+            response = await self._post(question, sent)
             if response.status == OK:
-                return self._read(response, system, user)
+                return self._read(response, question)
             if response.status not in REFUSALS:
-                raise self._unavailable(response)
-            if not self.form.refused(sent, response.body[:REASON_BYTES].decode("utf-8", "replace")):
+                raise self._unavailable(call, response)
+            reason = response.body[:REASON_BYTES].decode("utf-8", "replace")
+            if not self.form.refused(sent, schema, reason):
                 break
-        CALLS.labels("refused").inc()
+        CALLS.labels(call, "refused").inc()
         if self.form.is_known:
             self.breaker.succeeded()
             raise RefusedError(f"the language model refuses the question: {_reason(response)}")
@@ -131,11 +145,15 @@ class Endpoint:
             delay_seconds=self.breaker.wait_seconds or 1.0,
         )
 
-    async def _post(self, system: str, user: str, fields: dict[str, Any]) -> _Response:
+    async def _post(self, question: Question, fields: dict[str, Any]) -> _Response:
+        call = question.call
         body = {
             "model": self.model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
-            "max_tokens": self._max_output_tokens,
+            "messages": [
+                {"role": "system", "content": question.system},
+                {"role": "user", "content": question.text},
+            ],
+            "max_tokens": question.most_tokens,
             **fields,
         }
         try:
@@ -147,17 +165,18 @@ class Endpoint:
                 async for chunk in response.aiter_bytes():
                     read += chunk
                     if len(read) > ANSWER_BYTES:
-                        raise self._failure("too long", f"too long: over {ANSWER_BYTES} bytes")
+                        raise self._failure(call, "too long", f"too long: over {ANSWER_BYTES} bytes")
                 retry_after = response.headers.get("retry-after", "")
                 return _Response(response.status_code, retry_after, bytes(read))
         except TimeoutError as error:
             raise self._failure(
-                "timeout", f"timeout: no answer within {self._timeout_seconds:g} s"
+                call, "timeout", f"timeout: no answer within {self._timeout_seconds:g} s"
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._failure("unreachable", f"unreachable: {type(error).__name__}") from error
+            raise self._failure(call, "unreachable", f"unreachable: {type(error).__name__}") from error
 
-    def _read(self, response: _Response, system: str, user: str) -> Reply:
+    def _read(self, response: _Response, question: Question) -> Reply:
+        call = question.call
         try:
             answer = json.loads(response.body)
             choice = answer["choices"][0]
@@ -165,29 +184,29 @@ class Endpoint:
             is_cut = choice.get("finish_reason") == "length"
             usage = answer.get("usage") or {}
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise self._failure("malformed", "malformed: the body is not a chat completion") from error
+            raise self._failure(call, "malformed", "malformed: the body is not a chat completion") from error
         if not isinstance(text, str) or not isinstance(usage, dict):
-            raise self._failure("malformed", "malformed: the body is not a chat completion")
+            raise self._failure(call, "malformed", "malformed: the body is not a chat completion")
         self.breaker.succeeded()
         self.form.accepted()
-        prompt = _count(usage.get("prompt_tokens"), estimate_tokens(system + user))
+        prompt = _count(usage.get("prompt_tokens"), estimate_tokens(question.system + question.text))
         completion = _count(usage.get("completion_tokens"), estimate_tokens(text))
-        CALLS.labels("answered").inc()
-        TOKENS.labels("prompt").inc(prompt)
-        TOKENS.labels("completion").inc(completion)
+        CALLS.labels(call, "answered").inc()
+        TOKENS.labels(call, "prompt").inc(prompt)
+        TOKENS.labels(call, "completion").inc(completion)
         return Reply(text, is_cut, prompt, completion)
 
-    def _unavailable(self, response: _Response) -> UnavailableError:
+    def _unavailable(self, call: str, response: _Response) -> UnavailableError:
         if response.status in PAUSE_STATUSES and response.retry_after.strip().isdecimal():
-            CALLS.labels("paused").inc()
+            CALLS.labels(call, "paused").inc()
             self.breaker.pause(float(response.retry_after.strip()[:9]))
             return UnavailableError(
                 f"the server asks for a pause ({response.status})", delay_seconds=self.breaker.wait_seconds
             )
-        return self._failure(f"status {response.status}", _reason(response))
+        return self._failure(call, f"status {response.status}", _reason(response))
 
-    def _failure(self, outcome: str, reason: str) -> UnavailableError:
-        CALLS.labels(outcome).inc()
+    def _failure(self, call: str, outcome: str, reason: str) -> UnavailableError:
+        CALLS.labels(call, outcome).inc()
         self.breaker.failed()
         return UnavailableError(
             reason if reason.startswith(outcome) else f"{outcome}: {reason}",

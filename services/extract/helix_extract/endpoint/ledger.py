@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from helix_extract.endpoint.metrics import ABOUT_PAIRS, ABOUT_WINDOWS
 from helix_shared.broker import streams
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.telemetry import logger
@@ -35,6 +36,11 @@ class LedgerEntry(BaseModel):
     tokens: dict[str, int] = {}
     counts: dict[str, int] = {}
     dropped: dict[str, int] = {}
+    pairs: dict[str, int] = {}
+    """Counts of the questions about pairs; `counts` are those about windows."""
+    pairs_dropped: dict[str, int] = {}
+    pair_tokens: int = 0
+    """Of all tokens of the day, those of questions about pairs."""
     breaker: str = "closed"
     form: str = ""
     """Form of answer that the server accepts."""
@@ -83,6 +89,7 @@ class Ledger:
         self,
         outcome: str,
         *,
+        call: str = ABOUT_WINDOWS,
         tenant_id: str = "",
         tokens: int = 0,
         counts: Mapping[str, int] | None = None,
@@ -94,7 +101,8 @@ class Ledger:
             for _ in range(ATTEMPTS):
                 try:
                     entry, revision = await self._read()
-                    self._count(entry, outcome, tenant_id, tokens, counts or {}, dropped or {})
+                    self._spend(entry, call, tenant_id, tokens)
+                    _count(entry, call, {outcome: 1, **(counts or {})}, dropped or {})
                     changed = entry.model_copy(
                         update={**(state or {}), "updated_at": self._clock().isoformat()}
                     )
@@ -107,23 +115,12 @@ class Ledger:
                     _log.warning("ledger not written", reason=str(error) or type(error).__name__)
                 return
 
-    def _count(
-        self,
-        entry: LedgerEntry,
-        outcome: str,
-        tenant_id: str,
-        tokens: int,
-        counts: Mapping[str, int],
-        dropped: Mapping[str, int],
-    ) -> None:
+    def _spend(self, entry: LedgerEntry, call: str, tenant_id: str, tokens: int) -> None:
         if entry.day != self._today:
-            entry.day, entry.tokens = self._today, {}
+            entry.day, entry.tokens, entry.pair_tokens = self._today, {}, 0
         if tokens:
             entry.tokens[tenant_id] = entry.tokens.get(tenant_id, 0) + tokens
-        for name, count in ((outcome, 1), *counts.items()):
-            entry.counts[name] = entry.counts.get(name, 0) + count
-        for reason, count in dropped.items():
-            entry.dropped[reason] = entry.dropped.get(reason, 0) + count
+            entry.pair_tokens += tokens * (call == ABOUT_PAIRS)
 
     async def _read(self) -> tuple[LedgerEntry, int]:
         """The entry and its revision; 0 where there is none."""
@@ -139,3 +136,14 @@ class Ledger:
     @property
     def _today(self) -> str:
         return self._clock().date().isoformat()
+
+
+def _count(entry: LedgerEntry, call: str, counts: Mapping[str, int], dropped: Mapping[str, int]) -> None:
+    is_first = call == ABOUT_WINDOWS
+    both = (
+        (entry.counts if is_first else entry.pairs, counts),
+        (entry.dropped if is_first else entry.pairs_dropped, dropped),
+    )
+    for total, added in both:
+        for name, count in added.items():
+            total[name] = total.get(name, 0) + count

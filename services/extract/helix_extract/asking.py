@@ -1,0 +1,135 @@
+"""Asks the language model within its limits, and records the reply: about windows and about pairs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from helix_extract.answers.records import RecordedAnswer, find_answer, record_answer
+from helix_extract.endpoint.client import (
+    Endpoint,
+    Question,
+    RefusedError,
+    UnavailableError,
+    estimate_tokens,
+)
+from helix_extract.endpoint.metrics import ABOUT_WINDOWS, DROPPED, PAIRS, WINDOWS
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from helix_extract.endpoint.ledger import Ledger
+    from helix_extract.settings import ExtractSettings
+    from helix_shared.broker.worker.worker import Connected
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one recorded answer is for: a window, or the pairs of one event and their place."""
+
+    key: str
+    first: int = 0
+    pairs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The limits of all questions of a process; used from one event loop."""
+
+    settings: ExtractSettings
+    endpoint: Endpoint
+    ledger: Ledger
+    pause: Callable[[float], Awaitable[None]]
+    """Waits so many seconds; raises TemporaryError when the worker ends."""
+
+    def is_old(self, stored_at: datetime) -> bool:
+        """Whether nothing is asked about an event stored at this time any more."""
+        days = self.settings.oldest_days
+        return bool(days) and datetime.now(UTC) - stored_at > timedelta(days=days)
+
+    async def ask(
+        self, question: Question, tenant: str, prompt: str, parts: Sequence[Part], connected: Connected
+    ) -> list[RecordedAnswer] | None:
+        """Ask until there is an answer, and record it for each of `parts`; None: the budget is spent.
+
+        `prompt` is the version of the prompt.
+
+        Raises:
+            RefusedError: the server refuses the question.
+            TemporaryError: NATS does not answer, or the worker ends.
+        """
+        expected = estimate_tokens(question.system + question.text) + question.most_tokens
+        count = sum(part.pairs for part in parts)
+        if not await self.ledger.reserve(tenant, expected):
+            await self.note(question.call, "over budget", count)
+            return None
+        try:
+            while True:
+                try:
+                    return await self._ask(question, tenant, prompt, parts, connected)
+                except UnavailableError as error:
+                    seconds = round(error.delay_seconds, 1)
+                    _log.info("not answered", reason=str(error), wait_seconds=seconds)
+                    await self.note(question.call, "failed", count, problem=str(error))
+                    await self.pause(error.delay_seconds)
+                except RefusedError as error:
+                    await self.note(question.call, "refused", count, problem=str(error))
+                    raise
+                earlier = [await find_answer(connected.client, tenant, part.key) for part in parts]
+                known = [answer for answer in earlier if answer is not None]
+                if len(known) == len(parts):
+                    return known
+        finally:
+            self.ledger.release(tenant, expected)
+
+    async def _ask(
+        self, question: Question, tenant: str, prompt: str, parts: Sequence[Part], connected: Connected
+    ) -> list[RecordedAnswer]:
+        reply = await self.endpoint.ask(question)
+        count = sum(part.pairs for part in parts)
+        answer = RecordedAnswer(
+            model=self.endpoint.model,
+            prompt=prompt,
+            text=reply.text,
+            is_cut=reply.is_cut,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+        )
+        recorded = []
+        for part in parts:
+            place = {"first": part.first, "asked": count if part.first else 0}
+            own = answer.model_copy(update=place)
+            found = await record_answer(connected.client, connected.publisher, tenant, part.key, own)
+            recorded.append(found)
+        tokens = reply.prompt_tokens + reply.completion_tokens
+        await self.note(question.call, "answered", count, tenant_id=tenant, tokens=tokens, problem="")
+        return recorded
+
+    async def note(
+        self, call: str, outcome: str, count: int = 1, *, tenant_id: str = "", tokens: int = 0, **state: str
+    ) -> None:
+        """Count what became of `count` windows or pairs, or of an attempt to ask about them."""
+        (WINDOWS if call == ABOUT_WINDOWS else PAIRS).labels(outcome).inc(count)
+        await self.ledger.add(
+            outcome,
+            call=call,
+            tenant_id=tenant_id,
+            tokens=tokens,
+            state={
+                "breaker": self.endpoint.breaker.state,
+                "form": self.endpoint.form.name if self.endpoint.form.is_known else "",
+                "model": self.endpoint.model,
+                **state,
+            },
+        )
+
+    async def note_checked(
+        self, call: str, outcome: str, counts: Mapping[str, int], dropped: Mapping[str, Any]
+    ) -> None:
+        """Count what an answer gave, and what of it failed a check by reason."""
+        for reason, count in dropped.items():
+            DROPPED.labels(call, reason).inc(count)
+        await self.ledger.add(outcome, call=call, counts=counts, dropped=dropped)

@@ -1,0 +1,95 @@
+"""Checks the verdicts of an answer against the texts. Nothing is believed: what fails is dropped and counted.
+
+A verdict must name a pair of the question by its number and quote both of its texts. One bad item does not
+harm the others; a pair without a verdict is left to the rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+
+from helix_extract.answers.json_text import MOST_ITEMS, object_in
+from helix_extract.answers.passages import holds, plain
+from helix_extract.answers.records import RecordedAnswer
+from helix_extract.pairs.prompt import LIST
+from helix_shared.pairs.messages import Pair
+from helix_shared.pairs.verdicts import NO_VERDICT
+
+LEAST_QUOTE: Final = 4
+"""Characters of a quote, unless it is the whole text: shorter ones stand in nearly every text."""
+
+
+class _Verdict(BaseModel):
+    """One verdict as answered."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    pair: StrictInt
+    verdict: Literal["replaces", "adds", "same", "contradicts", "unrelated"]
+    older_quote: str
+    newer_quote: str
+
+
+@dataclass(slots=True)
+class CheckedVerdicts:
+    """A verdict for each pair of one event, `NO_VERDICT` where none passed; what was dropped by reason."""
+
+    verdicts: list[str]
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def check(recorded: RecordedAnswer, pairs: Sequence[Pair]) -> CheckedVerdicts:
+    """The verdicts of a recorded answer about the pairs of one event.
+
+    What concerns the answer as a whole is counted with the event that stands first in the question.
+    """
+    checked = CheckedVerdicts([NO_VERDICT] * len(pairs))
+    found, is_cut = object_in(recorded.text, (LIST,))
+    is_first = recorded.first <= 1
+    if found is None:
+        checked.dropped["no answer"] += is_first
+    elif is_cut or recorded.is_cut:
+        checked.dropped["cut off"] += is_first
+    for item in _items(found or {}):
+        _judge(item, recorded, pairs, checked)
+    checked.dropped = +checked.dropped
+    return checked
+
+
+def _judge(item: Any, recorded: RecordedAnswer, pairs: Sequence[Pair], checked: CheckedVerdicts) -> None:
+    is_first = recorded.first <= 1
+    try:
+        given = _Verdict.model_validate(item)
+    except ValidationError:
+        checked.dropped["schema"] += is_first
+        return
+    if not 1 <= given.pair <= recorded.asked:
+        checked.dropped["pair"] += is_first
+        return
+    place = given.pair - recorded.first
+    if not 0 <= place < len(pairs):
+        return  # of another event in the same question
+    if checked.verdicts[place] != NO_VERDICT:
+        checked.dropped["repeated"] += 1
+    elif not (
+        _quotes(pairs[place].older.text, given.older_quote)
+        and _quotes(pairs[place].newer.text, given.newer_quote)
+    ):
+        checked.dropped["quote"] += 1
+    else:
+        checked.verdicts[place] = given.verdict
+
+
+def _quotes(text: str, quote: str) -> bool:
+    long_enough = len(plain(quote)) >= min(LEAST_QUOTE, len(plain(text)))
+    return long_enough and holds(text, quote)
+
+
+def _items(answer: Mapping[str, Any]) -> list[Any]:
+    items = answer.get(LIST)
+    return items[:MOST_ITEMS] if isinstance(items, list) else []

@@ -1,0 +1,161 @@
+"""The handler of HELIX_PAIRS: pairs of one event are asked about together with others of their owner.
+
+The answer about each event is found in HELIX_ANSWERS, or the model is asked and the answer recorded; the
+verdicts that pass the checks are published as one message. Nothing waits for it: consolidation decided by its
+rules before. A rebuild publishes the pairs again and finds the recorded answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_extract.answers.records import RecordedAnswer, find_answer
+from helix_extract.asking import Asking, Part
+from helix_extract.endpoint.client import Question, RefusedError
+from helix_extract.endpoint.metrics import ABOUT_PAIRS
+from helix_extract.pairs.batches import Batches
+from helix_extract.pairs.check import CheckedVerdicts, check
+from helix_extract.pairs.prompt import (
+    ANSWER_TOKENS,
+    PROMPT_VERSION,
+    SYSTEM,
+    TOKENS_FOR_A_PAIR,
+    answer_key,
+    answer_schema,
+    question,
+)
+from helix_memory import subjects
+from helix_shared.broker import deadline, log
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.broker.worker.rederive import requested_sequence
+from helix_shared.edges import Origin
+from helix_shared.errors import PermanentError, TemporaryError
+from helix_shared.pairs.messages import UnsurePairs, read_pairs
+from helix_shared.pairs.verdicts import EDGE, NO_VERDICT, SCHEMA
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+    from helix_extract.settings import ExtractSettings
+    from helix_shared.broker.worker.worker import Connected
+
+VERSION: Final = "1"
+"""Part of the de-duplication id: raise it when the same answer should give other verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Pairs of one event that nobody has answered yet."""
+
+    asked: UnsurePairs
+    key: str
+    connected: Connected
+
+
+class Judge:
+    """Used from one event loop."""
+
+    def __init__(self, settings: ExtractSettings, asking: Asking) -> None:
+        self._settings = settings
+        self._asking = asking
+        self._batches = Batches[_Waiting, RecordedAnswer | None](
+            self._ask, most=settings.pairs_at_once, seconds=settings.pairs_seconds
+        )
+
+    async def handle(self, message: Msg, connected: Connected) -> None:
+        """Publish the verdicts about the pairs of one event.
+
+        Raises:
+            PermanentError: the message holds no pairs.
+            TemporaryError: NATS does not answer, or the worker ends.
+        """
+        asked = read_pairs(message.data)
+        if message.subject != subjects.pairs_subject(asked.tenant_id, asked.event_sequence):
+            raise PermanentError("message of HELIX_PAIRS names another tenant or event than its subject")
+        if not (self._settings.pairs and self._settings.allows(asked.tenant_id)):
+            return
+        key = answer_key(asked, self._asking.endpoint.model)
+        with deadline.suspended():
+            answer = await self._answer(asked, key, connected)
+        if answer is None:
+            return
+        checked = await connected.lanes.run(check, answer, asked.pairs)
+        given = sum(verdict != NO_VERDICT for verdict in checked.verdicts)
+        counts = {"pairs": len(asked.pairs), "verdicts": given}
+        await self._asking.note_checked(ABOUT_PAIRS, "events", counts, checked.dropped)
+        await _message(asked, checked, key).publish(connected.publisher)
+
+    async def rederive(self, request: Msg, connected: Connected) -> bytes:
+        """The verdicts about the pairs of an event, from its recorded answer; none where the pairs are gone.
+
+        Raises:
+            TemporaryError: NATS does not answer, or the log has no such event.
+        """
+        sequence = requested_sequence(request)
+        subject = subjects.pairs_subject("*", sequence)
+        found = await log.first_after(connected.client, subjects.PAIRS_STREAM, subject, 0)
+        if found is None:
+            event = await log.message_at(connected.client, subjects.EVENTS_STREAM, sequence)
+            address = subjects.parse_event_subject(event.subject) if event is not None else None
+            if address is None:
+                raise TemporaryError(f"there is no event {sequence}")
+            return DerivedMessage.of(_origin(address.tenant_id, sequence), [], SCHEMA, version=VERSION).body
+        asked = read_pairs(found.body)
+        key = answer_key(asked, self._asking.endpoint.model)
+        answer = await find_answer(connected.client, asked.tenant_id, key)
+        checked = CheckedVerdicts([]) if answer is None else check(answer, asked.pairs)
+        return _message(asked, checked, key).body
+
+    async def _answer(self, asked: UnsurePairs, key: str, connected: Connected) -> RecordedAnswer | None:
+        """The recorded answer about the pairs of one event; None where the model may not be asked."""
+        count = len(asked.pairs)
+        recorded = await find_answer(connected.client, asked.tenant_id, key)
+        if recorded is not None:
+            await self._asking.note(ABOUT_PAIRS, "repeated", count)
+            return recorded
+        if self._asking.is_old(datetime.fromtimestamp(asked.stored_at / 1e6, UTC)):
+            await self._asking.note(ABOUT_PAIRS, "too old", count)
+            return None
+        group = asked.tenant_id, asked.group
+        return await self._batches.answer(group, _Waiting(asked, key, connected), size=count)
+
+    async def _ask(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer | None]:
+        """Ask one question about the pairs of several events of one tenant and group."""
+        pairs = [pair for one in waiting for pair in one.asked.pairs]
+        parts, first = list[Part](), 1
+        for one in waiting:
+            parts.append(Part(one.key, first, len(one.asked.pairs)))
+            first += len(one.asked.pairs)
+        room = ANSWER_TOKENS + TOKENS_FOR_A_PAIR * len(pairs)
+        most_tokens = min(self._settings.max_output_tokens, room)
+        asked = Question(ABOUT_PAIRS, SYSTEM, question(pairs), answer_schema(), most_tokens)
+        tenant, connected = waiting[0].asked.tenant_id, waiting[0].connected
+        try:
+            answers = await self._asking.ask(asked, tenant, PROMPT_VERSION, parts, connected)
+        except RefusedError:
+            # it was counted, and the rules have decided already
+            answers = None
+        return answers or [None] * len(waiting)
+
+
+def _origin(tenant_id: str, event_sequence: int) -> Origin:
+    return Origin(EDGE, tenant_id, event_id="", event_kind="", event_sequence=event_sequence)
+
+
+def _message(asked: UnsurePairs, checked: CheckedVerdicts, key: str) -> DerivedMessage:
+    rows = [
+        {
+            "newer": pair.newer.memory_id,
+            "newer_sequence": pair.newer.sequence,
+            "older": pair.older.memory_id,
+            "older_sequence": pair.older.sequence,
+            "verdict": verdict,
+        }
+        for pair, verdict in zip(asked.pairs, checked.verdicts, strict=False)
+    ]
+    return DerivedMessage.of(
+        _origin(asked.tenant_id, asked.event_sequence), rows, SCHEMA, version=f"{VERSION}:{key}"
+    )
