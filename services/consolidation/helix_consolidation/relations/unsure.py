@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_consolidation.relations.model import shipped_model
+from helix_memory.source_classes import CONVERSATION
 from helix_shared.artifacts.relations.records import MOST_EVIDENCE, RelationKind
 from helix_shared.pairs.verdicts import NO_VERDICT
 
@@ -26,8 +27,6 @@ LIFT: Final = 3.0
 LEAST: Final = 1 / (1 + LIFT)
 MOST: Final = LIFT / (1 + LIFT)
 """Between these probabilities of an update a verdict can carry it across one half."""
-ASKED_SOURCES: Final = ("user", "agent")
-"""Source classes of what is said; tools and documents are not asked about."""
 RULED: Final = "rules:UPDATES"
 """Evidence: the probability by the rules alone."""
 SAID: Final = "verdict:"
@@ -39,9 +38,9 @@ _KINDS: Final[dict[str, RelationKind]] = {"replaces": "UPDATES", "contradicts": 
 
 
 def is_unsure(new: Statement, old: Statement, relation: RelationKind, chance: float) -> bool:
-    """Whether a verdict about an update, which does not close, is worth a question."""
-    sources = (new.source_class, old.source_class)
-    return relation == "UPDATES" and LEAST <= chance <= MOST and all(one in ASKED_SOURCES for one in sources)
+    """Whether a verdict about an update is worth a question; tools and documents are not asked about."""
+    is_said = {new.source_class, old.source_class} <= CONVERSATION
+    return relation == "UPDATES" and LEAST <= chance <= MOST and is_said
 
 
 def ruled(relation: DecidedRelation) -> DecidedRelation:
