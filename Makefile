@@ -65,9 +65,10 @@ $(READY): requirements.lock $(MEMBERS:%=%/pyproject.toml)
 demo: setup
 	$(BIN)/python ops/demo/run.py
 
-# All tests of a file run in one process, because they share what the file starts.
+# All tests of a file run in one process, because they share what the file starts. Files keep their order, so
+# that the long ones, which start processes, come first: by their number of tests they would come last.
 test: setup
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,17 @@ from .running import run
 
 pytestmark = pytest.mark.integration
 
-SECONDS = {
+ENVIRONMENT = {
     "HELIX_FORWARDER_PUBLISH_INTERVAL_SECONDS": "0.2",
     "HELIX_CONSOLIDATION_ACCESS_INTERVAL_SECONDS": "0.2",
     "HELIX_CONSOLIDATION_SWEEP_SECONDS": "0.5",
+    "HELIX_CONSOLIDATION_DECAY_AFTER_DAYS": str(1 / 86_400),
+    "HELIX_CONSOLIDATION_DECAY_MOST_SALIENCE": "0.3",
 }
+"""Counts and sweeps often; what is weak decays within a second."""
 SCOPE = recall_pb2.Scope(tenant_id="acme")
 TEA = "The kettle in the workshop is descaled with vinegar."
+LATER = "The guild meets in the old mill on Thursdays."
 BUS = "we missed the bus"
 
 
@@ -37,9 +41,15 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
-def stack_of(home: Path, models: Path, **settings: str) -> Stack:
-    """A stack that counts and sweeps often."""
-    return Stack(home, nats_port=0, query_port=0, models=models, environment=SECONDS | settings)
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[Stack]:
+    """A running stack without the workers that only enrich."""
+    home, unused = tmp_path_factory.mktemp("home"), dict.fromkeys(("doc2query", "kg"), 0)
+    with Stack(
+        home, nats_port=0, query_port=0, copies=unused, models=models_dir, environment=ENVIRONMENT
+    ) as running:
+        running.wait_ready()
+        yield running
 
 
 def said(home: Path, text: str) -> None:
@@ -70,11 +80,10 @@ def move_of(stack: Stack, memory_id: str) -> float:
     return move
 
 
-def test_recalls_are_counted_and_feedback_moves_salience(tmp_path: Path, models_dir: Path) -> None:
+def test_recalls_are_counted_and_feedback_moves_salience(stack: Stack) -> None:
     """A recall raises the count in a later generation; explanations do not; status shows the forwarder."""
-    home = tmp_path / "home"
-    with stack_of(home, models_dir) as stack, RecallClient(stack.query_address) as client:
-        stack.wait_ready()
+    home = stack.home.root
+    with RecallClient(stack.query_address) as client:
         said(home, TEA)
         memory = memory_of(client, TEA)
         until(lambda: json.loads(run(home, "status", "--json")[1])["query"]["accesses"]["forwarders"] == 1)
@@ -97,24 +106,15 @@ def test_recalls_are_counted_and_feedback_moves_salience(tmp_path: Path, models_
         until(lambda: move_of(stack, memory.memory_id) > served)
         assert move_of(stack, memory.memory_id) <= 0.3
 
-        # without a forwarder recalls go on, and the ring keeps what it can
-        stack.kill("forwarder")
-        assert client.recall(recall_pb2.RecallRequest(scope=SCOPE, query="kettle vinegar")).memories
 
-
-def test_decay_hides_and_what_is_read_comes_back(tmp_path: Path, models_dir: Path) -> None:
+def test_decay_hides_and_what_is_read_comes_back(stack: Stack) -> None:
     """A weak turn is hidden once the tenant's log is ahead; WhyNot says why; reading it shows it again."""
-    decay = {
-        "HELIX_CONSOLIDATION_DECAY_AFTER_DAYS": str(1 / 86_400),
-        "HELIX_CONSOLIDATION_DECAY_MOST_SALIENCE": "0.3",
-    }
-    home = tmp_path / "home"
-    with stack_of(home, models_dir, **decay) as stack, RecallClient(stack.query_address) as client:
-        stack.wait_ready()
+    home = stack.home.root
+    with RecallClient(stack.query_address) as client:
         said(home, BUS)
         hidden_id = memory_of(client, BUS).memory_id
         time.sleep(1.5)
-        said(home, TEA)
+        said(home, LATER)
         until(lambda: client.status().decayed == 1)
         assert memory_of(client, BUS) is None
         assert "1 more hidden by decay" in run(home, "status")[1]
@@ -127,3 +127,10 @@ def test_decay_hides_and_what_is_read_comes_back(tmp_path: Path, models_dir: Pat
         assert get(client, hidden_id).HasField("decayed_at")
         until(lambda: client.status().decayed == 0)
         assert memory_of(client, BUS).text == BUS
+
+
+def test_without_a_forwarder_recalls_go_on(stack: Stack) -> None:
+    """The ring keeps what it can."""
+    stack.kill("forwarder")
+    with RecallClient(stack.query_address) as client:
+        assert client.recall(recall_pb2.RecallRequest(scope=SCOPE, query="kettle vinegar")).memories
