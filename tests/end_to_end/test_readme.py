@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from helix_cli.__main__ import app
 from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
 from helix_cli.stack.stack import Stack
 
@@ -51,22 +53,11 @@ def test_the_first_recall_prints_what_the_readme_shows(tmp_path: Path, models_di
             env=environment, capture_output=True, text=True, check=True, timeout=120,
         ).stdout  # fmt: skip
         for number, (text, question) in enumerate(FIRST_QUESTIONS):
-            publish = [
-                "helix",
-                "publish",
-                "--tenant",
-                f"new-{number}",
-                "--session",
-                "s1",
-                "--text",
-                text,
-                "--wait",
-            ]
-            recall = ["helix", "recall", question, "--tenant", f"new-{number}", "--packed"]
-            subprocess.run(publish, env=environment, capture_output=True, check=True, timeout=120)
-            asked = subprocess.run(
-                recall, env=environment, capture_output=True, text=True, check=True, timeout=60
-            )
+            tenant, runner = ("--tenant", f"new-{number}"), CliRunner(env=environment)
+            said = runner.invoke(app, ["publish", *tenant, "--session", "s1", "--text", text, "--wait"])
+            assert said.exit_code == 0, said.stderr
+            asked = runner.invoke(app, ["recall", question, *tenant, "--packed"])
+            assert asked.exit_code == 0, asked.stderr
             assert text in asked.stdout, (question, asked.stderr)
     assert "We chose Postgres" in packed
     printed = [line.rstrip() for line in MOVING.sub("-", done.stdout).splitlines()]

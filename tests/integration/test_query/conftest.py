@@ -39,11 +39,11 @@ def corpus_type() -> type[Corpus]:
 
 
 @pytest.fixture(scope="session")
-def serve(models_dir: Path) -> Callable[[Path], Service]:
-    """Starts a service on `data` in a folder; the caller stops it."""
+def serve(models_dir: Path) -> Callable[..., Service]:
+    """Starts a service on `data` in a folder, or on the `data` given; the caller stops it."""
 
-    def begin(folder: Path) -> Service:
-        service = start_service(folder / "data", models_dir, folder / "query.log")
+    def begin(folder: Path, *, data: Path | None = None, **settings: str) -> Service:
+        service = start_service(data or folder / "data", models_dir, folder / "query.log", **settings)
         service.wait_for(is_serving)
         return service
 
@@ -65,11 +65,11 @@ def start(tmp_path: Path, models_dir: Path) -> Iterator[Start]:
         service.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def answering(
     tmp_path_factory: pytest.TempPathFactory, models_dir: Path, encoder: Encoder
 ) -> Iterator[tuple[Service, dict[str, str]]]:
-    """A service on one small generation, and the ids of its memories by name."""
+    """A service on one small generation, and the ids of its memories by name; no test changes either."""
     folder = tmp_path_factory.mktemp("answering")
     corpus = Corpus.create(folder / "data", encoder)
     rows = [dict(row) for row in ROWS]

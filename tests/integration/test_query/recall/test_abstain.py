@@ -1,5 +1,6 @@
 """An answer that is too unlikely comes back and is not packed; everything else is as before."""
 
+from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
@@ -21,17 +22,18 @@ ANSWERABLE = "What did Caroline plant in the garden?"
 UNANSWERABLE = "Which orchestra recorded the symphony about glaciers?"
 
 
-@pytest.fixture
-def strict(start: Any, answering: Any, tmp_path: Any) -> Any:
+@pytest.fixture(scope="module")
+def strict(serve: Any, answering: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A service on the corpus of `answering` whose profile `strict` is `helix` with models of its own."""
     helix = (resources.files("helix_query") / "profile" / "helix.toml").read_text(encoding="utf-8")
     text = with_table(helix.replace('name = "helix"', 'name = "strict"'), "abstain", STRICT, comment="test")
-    (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles" / "strict.toml").write_text(text, encoding="utf-8")
-    root = answering[0].log.parent / "data"
-    service = start(root, HELIX_QUERY_PROFILES_DIR=str(tmp_path / "profiles"))
-    service.wait_for(lambda one: one.health() == "SERVING")
-    return service
+    folder = tmp_path_factory.mktemp("strict")
+    (folder / "profiles").mkdir()
+    (folder / "profiles" / "strict.toml").write_text(text, encoding="utf-8")
+    data = answering[0].log.parent / "data"
+    service = serve(folder, data=data, HELIX_QUERY_PROFILES_DIR=str(folder / "profiles"))
+    yield service
+    assert service.stop() == 0
 
 
 def test_an_unanswerable_question_is_not_packed(strict: Any) -> None:
