@@ -1,7 +1,7 @@
 """Corrections that name the wrong value: "the code is 4417, not 4471", "I said Tuesday, I meant Thursday".
 
 An earlier statement about the same thing that holds the wrong value, and not the right one, is replaced for
-sure. It is closed if the correction also names again most of what it is about. Else it is only linked, as it
+sure. It is closed if the correction also names again nearly all it is about. Else it is only linked, as it
 may say more: "I meant Thursday, not Tuesday" does not repeat the place. A notice that names the old value and
 a new one ("closed on the 12th, the new date is 26 September") is likely to replace what holds the old one.
 """
@@ -73,6 +73,8 @@ _OF_CORRECTIONS: Final = frozenset(
 )
 _MOST_WORDS: Final = 4
 _SAME: Final = 0.5
+_NAMED_AGAIN: Final = 0.8
+"""Share of what the older statement is about that a correction names again to close it."""
 _COMMON: Final = 2
 _SOON: Final = 7 * MICROSECONDS_PER_DAY
 _PERSONS: Final = frozenset(map(stem, PERSON_NOUNS))
@@ -135,7 +137,7 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     One common word is enough only soon after. Nothing of a higher source class is closed.
     """
     named_again = corrected(new, this, old, other)
-    if named_again is None or named_again < _SAME or trust(new) < trust(old):
+    if named_again is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
         return False
     soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON
     return soon or len(this.words & other.words) >= _COMMON

@@ -21,7 +21,7 @@ from tests.unit.consolidation.relations.test_decide import DAY, decided, said
             "my mistake, the Brandt invoice was 1,400 euros, not 1,200",
         ),
         ("The deploy is on Friday", "Actually the deploy is not on Friday, it's on Monday"),
-        ("Pickup from school is at 9:30", "I said pickup was 9:30, it's 8:30"),
+        ("Pickup is at 9:30", "I said pickup was 9:30, it's 8:30"),
         (
             "We ordered oak boards for the kitchen",
             "Correction: we ordered walnut boards for the kitchen, not oak",
@@ -42,6 +42,8 @@ def test_a_correction_closes_what_holds_the_wrong_value(older: str, newer: str) 
     ("older", "newer"),
     [
         ("Let's meet on Tuesday at the Greek place", "I meant Thursday, not Tuesday"),
+        ("The cake is for Dan's birthday, 14 March", "Sorry, Dan's birthday is 15 March, not 14 March"),
+        ("Flight LH 402 leaves at 14:10 from gate B7", "Sorry, flight LH 402 leaves at 15:10, not 14:10"),
         ("Scan on 3 May with Dr Hale, second floor", "Wait, the scan is not on 3 May but on 5 May"),
     ],
 )
