@@ -91,6 +91,26 @@ def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
     assert (code, "without --user" in err) == (1, True), err
 
 
+def test_what_was_forgotten_says_so_and_comes_back(home: Path) -> None:
+    """By the first digits of its id; `why-not` tells when, and by which event."""
+    text = "The spare key of the chapel hangs behind the organ."
+    assert run(home, "publish", "--session", "k", "--text", text, "--user", "eva", "--wait")[0] == 0
+    asked, eva = "where does the spare key of the chapel hang?", ("--user", "eva")
+    key = best(home, asked, *eva)["memory_id"]
+    assert run(home, "memory", "forget", key[:8], "--wait")[0] != 0
+    assert run(home, "memory", "forget", key[:8], *eva, "--wait")[0] == 0
+    assert "organ" not in run(home, "recall", asked, *eva)[1]
+    assert "organ" not in run(home, "recall", "where did the spare key of the chapel hang before?", *eva)[1]
+    code, out, err = run(home, "why-not", key[:8], asked, *eva)
+    assert (code, "It was forgotten on" in out, "by the event with sequence" in out) == (0, True, True), err
+    assert f"helix memory restore {key}" in " ".join(out.split())
+    assert run(home, "why-not", key, asked, "--user", "bob")[0] == 1
+    assert run(home, "memory", "restore", key[:8], *eva, "--wait")[0] == 0
+    assert best(home, asked, *eva)["memory_id"] == key
+    code, _, err = run(home, "memory", "undo", key[:8], "--other", UNKNOWN, *eva, "--wait")
+    assert (code, NOWHERE in err) == (1, True), err
+
+
 def test_a_dated_conversation_is_replayed_and_asked_about_in_its_time(home: Path) -> None:
     """Stored today, so nothing was known then; the hint names the option that finds it."""
     turns = (("2026-03-02 18:30", "Ana", "We moved to Lisbon."), ("2026-03-09", "Luis", "I sold the boat."))

@@ -113,6 +113,12 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     """Among the memories, but nothing was packed, because the recall abstained."""
     LOSS_SAME_TURN: _Loss.ValueType  # 11
     """A statement that was derived from this turn takes its place."""
+    LOSS_FORGOTTEN: _Loss.ValueType  # 40
+    """It was forgotten, or is about to be erased."""
+    LOSS_REPLACED: _Loss.ValueType  # 41
+    """A later memory replaced it."""
+    LOSS_NOT_VALID: _Loss.ValueType  # 42
+    """It expired, its validity has ended or not yet begun, or its document has another version."""
     LOSS_DECAYED: _Loss.ValueType  # 45
     """It is hidden by decay, as a memory that is weak, old and unused."""
 
@@ -143,6 +149,12 @@ LOSS_ABSTAINED: Loss.ValueType  # 10
 """Among the memories, but nothing was packed, because the recall abstained."""
 LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
+LOSS_FORGOTTEN: Loss.ValueType  # 40
+"""It was forgotten, or is about to be erased."""
+LOSS_REPLACED: Loss.ValueType  # 41
+"""A later memory replaced it."""
+LOSS_NOT_VALID: Loss.ValueType  # 42
+"""It expired, its validity has ended or not yet begun, or its document has another version."""
 LOSS_DECAYED: Loss.ValueType  # 45
 """It is hidden by decay, as a memory that is weak, old and unused."""
 Global___Loss: _TypeAlias = Loss  # noqa: Y015
@@ -2081,6 +2093,62 @@ class GetHistoryResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetHistoryResponse: _TypeAlias = GetHistoryResponse  # noqa: Y015
+
+@_typing.final
+class FindIdsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PREFIX_FIELD_NUMBER: _builtins.int
+    prefix: _builtins.str
+    """Beginning of an id, 4 to 32 hexadecimal digits."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The caller. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        prefix: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["prefix", b"prefix", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindIdsRequest: _TypeAlias = FindIdsRequest  # noqa: Y015
+
+@_typing.final
+class FindIdsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """Whether there are more."""
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of memories of the scope, in order, at most 10. Also of forgotten, replaced, expired and decayed ones."""
+
+    def __init__(
+        self,
+        *,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        truncated: _builtins.bool = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memory_ids", b"memory_ids", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindIdsResponse: _TypeAlias = FindIdsResponse  # noqa: Y015
 
 @_typing.final
 class GetStatusRequest(_message.Message):

@@ -54,6 +54,11 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.FromString,
                 _registered_method=True)
+        self.FindIds = channel.unary_unary(
+                '/helix.recall.v1.RecallService/FindIds',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsResponse.FromString,
+                _registered_method=True)
         self.GetStatus = channel.unary_unary(
                 '/helix.recall.v1.RecallService/GetStatus',
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetStatusRequest.SerializeToString,
@@ -106,6 +111,13 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindIds(self, request, context):
+        """Ids of memories from the beginning of an id, which people type; hidden memories count, too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetStatus(self, request, context):
         """The loaded generation, its model and its counts.
         """
@@ -150,6 +162,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.GetHistory,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.SerializeToString,
+            ),
+            'FindIds': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindIds,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsResponse.SerializeToString,
             ),
             'GetStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.GetStatus,
@@ -275,6 +292,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/GetHistory',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindIds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/FindIds',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.FindIdsResponse.FromString,
             options,
             channel_credentials,
             insecure,

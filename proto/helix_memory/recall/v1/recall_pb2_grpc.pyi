@@ -50,6 +50,8 @@ class RecallServiceStub:
     """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
     repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
     """
+    FindIds: _grpc.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]
+    """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
     GetStatus: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]
     """The loaded generation, its model and its counts."""
     WhyNot: _grpc.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]
@@ -77,6 +79,8 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
     repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
     """
+    FindIds: _aio.UnaryUnaryMultiCallable[_recall_pb2.FindIdsRequest, _recall_pb2.FindIdsResponse]  # type: ignore[assignment]
+    """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
     GetStatus: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetStatusRequest, _recall_pb2.GetStatusResponse]  # type: ignore[assignment]
     """The loaded generation, its model and its counts."""
     WhyNot: _aio.UnaryUnaryMultiCallable[_recall_pb2.WhyNotRequest, _recall_pb2.WhyNotResponse]  # type: ignore[assignment]
@@ -125,6 +129,14 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """How a memory came about and what became of it: the earlier and later memories that it replaced, extends or
         repeats, also those that no longer hold; NOT_FOUND if the scope may not see it.
         """
+
+    @_abc_1.abstractmethod
+    def FindIds(
+        self,
+        request: _recall_pb2.FindIdsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.FindIdsResponse, _abc.Awaitable[_recall_pb2.FindIdsResponse]]:
+        """Ids of memories from the beginning of an id, which people type; hidden memories count, too."""
 
     @_abc_1.abstractmethod
     def GetStatus(

@@ -95,6 +95,24 @@ class RecallClient:
         reply: recall_pb2.GetHistoryResponse = self._call(self._stub.GetHistory, request)
         return reply
 
+    def whole_id(self, scope: recall_pb2.Scope, given: str) -> str:
+        """The id of the one memory of `scope` whose id begins with `given`.
+
+        Raises:
+            NotFoundError: none does.
+            InvalidInputError: several do, or `given` is no beginning of an id.
+            TemporaryError, PermanentError: as `recall`.
+        """
+        request = recall_pb2.FindIdsRequest(scope=scope, prefix=given)
+        reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
+        if not reply.memory_ids:
+            raise NotFoundError(f"no memory whose id begins with {given} is visible to this scope")
+        if len(reply.memory_ids) > 1:
+            more = ", ..." if reply.truncated else ""
+            reason = f"{given} begins the ids of several memories: {', '.join(reply.memory_ids)}{more}"
+            raise InvalidInputError("id", f"{reason}; give more of its digits")
+        return str(reply.memory_ids[0])
+
     def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
         """Why a recall does not return a memory, and which change would return it.
 

@@ -1,9 +1,12 @@
-"""`helix memory`: the history of one memory, and taking back how it was related to others."""
+"""`helix memory`: the history of a memory, forgetting and restoring it, and undoing its relations."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING, Annotated, Final
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
@@ -12,6 +15,7 @@ from rich.table import Table
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options
 from helix_cli.commands.common.hints import with_owner_hint
+from helix_cli.commands.common.memory_ids import whole_ids, with_whole_ids
 from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import COMMANDS
 from helix_cli.commands.publish import one_event
@@ -31,7 +35,10 @@ LEAST_SHOWN: Final = 0.2
 
 app = typer.Typer(help=COMMANDS["memory"].summary, no_args_is_help=True, add_completion=False)
 
-MemoryId = Annotated[str, typer.Argument(help="Id of the memory, as `helix recall --json` prints it.")]
+_ID_HELP: Final = "as `helix recall --json` prints it; its first digits are enough."
+MemoryId = Annotated[str, typer.Argument(help=f"Id of the memory, {_ID_HELP}")]
+MemoryIds = Annotated[list[str], typer.Argument(help=f"Id of a memory, {_ID_HELP} Several may be given.")]
+Acl = Annotated[list[str] | None, typer.Option("--acl", help="Principal; may be repeated.")]
 User = Annotated[str, typer.Option("--user", help="User for whom you act; without one, the tenant.")]
 Principal = Annotated[
     list[str] | None, typer.Option("--principal", help="Principal of the caller; may be repeated.")
@@ -55,6 +62,7 @@ def history_command(
     """Show what a memory replaced, what replaced it, and why."""
     server = query_server(query, home)
     scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=principal or [])
+    [memory_id] = whole_ids([memory_id], scope, lambda: server)
     with RecallClient(server.address, instance=server.instance) as client:
         try:
             reply = client.history(recall_pb2.GetHistoryRequest(scope=scope, memory_id=memory_id))
@@ -72,19 +80,19 @@ def history_command(
         console.print(f"{weak} with a probability below {LEAST_SHOWN:g} left out; --all shows them")
     if reply.truncated:
         console.print("there are more memories than are shown")
-    console.print("ids are cut here; --json prints them whole")
+    console.print("ids are cut here, which commands take too; --json prints them whole")
 
 
 @app.command("undo")
 def undo_command(
-    memory_id: MemoryId,
+    memory_ids: MemoryIds,
     *,
     other: Annotated[
         str, typer.Option("--other", help="Take back only the relation to this memory; else all.")
     ] = "",
     tenant: options.Tenant = "",
     user: User = "",
-    acl: Annotated[list[str] | None, typer.Option("--acl", help="Principal; may be repeated.")] = None,
+    acl: Acl = None,
     wait: options.Wait = False,
     wait_seconds: options.WaitSeconds = 60.0,
     as_json: options.AsJson = False,
@@ -92,12 +100,95 @@ def undo_command(
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
-    """Take back how a memory was related to others: what it closed holds again, for good."""
-    fields = {"user_id": user, "set": [f"memory_id={memory_id}", *([f"other={other}"] if other else [])]}
-    event = one_event({**fields, "acl": acl}, tenant=tenant, kind="undo", role="", now=local_now())
-    server = nats_server(nats, home)
-    tally = publish_items([event], server=server, in_flight=1, as_json=as_json, total=1, tracked=wait)
-    waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+    """Take back how memories were related to others: what they closed holds again, for good."""
+    named = [{"memory_id": one, **({"other": other} if other else {})} for one in memory_ids]
+    events = _Events("undo", tenant, user, acl, Addresses(nats, query, home))
+    _publish(events, named, wait_seconds if wait else None, as_json=as_json)
+
+
+@app.command("forget")
+def forget_command(
+    memory_ids: MemoryIds,
+    *,
+    tenant: options.Tenant = "",
+    user: User = "",
+    acl: Acl = None,
+    wait: options.Wait = False,
+    wait_seconds: options.WaitSeconds = 60.0,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Hide memories from every answer; `helix memory restore` shows them again."""
+    events = _Events("forget", tenant, user, acl, Addresses(nats, query, home))
+    _publish(
+        events, [{"memory_ids": [one]} for one in memory_ids], wait_seconds if wait else None, as_json=as_json
+    )
+
+
+@app.command("restore")
+def restore_command(
+    memory_ids: MemoryIds,
+    *,
+    tenant: options.Tenant = "",
+    user: User = "",
+    acl: Acl = None,
+    wait: options.Wait = False,
+    wait_seconds: options.WaitSeconds = 60.0,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> None:
+    """Show memories again that were forgotten, or that decay hides."""
+    named = [{"memory_ids": [one], "restore": True} for one in memory_ids]
+    events = _Events("forget", tenant, user, acl, Addresses(nats, query, home))
+    _publish(events, named, wait_seconds if wait else None, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The options that name servers."""
+
+    nats: str
+    query: str
+    home: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """What the events of one command have in common."""
+
+    kind: str
+    tenant: str
+    user: str
+    acl: list[str] | None
+    addresses: Addresses
+
+
+def _publish(
+    events: _Events, named: list[dict[str, Any]], wait_seconds: float | None, *, as_json: bool
+) -> None:
+    """Publish one event for each of `named`, its own fields; none if an id of one is not known.
+
+    `wait_seconds`: how long to wait until they are processed; None: do not wait.
+    """
+    at = events.addresses
+    scope = recall_pb2.Scope(tenant_id=events.tenant, user_id=events.user, principals=events.acl or [])
+    server = partial(query_server, at.query, at.home)
+    whole = partial(with_whole_ids, scope=scope, server=server)
+    items = []
+    for fields in named:
+        given = {"user_id": events.user, "acl": events.acl, **fields}
+        items.append(
+            one_event(given, tenant=events.tenant, kind=events.kind, role="", now=local_now(), whole=whole)
+        )
+    tracked, broker = wait_seconds is not None, nats_server(at.nats, at.home)
+    tally = publish_items(
+        items, server=broker, in_flight=1, as_json=as_json, total=len(items), tracked=tracked
+    )
+    waiting = None if wait_seconds is None else Waiting(server(), broker, wait_seconds)
     conclude(tally, waiting, as_json=as_json)
 
 

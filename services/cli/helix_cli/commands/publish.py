@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, tzinfo
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,14 +18,16 @@ from typing import Annotated, Any, Final
 import typer
 
 from helix_cli.commands.common import options
+from helix_cli.commands.common.memory_ids import with_whole_ids
 from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES, FAILED_EXIT
 from helix_cli.output.terminal import note
 from helix_cli.output.time_zone import local_now, machine_zone, moment, zone_of
-from helix_cli.sources.jsonl import event_id_of_options, read_events
+from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
 from helix_cli.sources.source_event import Entry, Refusal, SourceEvent, from_json
 from helix_cli.stack.addresses import nats_server, query_server
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 
 STDIN: Final = "-"
@@ -138,7 +141,9 @@ def publish_command(
         if files:
             items = chain.from_iterable([_read(name, tenant, zone, stack) for name in files])
         else:
-            items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now())]
+            scope = recall_pb2.Scope(tenant_id=tenant, user_id=user)
+            whole = partial(with_whole_ids, scope=scope, server=partial(query_server, query, home))
+            items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
         if strict:
             items = _all_or_none(items)
         server = nats_server(nats, home)
@@ -158,11 +163,20 @@ def publish_command(
     conclude(tally, waiting, as_json=as_json)
 
 
-def one_event(options: dict[str, Any], *, tenant: str, kind: str, role: str, now: datetime) -> SourceEvent:
-    """The event that the options describe.
+def one_event(
+    options: dict[str, Any],
+    *,
+    tenant: str,
+    kind: str,
+    role: str,
+    now: datetime,
+    whole: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> SourceEvent:
+    """The event that the options describe; `whole` makes whole ids of the beginnings of ids.
 
     Raises:
         InvalidInputError: they break a rule of the event.
+        HelixError: what `whole` raised.
     """
     fields = {name: value for name, value in options.items() if value and name not in {"set", "text"}}
     fields |= {"kind": kind, "tenant_id": tenant}
@@ -171,6 +185,8 @@ def one_event(options: dict[str, Any], *, tenant: str, kind: str, role: str, now
     if kind == "message":
         fields["role"] = role
     fields |= dict(_assigned(pair) for pair in options.get("set") or [])
+    if kind not in SAID_KINDS:
+        fields = whole(fields)
     # before `occurred_at` is filled in, so that the same event gets the same id at any time
     if "event_id" not in fields:
         fields["event_id"] = event_id_of_options(fields)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import note_hints
+from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
@@ -89,6 +90,7 @@ def recall_command(
     request.min_seq, request.explain = min_seq, explain
     requests = [request, *(_with_question(question, request) for question in more_questions or ())]
     server = query_server(query, home)
+    request.already_served[:] = whole_ids(request.already_served, request.scope, lambda: server)
     with RecallClient(server.address, instance=server.instance) as client:
         if not query:
             wait_until_served(client, nats_server("", home))

@@ -10,6 +10,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
+from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
@@ -36,7 +37,7 @@ app = typer.Typer(add_completion=False)
 @app.command(help=help_text("why-not", HELP))
 @query_options.with_query_options
 def why_not_command(
-    memory_id: Annotated[str, typer.Argument(help="Id of the missing memory.")],
+    memory_id: Annotated[str, typer.Argument(help="Id of the missing memory; its first digits are enough.")],
     request: recall_pb2.RecallRequest,
     *,
     as_json: options.AsJson = False,
@@ -45,6 +46,7 @@ def why_not_command(
 ) -> None:
     """Ask why a memory is missing."""
     server = query_server(query, home)
+    [memory_id] = whole_ids([memory_id], request.scope, lambda: server)
     with RecallClient(server.address, instance=server.instance) as client:
         try:
             reply = client.why_not(recall_pb2.WhyNotRequest(recall=request, memory_id=memory_id))

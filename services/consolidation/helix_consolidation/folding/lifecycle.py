@@ -4,8 +4,8 @@ An event becomes a `LifecycleAction`, which hides what it reaches at once. `appl
 when every earlier event is processed. Nothing is removed before that: a correction still to come copies
 session and document from the memory it corrects, and without them an erasure of that session would miss it.
 Ids that are unknown, of another tenant or out of reach are skipped alike, so the outcome does not tell which
-memories exist. An event that reaches none of its ids, or no piece of the document that it deletes, is noted:
-the writer stores a dead letter for it.
+memories exist. An event that reaches none of its ids, an undo that does not reach both of its own, or the
+deletion of a document that reaches no piece, is noted: the writer stores a dead letter for it.
 
 A derived statement and its verbatim memory say the same, so an event that names one reaches both. The id of a
 statement that a language model drew tells which memory that is, whether or not the statement has arrived.
@@ -124,7 +124,8 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
         for memory, other in product(memories, *others or [[NOTHING]]):
             tombstones.record_undo(memory, other, action.actor, action.sequence)
-        _note_unreached(context, action, _reached(context, replace(action, memory_ids=action.memory_ids[:1])))
+        named = (_reached(context, replace(action, memory_ids=(name,))) for name in action.memory_ids)
+        _note_unreached(context, action, min(named, key=len))
         undone = set(_reached(context, action))
         undone |= context.state.extracted.of_sources(undone)
         update_status(context, sorted(update_links(context, undone)))

@@ -35,6 +35,7 @@ FACTS: Final = np.dtype(
         ("unhelpful", np.int32),
         ("accessed_at", np.int64),
         ("decayed_at", np.int64),
+        ("deleted_by", np.int64),
     ]
 )
 USAGE: Final = ("accesses", "helpful", "unhelpful", "accessed_at", "decayed_at")
@@ -76,6 +77,8 @@ class MemoryStatus:
     """When it stopped to hold, if `superseded_by` replaced it by a decision and not by a correction."""
     restated: int = 0
     """Number of later memories that say the same again."""
+    deleted_by: int = 0
+    """Sequence of the event that forgot or erases it; 0: none."""
     decayed_at: int = NEVER
     """Since when decay hides it; `NEVER` also if it is superseded or deleted."""
 

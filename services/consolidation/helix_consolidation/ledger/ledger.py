@@ -90,7 +90,7 @@ class Ledger:
         kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
         closed = self._closed.get(ordinal)
         self._record(ordinal, entry)
-        for name in (*USAGE, "deleted_at", "duplicate_of", "is_hidden", "is_latest"):
+        for name in (*USAGE, "deleted_at", "deleted_by", "duplicate_of", "is_hidden", "is_latest"):
             self._facts[name][ordinal] = kept[name]
         if superseded_by is not None:
             self._superseded_by[ordinal] = superseded_by
@@ -117,11 +117,7 @@ class Ledger:
             entry.created_at,
             entry.salience,
             entry.may_decay,
-            0,
-            0,
-            0,
-            NEVER,
-            NEVER,
+            *(0, 0, 0, NEVER, NEVER, 0),  # no use, and no event that deletes it
         )
         self._superseded_by.pop(ordinal, None)
         self._closed.pop(ordinal, None)
@@ -206,16 +202,16 @@ class Ledger:
         """The status last recorded."""
         fact = self._facts[ordinal]
         closed_at, restated = self._closed.get(ordinal, (NEVER, 0))
+        is_latest, deleted_at = bool(fact["is_latest"]), int(fact["deleted_at"])
         return MemoryStatus(
             superseded_by=self._superseded_by.get(ordinal, ""),
-            is_latest=bool(fact["is_latest"]),
-            deleted_at=int(fact["deleted_at"]),
+            is_latest=is_latest,
+            deleted_at=deleted_at,
+            deleted_by=int(fact["deleted_by"]),
             is_hidden=bool(fact["is_hidden"]),
             closed_at=closed_at,
             restated=restated,
-            decayed_at=shown_decay(
-                int(fact["decayed_at"]), is_latest=bool(fact["is_latest"]), deleted_at=int(fact["deleted_at"])
-            ),
+            decayed_at=shown_decay(int(fact["decayed_at"]), is_latest=is_latest, deleted_at=deleted_at),
         )
 
     @property
@@ -233,6 +229,7 @@ class Ledger:
         fact = self._facts[ordinal : ordinal + 1]
         fact["is_latest"] = status.is_latest
         fact["deleted_at"] = status.deleted_at
+        fact["deleted_by"] = status.deleted_by
         fact["is_hidden"] = status.is_hidden
         self._superseded_by.pop(ordinal, None)
         if status.superseded_by:

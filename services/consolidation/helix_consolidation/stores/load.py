@@ -49,6 +49,7 @@ _PLAIN: Final = {
     "accesses": "access_count",
     "helpful": "helpful_count",
     "unhelpful": "unhelpful_count",
+    "deleted_by": "deleted_by",
 }
 _TIMES: Final = {
     "expires_at": "expires_at",

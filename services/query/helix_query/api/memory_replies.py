@@ -1,14 +1,15 @@
-"""The work of one GetMemory or GetHistory call."""
+"""The work of one GetMemory, GetHistory or FindIds call."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses import memory_message, memory_response
 from helix_query.diagnostics.history import history_of
 from helix_query.recall.packing.memory import get_memory
+from helix_query.scheduling.deadline import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from helix_query.diagnostics.history import History, Step
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
+
+IDS_FOUND: Final = 10
+"""Ids of a reply to FindIds at most."""
 
 
 def memory_reply(
@@ -56,6 +60,29 @@ def history_reply(
         relations=[_relation(step, history) for step in history.steps],
         truncated=history.truncated,
         generation=snapshot.number,
+    )
+
+
+def ids_reply(
+    prefix: str,
+    selection: Selection,
+    snapshot: Snapshot,
+    _channels: Mapping[str, Executor],
+    *,
+    until: float,
+) -> recall_pb2.FindIdsResponse:
+    """The ids of the caller's memories that begin with `prefix`, on one generation.
+
+    Raises:
+        OverdueError: `until`, a moment of the monotonic clock, has passed.
+    """
+    check(until)
+    columns = ("memory_id", "tenant_id", "owner", "audience")
+    vectors = snapshot.generation.vectors
+    rows = vectors.find_prefix(prefix, selection.tenant_id, columns, limit=vectors.count + 1).to_pylist()
+    ids = sorted(row["memory_id"] for row in rows if selection.access.admits(row))
+    return recall_pb2.FindIdsResponse(
+        memory_ids=ids[:IDS_FOUND], truncated=len(ids) > IDS_FOUND, generation=snapshot.number
     )
 
 

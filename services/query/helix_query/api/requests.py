@@ -42,6 +42,7 @@ EXPAND_CONTEXTS: Final[Mapping[int, ExpandContext | None]] = {
 }
 
 _NAME = re.compile(limits.NAME_PATTERN)
+_ID_PREFIX: Final = re.compile(rf"[0-9a-f]{{{limits.ID_PREFIX_DIGITS},32}}")
 _OWN_SCOPE: Final = "must be left out: the scope of the batch applies"
 
 
@@ -155,6 +156,17 @@ def memory_id_of(memory_id: str) -> str:
         InvalidInputError: it is not a memory id.
     """
     return _memory_ids("memory_id", [memory_id], most=1)[0]
+
+
+def id_prefix_of(prefix: str) -> str:
+    """The beginning of a memory id, in lower case.
+
+    Raises:
+        InvalidInputError: it is none, or too short.
+    """
+    if _ID_PREFIX.fullmatch(prefix.lower()) is None:
+        raise InvalidInputError("prefix", f"must be {limits.ID_PREFIX_DIGITS} to 32 hexadecimal digits")
+    return prefix.lower()
 
 
 def _query_or_error(

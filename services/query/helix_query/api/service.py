@@ -21,9 +21,16 @@ from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
 from helix_query.api.errors import refused_of
 from helix_query.api.guard import Call, guarded, tolerant
-from helix_query.api.memory_replies import history_reply, memory_reply
+from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
 from helix_query.api.profile_call import profile_reply
-from helix_query.api.requests import memory_id_of, profile_query_of, queries_of, query_of, scope_of
+from helix_query.api.requests import (
+    id_prefix_of,
+    memory_id_of,
+    profile_query_of,
+    queries_of,
+    query_of,
+    scope_of,
+)
 from helix_query.api.responses import batch_response, recall_response, status_response
 from helix_query.api.server import SERVICE_NAME
 from helix_query.api.why_not_call import WhyNotSearch
@@ -94,6 +101,7 @@ class RecallHandlers:
             "BatchRecall": (self.batch_recall, recall_pb2.BatchRecallRequest),
             "GetMemory": (self.get_memory, recall_pb2.GetMemoryRequest),
             "GetHistory": (self.get_history, recall_pb2.GetHistoryRequest),
+            "FindIds": (self.find_ids, recall_pb2.FindIdsRequest),
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
             "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
             "GetProfile": (self.get_profile, recall_pb2.GetProfileRequest),
@@ -152,6 +160,13 @@ class RecallHandlers:
         memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope)
         work = partial(history_reply, memory_id, scope, until=until)
         return await self._calls.one("GetHistory", scope.tenant_id, work, until)
+
+    async def find_ids(self, request: recall_pb2.FindIdsRequest, context: Any) -> recall_pb2.FindIdsResponse:
+        """Ids of memories from the beginning of an id."""
+        until = self._until(context)
+        prefix, scope = id_prefix_of(request.prefix), scope_of(request.scope)
+        work = partial(ids_reply, prefix, scope, until=until)
+        return await self._calls.one("FindIds", scope.tenant_id, work, until)
 
     async def why_not(self, request: recall_pb2.WhyNotRequest, context: Any) -> recall_pb2.WhyNotResponse:
         """Why a memory is not in an answer, and a change that brings it in, if time allows."""

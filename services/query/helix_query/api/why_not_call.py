@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.why_not_response import why_not_response
+from helix_query.api.why_not_response import hidden_response, why_not_response
+from helix_query.diagnostics.hidden import hidden_memory
 from helix_query.diagnostics.replays import Replays
 from helix_query.diagnostics.why_not import Steps, why_not
 from helix_query.profile.profile import RankingProfile
@@ -68,5 +70,9 @@ class WhyNotSearch:
 def _steps(
     request: recall_pb2.WhyNotRequest, replays: Replays, snapshot: Snapshot
 ) -> Steps[recall_pb2.WhyNotResponse]:
+    query = replays.parse(request.recall)
+    hidden = hidden_memory(request.memory_id, query.selection, snapshot, now=query.clock)
+    if hidden is not None:
+        return hidden_response(hidden, request.memory_id, snapshot, query.zone or UTC)
     found = yield from why_not(request.recall, request.memory_id, replays)
     return why_not_response(found, snapshot)

@@ -14,8 +14,12 @@ from helix_query.api.explanation_response import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
+from helix_query.recall.packing.entries import quoted
 
 if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from helix_query.diagnostics.hidden import Hidden
     from helix_query.diagnostics.replay import Replay, WhyNot
     from helix_query.generations.snapshot import Snapshot
 
@@ -37,6 +41,36 @@ def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
     reply.verdict = _BY_LOSS[loss](reply, first)
     reply.advice = _advice(found) if loss is not Loss.NONE else ""
     return reply
+
+
+def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tzinfo) -> Reply:
+    """The reply for a memory that no recall of the present returns: nothing was asked again."""
+    state = hidden.state
+    if hidden.loss is Loss.FORGOTTEN:
+        by = f" by the event with sequence {state['deleted_by']}" if state["deleted_by"] else ""
+        verdict = f"It was forgotten {_minute(state['deleted_at'], zone)}{by}."
+        advice = f"`helix memory restore {memory_id}`, a forget event with restore, shows it again."
+    elif hidden.loss is Loss.REPLACED:
+        since = f" {_minute(state['closed_at'], zone)}" if state["closed_at"] else ""
+        text = "" if hidden.replacement is None else f" ({quoted(hidden.replacement['text'])})"
+        verdict = f"It holds no longer: {state['superseded_by']}{text} replaced it{since}."
+        advice = (
+            "To bring it in, ask for the former value in words, or recall with valid_at before that time."
+        )
+    else:
+        verdict = "It has expired, it is not valid now, or its document has another version."
+        advice = "To bring it in, recall with valid_at or as_of at a time when it was valid."
+    return Reply(
+        loss=recall_pb2.Loss.Value(f"LOSS_{hidden.loss.name}"),
+        stage=STAGES[hidden.loss],
+        verdict=verdict,
+        advice=advice,
+        generation=snapshot.number,
+    )
+
+
+def _minute(moment: datetime, zone: tzinfo) -> str:
+    return f"on {moment.astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
 def _advice(found: WhyNot) -> str:

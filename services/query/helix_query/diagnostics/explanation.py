@@ -33,6 +33,9 @@ class Loss(IntEnum):
     TOKEN_BUDGET = 9
     ABSTAINED = 10
     SAME_TURN = 11
+    FORGOTTEN = 40
+    REPLACED = 41
+    NOT_VALID = 42
     DECAYED = 45
 
 
@@ -49,6 +52,9 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.TOKEN_BUDGET: "pack",
     Loss.ABSTAINED: "abstain",
     Loss.SAME_TURN: "diversify",
+    Loss.FORGOTTEN: "retrieve",
+    Loss.REPLACED: "retrieve",
+    Loss.NOT_VALID: "retrieve",
     Loss.DECAYED: "retrieve",
 }
 

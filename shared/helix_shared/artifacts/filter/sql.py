@@ -37,3 +37,9 @@ def ordinals_sql(ordinals: Iterable[int]) -> str:
 def ids_sql(memory_ids: Iterable[str]) -> str:
     """The rows with these memory ids."""
     return f"memory_id IN ({literals(memory_ids)})"
+
+
+def id_prefix_sql(prefix: str, tenant_id: str) -> str:
+    """The rows of a tenant whose memory id begins with these hexadecimal digits: a range, for an index."""
+    ids = f"memory_id >= {literal(prefix)} AND memory_id < {literal(prefix + 'g')}"
+    return f"{ids} AND tenant_id = {literal(tenant_id)}"

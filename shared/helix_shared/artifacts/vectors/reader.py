@@ -14,6 +14,7 @@ import numpy as np
 
 from helix_shared.artifacts.files.held_folder import HeldFolder
 from helix_shared.artifacts.filter.selection import Selection
+from helix_shared.artifacts.filter.sql import id_prefix_sql
 from helix_shared.artifacts.filter.versions import Versions
 from helix_shared.artifacts.hits import Hits
 from helix_shared.artifacts.vectors.files import TABLE_FOLDER
@@ -222,6 +223,11 @@ class VectorReader:
     def find(self, memory_ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         """Rows with these memory ids, in any order; includes hidden rows and other tenants': check them."""
         return rows_of_ids(self._table, memory_ids, self._schema.names if columns is None else columns)
+
+    def find_prefix(self, prefix: str, tenant_id: str, columns: Sequence[str], *, limit: int) -> pa.Table:
+        """Up to `limit` rows of a tenant whose id begins with `prefix`, any order; hidden rows, too."""
+        rows = self._table.search().where(id_prefix_sql(prefix, tenant_id))
+        return rows.select(list(columns)).limit(limit).to_arrow()
 
     @property
     def row_map(self) -> RowMap | None:

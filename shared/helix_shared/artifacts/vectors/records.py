@@ -51,6 +51,8 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("last_feedback_at", time),
             # since when decay hides it; null if it does not, or something else hides it as well
             pa.field("decayed_at", time),
+            # sequence of the event that forgot or erases it; 0: none
+            pa.field("deleted_by", pa.int64(), nullable=False),
         ]
     )
 

@@ -69,8 +69,9 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
         after = world.replay(request, reply)
         assert memory_id in after.packed.memory_ids, told
         assert memory_id in [found.row["memory_id"] for found in after.rows], told
-    # tested in recall/test_speech_acts.py and in test_cli/test_accesses.py
+    # tested in recall/test_speech_acts.py, in test_cli/test_accesses.py, and below
     elsewhere = {recall_pb2.LOSS_SAME_TURN, recall_pb2.LOSS_DECAYED}
+    elsewhere |= {recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_REPLACED, recall_pb2.LOSS_NOT_VALID}
     assert seen == set(recall_pb2.Loss.values()) - elsewhere, seen
 
 
@@ -200,7 +201,7 @@ def test_what_the_caller_may_not_see_is_not_found(world: World) -> None:
 
 
 def test_the_service_answers_why_not(answering: Any) -> None:
-    """Over gRPC, within the deadline; hidden memories give the status of GetMemory."""
+    """Over gRPC, within the deadline; memories of others give the status of GetMemory."""
     service, ids = answering
     asked = recall_pb2.RecallRequest(
         scope={"tenant_id": "acme"}, query="where was Jan Nowak born", top_k=1, now=NOW
@@ -211,7 +212,12 @@ def test_the_service_answers_why_not(answering: Any) -> None:
     again, constants = changed(asked, reply.changes)
     assert constants == {}
     assert known in service.stub().Recall(again, timeout=10).context.memory_ids
-    for name in ("ann private", "deleted", "expired", "board only", "globex secret"):
+    for name, loss in (("deleted", recall_pb2.LOSS_FORGOTTEN), ("expired", recall_pb2.LOSS_NOT_VALID)):
+        hidden = service.stub().WhyNot(
+            recall_pb2.WhyNotRequest(recall=asked, memory_id=ids[name]), timeout=10
+        )
+        assert (hidden.loss, hidden.stage, len(hidden.changes)) == (loss, "retrieve", 0), hidden.verdict
+    for name in ("ann private", "board only", "globex secret"):
         codes = []
         for call, request in (
             (service.stub().WhyNot, recall_pb2.WhyNotRequest(recall=asked, memory_id=ids[name])),

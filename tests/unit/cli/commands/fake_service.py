@@ -19,6 +19,8 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.profile_request = recall_pb2.GetProfileRequest()
         self.profile_reply = recall_pb2.GetProfileResponse()
         self.history_reply = recall_pb2.GetHistoryResponse()
+        self.ids: list[str] = []
+        self.history_request = recall_pb2.GetHistoryRequest()
         self.refuse: tuple[grpc.StatusCode, str] | None = None
         self.applied = 0
 
@@ -52,11 +54,20 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
     def GetHistory(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetHistoryRequest, context: grpc.ServicerContext
     ) -> recall_pb2.GetHistoryResponse:
-        """Reply or refuse."""
-        del request
+        """Record the request and reply or refuse."""
+        self.history_request = request
         if self.refuse:
             context.abort(*self.refuse)
         return self.history_reply
+
+    def FindIds(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.FindIdsRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.FindIdsResponse:
+        """The ids that begin so."""
+        del context
+        return recall_pb2.FindIdsResponse(
+            memory_ids=[one for one in self.ids if one.startswith(request.prefix.lower())]
+        )
 
     def GetStatus(  # noqa: N802  gRPC's name
         self, request: recall_pb2.GetStatusRequest, context: grpc.ServicerContext

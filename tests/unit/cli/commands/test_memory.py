@@ -72,3 +72,32 @@ def test_what_was_undone_is_called_so(service: FakeService) -> None:
     out = history(service, "--all")
     assert "undone" in out
     assert "--json prints them whole" in out
+
+
+@pytest.mark.parametrize("command", ["history", "undo", "forget", "restore"])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("aaaa", "begins the ids of several memories: aaaa0"),
+        ("bbbb", "no memory whose id begins with bbbb is visible to this scope"),
+    ],
+)
+def test_the_beginning_of_an_id_that_tells_no_memory_is_refused(
+    service: FakeService, command: str, given: str, reason: str
+) -> None:
+    """Nothing is published, and no other memory is taken."""
+    service.ids = ["aaaa0" + "0" * 27, "aaaa1" + "0" * 27]
+    options = ["--tenant", "acme", "--query", service.address]
+    options += [] if command == "history" else ["--nats", "nats://127.0.0.1:1"]
+    result = CliRunner().invoke(app, ["memory", command, given, *options])
+    assert result.exit_code != 0
+    assert reason in result.stderr
+
+
+def test_the_beginning_of_an_id_is_enough(service: FakeService) -> None:
+    """As the tables show it, in either case of letters."""
+    service.ids = [ASKED, "abcd" + "0" * 28]
+    for given in (ASKED[:8], ASKED[:8].upper(), ASKED):
+        options = ["--tenant", "acme", "--query", service.address]
+        assert CliRunner().invoke(app, ["memory", "history", given, *options]).exit_code == 0
+        assert service.history_request.memory_id == ASKED

@@ -20,6 +20,11 @@ def forgotten(*records: tuple[int, ForgetRecord]) -> Tombstones:
     return tombstones
 
 
+def _deleted(at: int, *, by: int) -> MemoryStatus:
+    """Hidden since `at` by the event with the sequence `by`."""
+    return MemoryStatus(deleted_at=at, deleted_by=by, is_hidden=True)
+
+
 def test_a_memory_without_events_is_visible() -> None:
     """No tombstone, no expiry: visible and latest."""
     assert status_of(ROW, Tombstones(), NOTHING_PENDING, 0) == MemoryStatus()
@@ -28,7 +33,7 @@ def test_a_memory_without_events_is_visible() -> None:
 def test_a_forgotten_session_hides_its_earlier_rows_only() -> None:
     """Forgotten at 11: row 10 is hidden with the time of the event, row 12 is not."""
     tombstones = forgotten((2, ForgetRecord(11, is_hidden=True, at=77)))
-    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == _deleted(77, by=11)
     assert status_of(replace(ROW, stream_sequence=12), tombstones, NOTHING_PENDING, 0) == MemoryStatus()
 
 
@@ -37,7 +42,7 @@ def test_restoring_one_selection_leaves_another_in_force() -> None:
     tombstones = forgotten(
         (1, ForgetRecord(15, is_hidden=True, at=1)), (2, ForgetRecord(20, is_hidden=False, at=2))
     )
-    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=1, is_hidden=True)
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0) == _deleted(1, by=15)
 
 
 def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_all() -> None:
@@ -47,7 +52,7 @@ def test_a_forget_out_of_reach_changes_nothing_and_the_tenant_restores_all() -> 
     tombstones.record_forget(2, Actor(user=5), ForgetRecord(11, is_hidden=True, at=1))
     assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus()
     tombstones.record_forget(2, Actor(user=4), ForgetRecord(12, is_hidden=True, at=2))
-    assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus(deleted_at=2, is_hidden=True)
+    assert status_of(row, tombstones, NOTHING_PENDING, 0) == _deleted(2, by=12)
     tombstones.record_forget(2, TENANT, ForgetRecord(13, is_hidden=False, at=3))
     assert status_of(row, tombstones, NOTHING_PENDING, 0) == MemoryStatus()
 
@@ -71,10 +76,10 @@ def test_a_pending_action_hides_at_once() -> None:
     pending, row = PendingActions(), replace(ROW, stream_sequence=13)
     forget = LifecycleAction(12, 9, "forget", "acme", TENANT, "session", (2,), 77)
     pending.add(replace(forget, sequence=14))
-    assert status_of(row, Tombstones(), pending, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
+    assert status_of(row, Tombstones(), pending, 0) == _deleted(77, by=14)
     pending.add(forget)
     assert status_of(row, Tombstones(), pending, 0) == MemoryStatus()
-    assert status_of(ROW, Tombstones(), pending, 0) == MemoryStatus(deleted_at=77, is_hidden=True)
+    assert status_of(ROW, Tombstones(), pending, 0) == _deleted(77, by=12)
 
 
 def test_an_expired_row_is_hidden_from_its_expiry_on() -> None:

@@ -22,7 +22,8 @@ def noted(bench: Bench, stream: Stream, event: Event, *, owner: str = "") -> lis
     [
         (UndoEvent(event_id="x", tenant_id="acme", memory_id=UNKNOWN), False),
         (UndoEvent(event_id="x", tenant_id="acme", memory_id=FIRST), True),
-        (UndoEvent(event_id="x", tenant_id="acme", memory_id=FIRST, other=UNKNOWN), True),
+        (UndoEvent(event_id="x", tenant_id="acme", memory_id=FIRST, other=UNKNOWN), False),
+        (UndoEvent(event_id="x", tenant_id="acme", memory_id=UNKNOWN, other=FIRST), False),
         (ForgetEvent(event_id="x", tenant_id="acme", memory_ids=[UNKNOWN]), False),
         (ForgetEvent(event_id="x", tenant_id="acme", memory_ids=[UNKNOWN, FIRST]), True),
         (ForgetEvent(event_id="x", tenant_id="acme", memory_ids=[UNKNOWN], restore=True), False),

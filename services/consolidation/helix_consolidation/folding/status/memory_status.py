@@ -46,7 +46,8 @@ def status_of(
     `superseded_by` is the id of the active version that replaces this one; it counts before a decision.
     `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
-    deleted_at = forgotten_at(memory, tombstones, pending)
+    hiding = forgotten(memory, tombstones, pending)
+    deleted_at = NEVER if hiding is None else hiding.at
     is_replaced = bool(superseded_by) or _is_outdated(memory, tombstones, pending)
     is_closed = bool(decided.closed_by) and not is_replaced
     expired = memory.expires_at != NEVER and memory.expires_at <= now
@@ -55,6 +56,7 @@ def status_of(
         superseded_by=decided.closed_by if is_closed else superseded_by,
         is_latest=is_latest,
         deleted_at=deleted_at,
+        deleted_by=0 if hiding is None else hiding.sequence,
         is_hidden=not is_latest or deleted_at != NEVER or expired or decayed_at != NEVER,
         closed_at=decided.closed_at if is_closed else NEVER,
         restated=decided.restated,
@@ -62,8 +64,8 @@ def status_of(
     )
 
 
-def forgotten_at(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> int:
-    """When a memory was forgotten, or its erasure was published; `NEVER` when it is neither.
+def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> ForgetRecord | None:
+    """By what a memory was forgotten, or its erasure was published; None when it is neither.
 
     Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory.
     """
@@ -79,7 +81,7 @@ def forgotten_at(memory: MemoryFacts, tombstones: Tombstones, pending: PendingAc
         last = max(records, key=_sequence, default=None)
         if last is not None and last.is_hidden:
             hiding.append(last)
-    return max(hiding, key=_sequence).at if hiding else NEVER
+    return max(hiding, key=_sequence, default=None)
 
 
 def _is_outdated(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> bool:

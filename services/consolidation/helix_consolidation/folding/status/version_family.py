@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.status.links import decided_of, update_links
-from helix_consolidation.folding.status.memory_status import Decided, forgotten_at, status_of
+from helix_consolidation.folding.status.memory_status import Decided, forgotten, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL
 from helix_consolidation.ledger.usage_facts import decayed_at
@@ -112,6 +112,7 @@ def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> Mem
         superseded_by=own.superseded_by or its.superseded_by,
         is_latest=own.is_latest and its.is_latest,
         deleted_at=own.deleted_at if own.deleted_at != NEVER else its.deleted_at,
+        deleted_by=own.deleted_by or its.deleted_by,
         is_hidden=own.is_hidden or its.is_hidden,
         closed_at=own.closed_at if own.closed_at != NEVER else its.closed_at,
     )
@@ -228,6 +229,6 @@ def _version(state: ConsolidationState, member: _Member) -> Version:
     facts = ledger.memory_facts(member.ordinal)
     is_active = (
         facts.memory not in state.tombstones.withdrawn
-        and forgotten_at(facts, state.tombstones, state.pending) == NEVER
+        and forgotten(facts, state.tombstones, state.pending) is None
     )
     return Version(member.code, member.corrects, sequence, piece, ledger.memory_id(member.ordinal), is_active)

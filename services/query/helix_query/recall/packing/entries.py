@@ -55,9 +55,14 @@ def _replaced(row: Mapping[str, Any], zone: tzinfo) -> str:
     later = row.get(REPLACED_BY)
     if later is None:
         return ""
-    text = " ".join(later["text"].split())
-    quoted = text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 1]}\u2026"
-    return f'replaced {later["occurred_at"].astimezone(zone).date()} by "{quoted}"'
+    return f"replaced {later['occurred_at'].astimezone(zone).date()} by {quoted(later['text'])}"
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text on one line, in quotation marks."""
+    line = " ".join(text.split())
+    end = "" if len(line) <= QUOTED_CHARACTERS else "\u2026"
+    return f'"{line[: QUOTED_CHARACTERS - len(end)]}{end}"'
 
 
 def mark_of(number: int, sign: str = "") -> str:

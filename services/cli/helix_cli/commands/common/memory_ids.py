@@ -1,0 +1,63 @@
+"""Ids that people type: the first digits are enough where one memory of the caller has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from helix_cli.commands.common.hints import with_owner_hint
+from helix_memory import limits
+from helix_shared.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from helix_cli.stack.addresses import Server
+    from helix_memory.recall.v1 import recall_pb2
+
+_SHORT: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},31}}")
+ID_FIELDS: Final = ("memory_id", "other")
+ID_LISTS: Final = ("memory_ids", "helpful", "unhelpful")
+"""Fields of events that name memories."""
+
+
+def is_short(given: str) -> bool:
+    """Whether it may be the beginning of an id; whatever else is no id is refused where it is used."""
+    return _SHORT.fullmatch(given) is not None
+
+
+def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[], Server]) -> list[str]:
+    """`given` with whole ids for beginnings of ids; `server` is asked only where there is one.
+
+    Raises:
+        NotFoundError: no memory of the scope has such an id.
+        InvalidInputError: several have.
+        TemporaryError: nothing answers.
+    """
+    if not any(map(is_short, given)):
+        return list(given)
+    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+
+    found = server()
+    with RecallClient(found.address, instance=found.instance) as client:
+        try:
+            return [client.whole_id(scope, one) if is_short(one) else one for one in given]
+        except NotFoundError as error:
+            raise with_owner_hint(error, scope) from error
+
+
+def with_whole_ids(
+    fields: dict[str, Any], scope: recall_pb2.Scope, server: Callable[[], Server]
+) -> dict[str, Any]:
+    """The fields of an event with whole ids where they name memories.
+
+    Raises: as `whole_ids`.
+    """
+    found = dict(fields)
+    for name in ID_FIELDS:
+        if isinstance(found.get(name), str) and found[name]:
+            [found[name]] = whole_ids([found[name]], scope, server)
+    for name in ID_LISTS:
+        listed = found.get(name)
+        if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
+            found[name] = whole_ids(listed, scope, server)
+    return found
