@@ -91,7 +91,7 @@ class CachedCorpus:
         started = time.perf_counter()
         fused = fuse(context, asked.retrieved, asked.vector, route)
         candidates = expand(context, fused, asked.vector, route)
-        ranked = rank(context, candidates, route)
+        candidates, ranked = rank(context, candidates, route)
         candidates, ranked = rerank(context, candidates, ranked, asked.embedded.tokens, route)
         ranked = diversify(context, ranked, candidates, route)
         milliseconds = (time.perf_counter() - started) * 1_000

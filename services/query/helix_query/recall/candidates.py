@@ -188,6 +188,8 @@ class Candidates:
     """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
     related: Related | None = None
     """Which candidates answer or replace which; None: none."""
+    signals: CandidateSignals | None = None
+    """Raw signals; None before stage 6, which reads them once."""
     late: LateInteraction | None = None
     """None: stage 6 has not compared words yet, or does not."""
 

@@ -61,7 +61,7 @@ def recall(
     with stage("expand"):
         candidates = expand(context, fused, vector, route)
     with stage("rank"):
-        ranked = rank(context, candidates, route)
+        candidates, ranked = rank(context, candidates, route)
     with stage("rerank"):
         candidates, ranked = rerank(context, candidates, ranked, embedded.tokens, route)
     with stage("diversify"):

@@ -6,6 +6,7 @@ memory type, `multiplicative`, or `blend` of the published recipes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
 
-def rank(context: RecallContext, candidates: Candidates, route: Route) -> Ranked:
-    """Stage 6: best first, without candidates below the profile's threshold."""
-    return best_first(candidates, score(context, candidates, route))
+def rank(context: RecallContext, candidates: Candidates, route: Route) -> tuple[Candidates, Ranked]:
+    """Stage 6: the candidates with their signals, and their order without those below the threshold."""
+    read = replace(candidates, signals=_raw_signals(context, candidates))
+    return read, best_first(read, score(context, read, route))
 
 
 def score(context: RecallContext, candidates: Candidates, route: Route) -> Scoring:
@@ -51,7 +53,7 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
     query = context.query
     return scoring(
         candidates,
-        candidate_signals(context.generation.signals, candidates.ordinals, as_of=query.selection.as_of),
+        candidates.signals or _raw_signals(context, candidates),
         route,
         now=query.now,
         constants=context.profile.rank,
@@ -59,6 +61,11 @@ def score(context: RecallContext, candidates: Candidates, route: Route) -> Scori
         seed=hashed(query.text),
         wants_questions=asks_about_questions(query.text),
     )
+
+
+def _raw_signals(context: RecallContext, candidates: Candidates) -> CandidateSignals:
+    as_of = context.query.selection.as_of
+    return candidate_signals(context.generation.signals, candidates.ordinals, as_of=as_of)
 
 
 def best_first(candidates: Candidates, scored: Scoring) -> Ranked:

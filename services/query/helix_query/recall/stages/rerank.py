@@ -14,7 +14,7 @@ import numpy as np
 from helix_query.recall.candidates import LateInteraction
 from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
 from helix_query.recall.query_words import rarity_of
-from helix_query.recall.stages.rank import rank
+from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def rerank(
     if late is None:
         return candidates, ranked
     compared = replace(candidates, late=late)
-    return compared, rank(context, compared, route)
+    return compared, best_first(compared, score(context, compared, route))
 
 
 def late_interaction(
