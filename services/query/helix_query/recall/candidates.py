@@ -41,6 +41,8 @@ class Window:
     end: datetime
     zone: tzinfo = UTC
     """Time zone of the days in the window."""
+    is_alone: bool = False
+    """Whether the query names nothing but the time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,10 @@ def test_the_caller_may_forbid_skipping() -> None:
 def test_a_time_expression_becomes_a_window() -> None:
     """Last week, asked on Wednesday 4 March 2026, is Monday 23 February to Monday 2 March."""
     found = route("what did we discuss last week", PLAIN, now=NOW, centroids=CENTROIDS)
-    assert found.window == Window(datetime(2026, 2, 23, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    week = (datetime(2026, 2, 23, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    assert found.window == Window(*week, is_alone=True)
+    found = route("what did we discuss with Ida last week", PLAIN, now=NOW, centroids=CENTROIDS)
+    assert found.window == Window(*week)
 
 
 @pytest.mark.parametrize(

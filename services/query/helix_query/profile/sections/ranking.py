@@ -25,6 +25,10 @@ class Boosts(Section):
     """Factors 1 + x on the score; 0 is off."""
 
     window: Factor = Field(default=0.0, description="the memory lies in the time window of the query")
+    window_alone: Factor = Field(
+        default=9.0,
+        description="the same where the query names nothing but a time; read where `window` is on",
+    )
     pinned: Factor = Field(default=0.0, description="pinned by its author")
     priority: Factor = Field(default=0.0, description="times (priority - 1)")
     project: Factor = Field(default=0.0, description="the memory is of the caller's project")

@@ -14,6 +14,7 @@ from helix_query.recall.routing.anchors import anchor_of, anchored_window
 from helix_query.recall.routing.history import past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
+from helix_query.recall.routing.strip_times import asks_for_time_alone
 from helix_shared.naming import find_names, title_candidates
 from helix_shared.timex import find_time_expressions, resolve_window
 
@@ -65,7 +66,7 @@ def route(
     past = past_of(query)
     return Route(
         intents=by_rule + by_example,
-        window=None if bounds is None else Window(*bounds, zone or UTC),
+        window=None if bounds is None else Window(*bounds, zone or UTC, asks_for_time_alone(query, now)),
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,

@@ -6,8 +6,21 @@ Memories that answer "which port did we use in October 2023" need not contain "O
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
+from helix_query.recall.query_text import read_query
+from helix_shared.artifacts.lexicon.analysis import stems
 from helix_shared.timex import find_time_expressions
+
+_ANY_EVENT: Final = frozenset(
+    stems(
+        "happen happened happening go going went do did done doing say said tell told talk talked discuss "
+        "discussed mention mentioned event events news new thing things everything anything something plan "
+        "plans planned summary summarize summarise recap overview list show give remind week day month year "
+        "work on get got"
+    )
+)
+"""Words that name no thing: they ask for whatever there was at a time."""
 
 
 def strip_times(query: str, now: datetime) -> str:
@@ -17,3 +30,10 @@ def strip_times(query: str, now: datetime) -> str:
         start, end = expression.span
         stripped = f"{stripped[:start]} {stripped[end:]}"
     return stripped if any(character.isalpha() for character in stripped) else query
+
+
+def asks_for_time_alone(query: str, now: datetime) -> bool:
+    """Whether a query names a time and nothing else to look for ("what happened last week?")."""
+    read = read_query(query)
+    rest = strip_times(read, now)
+    return rest != read and _ANY_EVENT.issuperset(stems(rest))

@@ -262,7 +262,8 @@ def boost_factors(
     if factors.priority:
         found["priority"] = 1.0 + factors.priority * np.maximum(raw.priority - 1.0, 0.0)
     if factors.window and window is not None:
-        found["window"] = 1.0 + factors.window * inside(raw, window).astype(np.float64)
+        worth = factors.window_alone if window.is_alone else factors.window
+        found["window"] = 1.0 + worth * inside(raw, window).astype(np.float64)
     if factors.project and project_code is not None:
         own = (raw.project_code == project_code).astype(np.float64)
         found["project"] = 1.0 + factors.project * own
