@@ -75,6 +75,8 @@ WORDS = {
         "I want the old address of the clinic",
         "Do you remember the old locker combination?",
         "What did they switch from?",
+        "When were we supposed to move into the new flat?",
+        "when was my appointment with the dentist before they moved it?",
         "How much did the tuition cost before the increase?",
         "what's my ex-boss called",
         "Which shift did I have before the new roster?",

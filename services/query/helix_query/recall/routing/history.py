@@ -74,8 +74,9 @@ _CHANGES: Final = re.compile(
 _CHANGED_FROM: Final = re.compile(rf"\b{_CHANGE}(?: [\w']{{1,30}}){{0,3}} from\W*$")
 
 _ASKS_WHAT: Final = re.compile(
-    r"^\W*(?:\w+ ){0,2}(?:what|which|who|whom|where|how (?:much|many|long|big|far|high))\b"
+    r"^\W*(?:\w+ ){0,2}(?:when (?:was|were)|what|which|who|whom|where|how (?:much|many|long|big|far|high))\b"
 )
+_SUPPOSED: Final = re.compile(r"\b(?:was|were) (?:[\w']{1,30} ){0,6}?(?:supposed|meant) to\b")
 _BEFORE: Final = re.compile(
     r"\b(?:did|was|were|had)\b[^?]{1,120}? (?:before|prior to|previously|formerly|use(?:d)? to)\b"
 )
@@ -130,7 +131,8 @@ def past_of(query: str) -> Past:
 def _of_question(folded: str) -> Past:
     is_past = _is_past(_TOKEN.findall(folded))
     found = _of_strong_words(folded)
-    if _CHANGED_FROM.search(folded) or (_ASKS_WHAT.search(folded) and _BEFORE.search(folded)):
+    asks_before = _ASKS_WHAT.search(folded) and _BEFORE.search(folded)
+    if _CHANGED_FROM.search(folded) or _SUPPOSED.search(folded) or asks_before:
         found = Past.FORMER
     elif _CHANGES.search(folded):
         found = Past.CHANGES
