@@ -21,6 +21,7 @@ from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
 from helix_lab.peers.run import ENGINES
+from helix_lab.query_adapter.command import adapter_command
 from helix_lab.ranking_profiles import chosen, profile_folder
 from helix_lab.relations.command import relations_command
 from helix_lab.report.write import write_report
@@ -146,6 +147,7 @@ def peers(
 app.command(name="ablate")(ablate_command)
 app.command(name="tune")(tune_command)
 app.command(name="share")(share_command)
+app.command(name="adapter")(adapter_command)
 app.command(name="calibrate")(calibrate_command)
 app.command(name="bench")(bench)
 app.command(name="relations")(relations_command)

@@ -57,6 +57,18 @@ class _Asked:
         return self.embedded.vector
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search of a question found, before fusion."""
+
+    context: RecallContext
+    embedded: EmbeddedQuery
+    ordinals: NDArray[np.int64]
+    """Of all channels, ascending."""
+    documents: tuple[str, ...]
+    """The document that each ordinal comes from."""
+
+
 class CachedCorpus:
     """Asks `corpus` repeatedly; not safe for several threads."""
 
@@ -79,9 +91,18 @@ class CachedCorpus:
         asked = self._asked(profile, question, TOP_K)
         if asked.retrieved is None:
             return None
-        ordinals = np.unique(np.concatenate([one.hits.ordinals for one in asked.retrieved.rankings]))
+        ordinals = _all_found(asked.retrieved)
         cosines = asked.context.generation.signals.cosines(asked.vector, ordinals)
         return share_features(asked.context, asked.retrieved, asked.route, ordinals, cosines)
+
+    def found(self, profile: RankingProfile, question: Question) -> Found | None:
+        """What a search finds for the question, and its relevant memories; None: the query is skipped."""
+        asked = self._asked(profile, question, TOP_K)
+        if asked.retrieved is None:
+            return None
+        names = self._corpus.data.relevant[question.id]
+        ordinals = np.union1d(_all_found(asked.retrieved), np.flatnonzero(np.isin(self._documents, [*names])))
+        return Found(asked.context, asked.embedded, ordinals, tuple(self._documents[ordinals].tolist()))
 
     def _answer(self, profile: RankingProfile, question: Question, top_k: int) -> Answer:
         asked = self._asked(profile, question, top_k)
@@ -103,16 +124,25 @@ class CachedCorpus:
         checked = query_of(request, profiles={DEFAULT_PROFILE}, clock=self._clock)
         context = RecallContext.of(checked, self._corpus.served, profile)
         embedded: EmbeddedQuery = self._once(
-            ("embed", question.id, profile.rerank.candidates > 0), lambda: embed(context)
+            ("embed", question.id, profile.rerank.candidates > 0, profile.embed.adapted),
+            lambda: embed(context),
         )
         vector = embedded.vector
         route: Route = self._once(
-            ("route", question.id, profile.route.model_dump_json()), lambda: route_query(context, vector)
+            ("route", question.id, profile.route.model_dump_json()),
+            lambda: route_query(context, embedded.plain),
         )
         if route.skip:
             return _Asked(context, embedded, route)
         retrieved = self._once(
-            ("retrieve", question.id, top_k, profile.retrieve.model_dump_json(), route),
+            (
+                "retrieve",
+                question.id,
+                top_k,
+                profile.embed.adapted,
+                profile.retrieve.model_dump_json(),
+                route,
+            ),
             lambda: retrieve(context, vector, route, self._corpus.lanes, CHANNEL_SECONDS),
         )
         return _Asked(context, embedded, route, retrieved)
@@ -122,6 +152,10 @@ class CachedCorpus:
             self._made[key] = make()
         made: Made = self._made[key]
         return made
+
+
+def _all_found(retrieved: Retrieved) -> NDArray[np.int64]:
+    return np.unique(np.concatenate([one.hits.ordinals for one in retrieved.rankings]))
 
 
 def _document_of_ordinals(corpus: DirectCorpus) -> np.ndarray:

@@ -17,7 +17,7 @@ from helix_query.profile.sections.graph import Expand
 from helix_query.profile.sections.packing import Diversify, Pack
 from helix_query.profile.sections.ranking import Rank
 from helix_query.profile.sections.reranking import Rerank
-from helix_query.profile.sections.search import Retrieve, Routing
+from helix_query.profile.sections.search import Embed, Retrieve, Routing
 from helix_query.profile.sections.section import Section
 from helix_shared.errors import InvalidInputError
 
@@ -33,6 +33,7 @@ class RankingProfile(Section):
     token_budget: int = Field(
         default=2000, ge=1, le=100_000, description="tokens packed unless the request says"
     )
+    embed: Embed = Embed()
     route: Routing = Routing()
     retrieve: Retrieve = Retrieve()
     fuse: Fuse = Fuse()

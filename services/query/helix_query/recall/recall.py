@@ -50,7 +50,7 @@ def recall(
             embedded = embed(context) if embedded is None else embedded
             vector = embedded.vector
         with stage("route"):
-            route = route_query(context, vector)
+            route = route_query(context, embedded.plain)
         if route.skip:
             return RecallResult(route, tuple(stage.seconds))
         context = context.of_route(route)

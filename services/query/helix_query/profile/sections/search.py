@@ -21,6 +21,14 @@ Limits = Annotated[
 """Candidates by channel; a channel that is not named gets `DEFAULT_CANDIDATES`."""
 
 
+class Embed(Section):
+    """Stage 1."""
+
+    adapted: bool = Field(
+        default=False, description="the query adapter of the package moves the query, where it fits the model"
+    )
+
+
 class Routing(Section):
     """Stage 2."""
 

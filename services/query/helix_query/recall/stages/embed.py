@@ -1,12 +1,15 @@
 """Stage 1: the query as a vector, and as the states of its tokens where the profile compares them.
 
-One run of the model gives both.
+One run of the model gives both. Where the profile has it, the query adapter then moves them towards what
+answers such questions; routing compares questions with questions, so it keeps the vector of the model.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from helix_query.profile.adapter import adapter_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,15 +24,20 @@ class EmbeddedQuery:
     """What stage 1 made of the query."""
 
     vector: NDArray[np.float32]
-    """Unit vector [dimensions]."""
+    """Unit vector [dimensions] that memories are compared with."""
+    plain: NDArray[np.float32]
+    """The same without the query adapter; questions are compared with it."""
     tokens: QueryTokens | None = None
     """None: the ranking profile compares no tokens."""
 
 
 def embed(context: RecallContext) -> EmbeddedQuery:
     """The query of `context` by the model of the generation."""
-    encoder, text = context.snapshot.encoder, context.query.text
-    if not context.profile.rerank.candidates:
-        return EmbeddedQuery(encoder.embed_query(text))
+    encoder, text, profile = context.snapshot.encoder, context.query.text, context.profile
+    adapter = adapter_for(encoder.card.checksum) if profile.embed.adapted else None
+    if not profile.rerank.candidates:
+        plain = encoder.embed_query(text)
+        return EmbeddedQuery(plain if adapter is None else adapter.vector(plain), plain)
     tokens = encoder.embed_query_tokens(text)
-    return EmbeddedQuery(tokens.vector, tokens)
+    adapted = tokens if adapter is None else adapter.tokens(tokens)
+    return EmbeddedQuery(adapted.vector, tokens.vector, adapted)

@@ -1,0 +1,104 @@
+"""`helix-lab adapter`: fits the query adapter and writes its file.
+
+It is fitted to a set of our own, so that all others judge it: their questions are as new to it as those of a
+user. What it does to whole recalls is shown by `helix-lab eval` with and without `embed.adapted`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from helix_lab.evaluate import Evaluation, opened, progress_bar
+from helix_lab.query_adapter.fit import AT_ONCE, fit
+from helix_lab.query_adapter.observations import Observation, observations
+from helix_lab.sets.cached_corpora import in_process, load_answerable, the_profile
+from helix_lab.sets.cached_corpus import CachedCorpus
+from helix_lab.sets.data import MONTHS, EvaluationSet
+from helix_query.profile.overrides import with_constants
+from helix_query.profile.profile import RankingProfile
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.query_adapter import QueryAdapter
+from helix_shared.encoders.store import default_model
+
+PIPED_WIDTH: Final = 140
+FIRST: Final = 10
+FOLDS: Final = 4
+
+
+def adapter_command(
+    data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
+    out: Annotated[Path, typer.Option(help="The file of the adapter (.npz).")],
+    sets: Annotated[str, typer.Option(help="Set names that it is fitted to, comma between.")] = MONTHS,
+    judged: Annotated[str, typer.Option(help="Other sets that judge it, comma between.")] = "",
+    profile: Annotated[str, typer.Option(help="The ranking profile that asks.")] = "helix",
+    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+) -> None:
+    """Fit how questions are moved towards what answers them, and judge it on tenants and sets left out."""
+    evaluation = in_process(profiles_dir)
+    console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    start = with_constants(the_profile(profile, evaluation), {"embed.adapted": False})
+    loaded = load_answerable(data, sets, corpus_from, limit)
+    others = load_answerable(data, judged, corpus_from, limit) if judged else []
+    model = read_card(default_model(evaluation.models)).checksum
+    seen = list(_observed(loaded, start, evaluation, console))
+    adapter = fit(model, seen)
+    adapter.save(out)
+    table = Table(
+        title=f"percent of the relevant candidates in the first {FIRST} by cosine; held out: fitted without "
+        "these tenants",
+        title_justify="left",
+    )
+    for title in ("set", "plain", "fitted", "held out"):
+        table.add_column(title, justify="left" if title == "set" else "right")
+    table.add_row(sets, *map(_mean, (_recalls(seen), _recalls(seen, adapter), _held_out(model, seen))))
+    for other in others:
+        some = list(_observed([other], start, evaluation, console))
+        table.add_row(other.name, _mean(_recalls(some)), "-", _mean(_recalls(some, adapter)))
+    console.print(table)
+    console.print(f"written: {out}", markup=False)
+
+
+def _observed(
+    sets: Sequence[EvaluationSet], profile: RankingProfile, evaluation: Evaluation, console: Console
+) -> Iterator[Observation]:
+    with progress_bar(console) as progress:
+        for one in sets:
+            with opened(one, evaluation, progress) as corpus:
+                yield from observations(CachedCorpus(corpus), one, profile)
+
+
+def _held_out(model: str, seen: Sequence[Observation]) -> list[float]:
+    """`_recalls` by adapters that have not seen the tenant."""
+    tenants = sorted({(one.set_name, one.tenant) for one in seen})
+    found: list[float] = []
+    for fold in range(FOLDS):
+        left_out = {*tenants[fold::FOLDS]}
+        used = [one for one in seen if (one.set_name, one.tenant) not in left_out]
+        judging = [one for one in seen if (one.set_name, one.tenant) in left_out]
+        if len(used) >= AT_ONCE and judging:
+            found += _recalls(judging, fit(model, used))
+    return found
+
+
+def _recalls(seen: Sequence[Observation], adapter: QueryAdapter | None = None) -> list[float]:
+    """Percent of the relevant candidates among the first `FIRST` by cosine, by question."""
+    found = []
+    for one in seen:
+        vector = one.vector if adapter is None else adapter.vector(one.vector)
+        first = np.argsort(-(one.memories @ vector), kind="stable")[:FIRST]
+        found.append(100.0 * float(one.is_relevant[first].sum() / one.is_relevant.sum()))
+    return found
+
+
+def _mean(percents: Sequence[float]) -> str:
+    return f"{np.mean(percents):.1f}" if percents else "-"

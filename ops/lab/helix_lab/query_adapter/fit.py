@@ -1,0 +1,119 @@
+"""Fit of the query adapter: softmax over the candidates of a question, by Adam (Kingma, Ba 2015), in numpy.
+
+For every question two losses of the kind -log(probability of the relevant), one over cosines and one over
+late interactions, both times `SHARPNESS`. Matrices begin with zeros and few rounds are made: on questions
+that were left out, further rounds bring nothing (ops/decisions/0053).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helix_lab.query_adapter.observations import Floats, Observation
+from helix_shared.encoders.query_adapter import QueryAdapter
+from helix_shared.encoders.token_codes import CODE_BITS
+from helix_shared.errors import InvalidInputError
+
+SHARPNESS: Final = 20.0
+ROUNDS: Final = 6
+AT_ONCE: Final = 32
+"""Questions between two steps."""
+STEP: Final = 2e-4
+"""Step of the first round; it falls evenly to 0."""
+SEED: Final = 0
+_MOMENTUM, _SQUARES, _LEAST = 0.9, 0.999, 1e-8
+_ROOT_BITS: Final = np.float32(np.sqrt(CODE_BITS))
+
+
+def fit(model: str, seen: Sequence[Observation]) -> QueryAdapter:
+    """The adapter of these questions, for the model of this checksum.
+
+    Raises:
+        InvalidInputError: there are fewer than `AT_ONCE` questions.
+    """
+    if len(seen) < AT_ONCE:
+        raise InvalidInputError("sets", f"have {len(seen)} answered questions, a fit needs {AT_ONCE}")
+    dimensions = len(seen[0].vector)
+    steps = [_Adam((dimensions, dimensions)), _Adam((CODE_BITS, CODE_BITS))]
+    order, count, done = np.random.default_rng(SEED), ROUNDS * (len(seen) // AT_ONCE), 0
+    for _ in range(ROUNDS):
+        places = order.permutation(len(seen))
+        for start in range(0, len(seen) - AT_ONCE + 1, AT_ONCE):
+            some = [seen[place] for place in places[start : start + AT_ONCE].tolist()]
+            slopes = [np.zeros_like(one.values) for one in steps]
+            for one in some:
+                slopes[0] += vector_slope(one, steps[0].values)
+                slopes[1] += states_slope(one, steps[1].values)
+            for adam, slope in zip(steps, slopes, strict=True):
+                adam.step(slope / np.float32(AT_ONCE), STEP * (1.0 - done / count))
+            done += 1
+    return QueryAdapter(model, steps[0].values, steps[1].values)
+
+
+def vector_slope(one: Observation, of_vector: Floats) -> Floats:
+    """Derivative [d, d] of the loss over cosines by the adapter's matrix."""
+    moved = one.vector + one.vector @ of_vector
+    length = np.linalg.norm(moved)
+    unit = moved / length
+    slope = _slope(one.memories @ unit, one.is_relevant) @ one.memories
+    return np.outer(one.vector, (slope - unit * (unit @ slope)) / length)
+
+
+def states_slope(one: Observation, of_states: Floats) -> Floats:
+    """Derivative [CODE_BITS, CODE_BITS] of the loss over late interactions by the adapter's matrix."""
+    if not len(one.states) or not one.compared_relevant.any() or one.compared_relevant.all():
+        return np.zeros_like(of_states)
+    signs = one.signs / _ROOT_BITS
+    moved = one.states + one.states @ of_states
+    lengths = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
+    units = moved / lengths
+    nearest = _nearest(units @ signs.T, one.ends)
+    best = np.einsum("sb,scb->sc", units, signs[nearest])
+    slope = _slope(one.weights @ best, one.compared_relevant)
+    of_units = one.weights[:, None] * np.einsum("c,scb->sb", slope, signs[nearest])
+    inward = units * (units * of_units).sum(axis=1, keepdims=True)
+    found: Floats = one.states.T @ ((of_units - inward) / lengths)
+    return found
+
+
+def _slope(scores: Floats, is_relevant: NDArray[np.bool_]) -> Floats:
+    """Derivative of -log(probability of the relevant) by the scores."""
+    powers = np.exp(SHARPNESS * (scores - scores.max()))
+    among = np.where(is_relevant, powers, 0.0)
+    found: Floats = (SHARPNESS * (powers / powers.sum() - among / max(float(among.sum()), 1e-30))).astype(
+        np.float32
+    )
+    return found
+
+
+def _nearest(similarity: Floats, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Token [states, memories] of each memory that is most similar to each state [states, tokens]."""
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    return np.stack(
+        [
+            start + similarity[:, start:end].argmax(axis=1)
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ],
+        axis=1,
+    )
+
+
+class _Adam:
+    """Values that begin with zeros, and the moments of their slopes."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.values = np.zeros(shape, np.float32)
+        self._mean, self._square, self._count = np.zeros(shape), np.zeros(shape), 0
+
+    def step(self, slope: Floats, size: float) -> None:
+        """Go `size` against the slope."""
+        self._count += 1
+        self._mean = _MOMENTUM * self._mean + (1.0 - _MOMENTUM) * slope
+        self._square = _SQUARES * self._square + (1.0 - _SQUARES) * slope**2
+        mean = self._mean / (1.0 - _MOMENTUM**self._count)
+        square = self._square / (1.0 - _SQUARES**self._count)
+        self.values -= (size * mean / (np.sqrt(square) + _LEAST)).astype(np.float32)

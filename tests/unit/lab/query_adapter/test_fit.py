@@ -1,0 +1,112 @@
+"""The fit of the query adapter: its slopes are derivatives, and it finds what was planted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from helix_lab.query_adapter.fit import SHARPNESS, fit, states_slope, vector_slope
+from helix_lab.query_adapter.observations import Observation
+from helix_shared.encoders.token_codes import CODE_BITS
+from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DIMENSIONS = 6
+MEMORIES = 5
+TINY = 1e-2
+
+
+def units(*shape: int, seed: int) -> NDArray[np.float32]:
+    """Random rows of length one."""
+    rows = np.random.default_rng(seed).normal(size=shape)
+    found: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+    return found
+
+
+def observation(seed: int, *, turn: NDArray[np.float32] | None = None) -> Observation:
+    """A question with one relevant memory; `turn` makes the question's vector from that memory's."""
+    made = np.random.default_rng(seed)
+    memories = units(MEMORIES, DIMENSIONS, seed=seed)
+    relevant = np.arange(MEMORIES) == seed % MEMORIES
+    vector = units(DIMENSIONS, seed=seed + 1) if turn is None else memories[seed % MEMORIES] @ turn
+    lengths = made.integers(1, 4, size=MEMORIES)
+    return Observation(
+        "mine",
+        "ann",
+        vector.astype(np.float32),
+        memories,
+        relevant,
+        units(3, CODE_BITS, seed=seed + 2),
+        np.array([0.5, 0.3, 0.2], np.float32),
+        made.integers(0, 256, size=(int(lengths.sum()), CODE_BITS // 8)).astype(np.uint8),
+        np.cumsum(lengths),
+        relevant,
+    )
+
+
+def lost(scores: NDArray[np.float32], is_relevant: NDArray[np.bool_]) -> float:
+    """-log(probability of the relevant)."""
+    powers = np.exp(SHARPNESS * (scores - scores.max()).astype(np.float64))
+    return float(-np.log(powers[is_relevant].sum() / powers.sum()))
+
+
+def loss_of_vector(one: Observation, matrix: NDArray[np.float32]) -> float:
+    """The loss over cosines, written plainly."""
+    moved = one.vector + one.vector @ matrix
+    return lost(one.memories @ (moved / np.linalg.norm(moved)), one.is_relevant)
+
+
+def loss_of_states(one: Observation, matrix: NDArray[np.float32]) -> float:
+    """The loss over late interactions, written plainly."""
+    moved = one.states + one.states @ matrix
+    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    tokens = np.split(one.signs, one.ends[:-1])
+    scores = [one.weights @ (moved @ some.T / np.sqrt(CODE_BITS)).max(axis=1) for some in tokens]
+    return lost(np.array(scores), one.compared_relevant)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_slopes_are_derivatives(seed: int) -> None:
+    """Both against differences of the loss in a random direction."""
+    one = observation(seed)
+    for slope, loss, size in (
+        (vector_slope, loss_of_vector, DIMENSIONS),
+        (states_slope, loss_of_states, CODE_BITS),
+    ):
+        at = 0.05 * units(size, size, seed=seed + 7)
+        direction = units(size, size, seed=seed + 8) / np.float32(np.sqrt(size))
+        step = TINY * direction
+        measured = (loss(one, at + step) - loss(one, at - step)) / (2 * TINY)
+        assert float((slope(one, at) * direction).sum()) == pytest.approx(measured, rel=0.05, abs=0.02)
+
+
+def test_a_planted_turn_is_found() -> None:
+    """Questions that are the memories turned a little are answered better, also those that were left out."""
+    turn = np.eye(DIMENSIONS, dtype=np.float32) + 0.9 * units(DIMENSIONS, DIMENSIONS, seed=99)
+    seen = [observation(seed, turn=turn) for seed in range(2_000)]
+    left_out = [observation(seed, turn=turn) for seed in range(5_000, 5_200)]
+    adapter = fit("0" * 64, seen)
+    before = np.mean([loss_of_vector(one, np.zeros_like(turn)) for one in left_out])
+    after = np.mean([loss_of_vector(one, adapter.of_vector) for one in left_out])
+    assert after < 0.9 * before
+    assert np.array_equal(fit("0" * 64, seen[:64]).of_states, fit("0" * 64, seen[:64]).of_states)
+
+
+def test_a_question_whose_words_cannot_be_compared_has_no_slope() -> None:
+    """All compared memories are relevant: there is nothing to tell apart."""
+    one = observation(1)
+    alike = Observation(
+        one.set_name, one.tenant, one.vector, one.memories, one.is_relevant, one.states, one.weights,
+        one.codes, one.ends, np.ones(MEMORIES, np.bool_),
+    )  # fmt: skip
+    assert not states_slope(alike, np.zeros((CODE_BITS, CODE_BITS), np.float32)).any()
+
+
+def test_too_few_questions_are_refused() -> None:
+    """Without a single step the adapter would be zeros."""
+    with pytest.raises(InvalidInputError, match="have 3 answered questions, a fit needs 32"):
+        fit("0" * 64, [observation(seed) for seed in range(3)])
