@@ -76,7 +76,8 @@ def test_a_report_holds_its_sections_and_names_what_failed(
     """Every requested section has figures; peers without their environment give the reason."""
     folder, info = built
     queries = asked_texts(info, 20)
-    index = partial(index_section, tmp_path, models_dir, None, seed=7, queries=20)
+    # the home of the built data, as the command has it: its texts are embedded already
+    index = partial(index_section, folder.parents[1], models_dir, None, seed=7, queries=20)
     report = {"n": N, "machine": machine()}
     run = Bench(folder, info, models_dir, queries, tmp_path / "no-python", 10.0, index, report)
     measure(run, ["recall", "memory", "floor", "dense", "start", "index", "peers"])
