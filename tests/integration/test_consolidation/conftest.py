@@ -35,6 +35,8 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ACK_WAIT_SECONDS = 3.0
 PATIENCE_SECONDS = 90
 DRAIN_SECONDS = 15.0
+PUBLISH_SECONDS = 2.0
+"""A message that is not acknowledged in this time is repeated, as after a kill of the server."""
 
 
 def row(event: str, sequence: int, text: str, **fields: Any) -> dict[str, Any]:
@@ -206,7 +208,7 @@ class Stack:
 
     async def publish(self, edge: str, sequence: int, body: bytes, version: str) -> None:
         """Publish a derived message as a worker would."""
-        await Publisher(self.client.jetstream()).publish(
+        await Publisher(self.client.jetstream(), timeout_seconds=PUBLISH_SECONDS).publish(
             subjects.derived_subject(edge, "acme"),
             body,
             message_id=subjects.derived_message_id(edge, sequence, version),
