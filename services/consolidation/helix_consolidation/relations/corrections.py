@@ -31,9 +31,10 @@ LINKED: Final = 0.9
 ANNOUNCED: Final = 0.6
 """The same for a notice of a new value that names the old one."""
 _CACHED: Final = 1_024
-_VALUE: Final = r"(?:[^\s,;.!?()]|[.,:](?=\d))(?:[^,;.!?()\n]|[.,:](?=\d)){0,40}?"
+# No character matches two alternatives: a text of them would be tried in every combination.
+_VALUE: Final = r"(?:[^\s,;.!?()]|[.,](?=\d))(?:[^,;.!?()\n]|[.,](?=\d)){0,40}?"
 """A value of a few words."""
-_CLAUSE: Final = r"(?:[^,;.!?()\n]|[.,:](?=\d)){1,120}"
+_CLAUSE: Final = r"(?:[^,;.!?()\n]|[.,](?=\d)){1,120}"
 _END: Final = r"(?=[!)\s]*(?:$|[.,](?!\d)|[!;\n(]|\bbut\b|\band\b))"
 _IT_IS: Final = (
     r"(?:it['\u2019]?s|it is|it was|(?:i|we) meant?|make that|should (?:be|have been|read)|rather)"
@@ -77,6 +78,11 @@ _NAMED_AGAIN: Final = 0.8
 """Share of what the older statement is about that a correction names again to close it."""
 _COMMON: Final = 2
 _SOON: Final = 7 * MICROSECONDS_PER_DAY
+_OWN: Final = frozenset(["i", "my", "mine", "me"])
+_OTHERS: Final = frozenset(["his", "her", "hers", "their", "theirs"])
+_NO_OWNERS: Final = frozenset([
+    "it's", "that's", "he's", "she's", "what's", "there's", "here's", "let's", "who's", "where's", "when's",
+])  # fmt: skip
 _PERSONS: Final = frozenset(map(stem, PERSON_NOUNS))
 
 
@@ -134,10 +140,21 @@ def announces(this: Reading, text: str, other: Reading) -> bool:
 def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
     """Whether a correction names so much of the older statement again that nothing is lost with it.
 
-    One common word is enough only soon after. Nothing of a higher source class is closed.
+    It is about the same thing of the same person: nothing that the older one does not name is named beside
+    the new value, and every other value is repeated. One common word is enough only soon after. Nothing of a
+    higher source class is closed.
     """
-    named_again = corrected(new, this, old, other)
-    if named_again is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
+    named_again, correction = corrected(new, this, old, other), correction_of(new.text)
+    if named_again is None or correction is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
+        return False
+    if _is_of_another(new, old):
+        return False
+    wrong = find_quantities(correction.wrong)
+    added = this.words - other.words - frozenset(map(stem, correction.wrong)) - _OF_CORRECTIONS
+    if len(added) > (0 if wrong else len(correction.wrong)):
+        return False
+    kept = {one.value for one in other.quantities} - {one.value for one in wrong}
+    if not kept <= {one.value for one in this.quantities}:
         return False
     soon = new.session == old.session != 0 or abs(new.occurred_at - old.occurred_at) <= _SOON
     return soon or len(this.words & other.words) >= _COMMON
@@ -162,6 +179,19 @@ def correction_of(text: str) -> Correction | None:
             if 0 < len(wrong) <= _MOST_WORDS and clause and not set(wrong) <= set(clause):
                 return Correction(wrong, tuple(clause))
     return None
+
+
+def _is_of_another(new: Statement, old: Statement) -> bool:
+    """Whether two people speak of themselves, or the texts of things of different people."""
+    this, other = (frozenset(words_of(one.text[:READ_CHARACTERS])) for one in (new, old))
+    named = new.speaker and old.speaker and new.speaker != old.speaker
+    return bool(named and (this | other) & _OWN) or _owners(this) != _owners(other)
+
+
+def _owners(words: frozenset[str]) -> frozenset[str]:
+    """Of whom it is said by "his", "her", "their" or a name in the genitive."""
+    genitives = {word for word in words if word.endswith("'s")} - _NO_OWNERS
+    return (words & _OTHERS) | genitives
 
 
 def _bare(words: list[str]) -> tuple[str, ...]:

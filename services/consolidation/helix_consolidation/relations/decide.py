@@ -47,9 +47,13 @@ def decide(
         if chance >= (model.relate if relation == "RELATES" else model.link):
             is_sure = relation == "UPDATES" and chance >= model.close
             is_unsure = not this.back and unsure.is_unsure(new, candidate.statement, relation, chance)
-            may_close = (is_sure or is_unsure) and (
-                rules.may_close(new, this, candidate, other, among=len(candidates))
-                or corrections.closes(new, this, candidate.statement, other)
+            may_close = (
+                (is_sure or is_unsure)
+                and corrections.ANNOUNCES not in rule
+                and (
+                    rules.may_close(new, this, candidate, other, among=len(candidates))
+                    or corrections.closes(new, this, candidate.statement, other)
+                )
             )
             closes = is_sure and may_close
             evidence = {name: round(row[at], 3) for name, at in _SHOWN_AT if row[at]}

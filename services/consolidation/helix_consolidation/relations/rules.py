@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from helix_consolidation.relations.reading import Reading
+from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, content_words
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_memory.source_classes import CONVERSATION
 
@@ -20,6 +21,12 @@ _TELLING_RARITY: Final = 16
 """With fewer candidates the store is so small that no word of it is rare."""
 _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
+_PART: Final = re.compile(
+    r"[.;!?\n]+\s+|,\s+(?:and|but|so|while)\b|(?:,|\band\b)\s+(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
+    r"they)\b)",
+    re.IGNORECASE,
+)
+"""Where a text goes on to something else."""
 
 
 def veto(new: Statement, this: Reading, old: Statement, other: Reading) -> str:
@@ -54,13 +61,13 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
 
     The same speaker (or the user after the assistant) states it as a fact, with a word of change, and both
     share much of what they are about, beyond words that are common in the store; whoever and whatever the
-    older one names is named again, and no identifier differs. `among`: how many candidates were found.
+    older one names is named again, as is each thing that it says, and no identifier differs. `among`: how
+    many candidates were found.
     """
     old = candidate.statement
     if new.speech_act not in _CLOSING_ACTS or this.asks or this.hypothetical or this.reported or other.asks:
         return False
-    is_same = (new.role, new.speaker) == (old.role, old.speaker)
-    if trust(new) < trust(old) or not (is_same or (new.role == "user" and old.role == "assistant")):
+    if trust(new) < trust(old) or not is_theirs(new, old):
         return False
     if have_other_codes(this, other):
         return False
@@ -69,11 +76,28 @@ def may_close(new: Statement, this: Reading, candidate: Candidate, other: Readin
     shared = this.words & other.words
     return (
         this.sure_change
+        and not says_more(old, this)
         and (among < _TELLING_RARITY or candidate.lexical >= _CLOSING_LEXICAL)
         and candidate.cosine >= _CLOSING_COSINE
         and len(shared) >= min(_CLOSING_WORDS, len(other.words))
         and len(shared) >= _CLOSING_SHARE * len(other.words)
     )
+
+
+def is_theirs(new: Statement, old: Statement) -> bool:
+    """Whether the speaker changes what they said themself, or the user what the assistant said."""
+    is_same = (new.role, new.speaker) == (old.role, old.speaker)
+    return is_same or (new.role == "user" and old.role == "assistant")
+
+
+def says_more(old: Statement, this: Reading) -> bool:
+    """Whether `old` says several things, and one of them shares too few words with the new statement.
+
+    "The cleaner comes on Thursdays, her name is Marisol" is still needed when the day changes.
+    """
+    parts = [content_words(part) for part in _PART.split(old.text[:READ_CHARACTERS])]
+    said = [words for words in parts if words]
+    return len(said) > 1 and any(len(words & this.words) < _CLOSING_SHARE * len(words) for words in said)
 
 
 def trust(statement: Statement) -> int:

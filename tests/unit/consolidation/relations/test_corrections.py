@@ -89,6 +89,24 @@ def test_one_common_word_closes_only_soon_after() -> None:
     assert DAY == 86_400_000_000
 
 
+@pytest.mark.parametrize(
+    ("speaker", "older", "newer"),
+    [
+        ("Bob", "My train is at 10:00", "Actually my train is at 9:30, not 10:00"),
+        ("Ann", "Her flight is at 10:00", "Actually my flight is at 9:30, not 10:00"),
+        ("Ann", "The flight is at 10:00", "Actually Bob's flight is at 9:30, not 10:00"),
+        ("Ann", "The flight is at 10:00", "Actually the Paris flight is at 9:30, not 10:00"),
+        ("Ann", "The flight is at 10:00, seat 14", "Actually the flight is at 9:30, not 10:00"),
+    ],
+)
+def test_a_correction_of_another_thing_closes_nothing(speaker: str, older: str, newer: str) -> None:
+    """Another person's, a nearer named one, or one of which more is told."""
+    found = decided(
+        said(newer, speaker=speaker, session=2), said(older, speaker="Ann", session=2), cosine=0.9
+    )
+    assert not any(one.closes for one in found.values())
+
+
 @pytest.mark.parametrize("text", ["I ordered tea, not coffee", "not bad, not good", "no", "I said so", ""])
 def test_a_contrast_is_no_correction(text: str) -> None:
     """Without a word of correction, or without a value."""
@@ -103,6 +121,8 @@ def test_hostile_text_is_read_in_bounded_time() -> None:
         "i said " * 20_000,
         "correction " + "a" * 100_000,
         "not " * 30_000,
+        "oops " + " - not 1:1:1:1:1:1:1:1 " * 400,
+        "sorry, not " + "10:00 10:30 1.1,1 " * 400,
     ):
         correction_of(text)
     assert time.process_time() - began < 1
