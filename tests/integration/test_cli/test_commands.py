@@ -189,7 +189,10 @@ def test_importing_a_folder_twice_changes_nothing(nats: str, tmp_path: Path) -> 
     assert code == 0
     assert "2 document events" in out
     assert stored(nats) == []
-    counts = [json.loads(run("import", tmp_path, "--json", "--nats", nats)[1]) for _ in range(2)]
+    first, second = (run("import", tmp_path, "--json", "--nats", nats) for _ in range(2))
+    assert "published before" not in first[2]
+    assert "published before and change nothing; a document that was deleted since" in second[2]
+    counts = [json.loads(out) for _, out, _ in (first, second)]
     assert [(c["published"], c["duplicates"]) for c in counts] == [(2, 0), (0, 2)]
 
 

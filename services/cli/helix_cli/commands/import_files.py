@@ -34,6 +34,11 @@ NAMED_ENDINGS: Final = 5
 """Most endings in the note on files that are left out."""
 LISTED_DOCUMENTS: Final = 10
 """Most documents whose ids are printed; `--json` has all."""
+PUBLISHED_BEFORE: Final = (
+    "duplicates were published before and change nothing; a document that was deleted since stays deleted: "
+    "to get it back, `touch` its file and import it again"
+)
+"""The id of a document's event follows from the time of its file, too."""
 KINDS: Final = (
     "Markdown, plain text, HTML, PDF, source code (Python, JavaScript,\n"
     "TypeScript, Go, Rust, Java) and JSONL transcripts of Claude Code and Codex"
@@ -67,6 +72,9 @@ Deleting a file later does not delete its memories; this does:
 
   helix publish --tenant acme --kind document \\
     --set document_id=docs/sales/offer.pdf --set deleted=true
+
+To get it back, `touch` the file and import it again: the same content with
+the same time is what was published before, and changes nothing.
 
 {EXIT_CODES}
 """
@@ -115,6 +123,8 @@ def import_command(
         server = nats_server(nats, home)
         tally = publish_items(items, server=server, in_flight=in_flight, as_json=as_json, tracked=wait)
         waiting = Waiting(query_server(query, home), server, wait_seconds) if wait else None
+        if tally.duplicates and documents:
+            note(PUBLISHED_BEFORE)
     show = partial(_report, tally, counts, documents, files=len(sources), dry_run=dry_run, as_json=as_json)
     conclude(tally, waiting, as_json=as_json, report=show)
 
