@@ -1,6 +1,7 @@
 """Importing files of every kind, and what `--wait` says of refused events, with all processes."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ def test_a_folder_of_files_is_recalled_replaced_and_deleted(home: Path, tmp_path
     assert best(home, "how long until the glue is dry?")["type"] == "code"
     assert "opens at nine" in best(home, "when does the workshop open?")["text"]
 
+    code, out, err = run(home, "recall", "what does the oak table cost?", "--packed", "--budget", "5")
+    assert (code, out.strip(), "no memory fits the token budget" in err) == (0, "", True), out + err
+    two = run(home, "recall", "what does the oak table cost?", "how long until the glue is dry?", "--packed")[
+        1
+    ]
+    table, _, glue = two.partition("\n\nhow long until the glue is dry?\n")
+    assert table.startswith("what does the oak table cost?\n[1] ")
+    assert glue.startswith("[1] ")
+
     (folder / "hours.html").write_text(page.format("ten"))
     alone = ("import", str(folder / "hours.html"), "--root", str(folder), "--wait")
     assert run(home, *alone)[0] == 0
@@ -64,6 +74,15 @@ def test_a_folder_of_files_is_recalled_replaced_and_deleted(home: Path, tmp_path
     assert (code, "document_id: names nothing" in err) == (1, True), err
     assert run(home, *delete, "document_id=shop/price.pdf")[0] == 0
     assert "640" not in best(home, "what does the oak table cost?").get("text", "")
+
+    again = ("import", str(folder / "price.pdf"), "--root", str(folder), "--wait")
+    code, out, err = run(home, *again)
+    assert (code, "duplicates 1" in out, "`touch` its file" in err) == (0, True, True), out + err
+    later = (folder / "price.pdf").stat().st_mtime + 5
+    os.utime(folder / "price.pdf", (later, later))
+    code, out, err = run(home, *again)
+    assert (code, "published 1" in out, "touch" in err) == (0, True, False), out + err
+    assert "640 euros" in best(home, "what does the oak table cost?")["text"]
 
 
 def test_waiting_tells_what_became_of_an_event(home: Path) -> None:

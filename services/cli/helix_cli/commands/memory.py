@@ -15,7 +15,7 @@ from rich.table import Table
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options
 from helix_cli.commands.common.hints import with_owner_hint
-from helix_cli.commands.common.memory_ids import whole_ids, with_whole_ids
+from helix_cli.commands.common.memory_ids import ENOUGH, whole_ids, with_whole_ids
 from helix_cli.commands.common.publishing import Waiting, conclude, publish_items
 from helix_cli.commands.group import COMMANDS
 from helix_cli.commands.publish import one_event
@@ -35,7 +35,7 @@ LEAST_SHOWN: Final = 0.2
 
 app = typer.Typer(help=COMMANDS["memory"].summary, no_args_is_help=True, add_completion=False)
 
-_ID_HELP: Final = "as `helix recall --json` prints it; its first digits are enough."
+_ID_HELP: Final = f"as `helix recall --json` prints it, or {ENOUGH}."
 MemoryId = Annotated[str, typer.Argument(help=f"Id of the memory, {_ID_HELP}")]
 MemoryIds = Annotated[list[str], typer.Argument(help=f"Id of a memory, {_ID_HELP} Several may be given.")]
 Acl = Annotated[list[str] | None, typer.Option("--acl", help="Principal; may be repeated.")]

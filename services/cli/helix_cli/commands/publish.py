@@ -34,6 +34,16 @@ STDIN: Final = "-"
 BLOCK_BYTES: Final = 1024 * 1024
 BODY_FIELDS: Final = {"document": "body"}
 """Field that `--text` fills, by kind; `text` for every other kind."""
+_SELECTED: Final = "one of memory_ids, of_session, of_document and of_user, e.g. --set of_session=s1"
+NEEDED: Final = {
+    "forget": _SELECTED,
+    "erase": _SELECTED,
+    "undo": "the memory whose relations are taken back: --set memory_id=ID",
+    "correct": "the memory and its new text: --set memory_id=ID --text TEXT",
+    "feedback": "ids in helpful or unhelpful, e.g. --set 'helpful=[\"ID\"]'",
+    "session": "the session and its phase, started or ended: --session s1 --set phase=started",
+}
+"""What an event about existing memories or a session cannot do without, by kind."""
 
 Option = typer.Option
 HELP: Final = f"""
@@ -134,6 +144,8 @@ def publish_command(
         "set": field,
     }
     used = [name for name, value in fields.items() if value]
+    if not files and not used and kind in NEEDED:
+        raise InvalidInputError("arguments", f"{kind} needs {NEEDED[kind]}")
     if bool(files) == bool(used):
         raise InvalidInputError("arguments", "give either files (or -) or an event's options like --text")
     with contextlib.ExitStack() as stack:

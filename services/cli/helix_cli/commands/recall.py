@@ -18,7 +18,7 @@ from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
 from helix_cli.output.explanation import print_explanation, print_waterfall
-from helix_cli.output.terminal import ID_CHARACTERS, complain, one_line, plain, printable, stdout
+from helix_cli.output.terminal import ID_CHARACTERS, complain, note, one_line, plain, printable, stdout
 from helix_cli.output.time_zone import zone_of
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.served import wait_until_served
@@ -98,8 +98,10 @@ def recall_command(
         zone = zone_of(request.time_zone)
         print_table = partial(_print_table, full=full, zone=zone)
         print_reply = _print_json if as_json else _print_packed if packed else print_table
-        for sent, reply in zip(requests, replies, strict=True):
-            if more_questions and not (as_json or packed):
+        for number, (sent, reply) in enumerate(zip(requests, replies, strict=True)):
+            if more_questions and packed and not as_json:
+                typer.echo("\n" * (number > 0) + printable(" ".join(sent.query.split())))
+            elif more_questions and not as_json:
                 stdout().print(plain(f"\n{printable(sent.query)}"), style="bold")
             if isinstance(reply, HelixError):
                 complain(f"{printable(sent.query)}: {reply}")
@@ -140,7 +142,9 @@ def _print_packed(reply: recall_pb2.RecallResponse) -> None:
     text = reply.context.text
     typer.echo(printable(text) if console.is_terminal else text)
     if reply.abstained:
-        typer.echo(f"nothing packed: {reply.abstained_because}", err=True)
+        note(f"nothing packed: {reply.abstained_because}")
+    elif reply.memories and not text.strip():
+        note("nothing packed: no memory fits the token budget; give a larger --budget")
 
 
 def _print_table(reply: recall_pb2.RecallResponse, *, full: bool, zone: tzinfo) -> None:

@@ -10,7 +10,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped] # stubs 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.common.hints import with_owner_hint
-from helix_cli.commands.common.memory_ids import whole_ids
+from helix_cli.commands.common.memory_ids import ENOUGH, whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, stdout
@@ -37,7 +37,7 @@ app = typer.Typer(add_completion=False)
 @app.command(help=help_text("why-not", HELP))
 @query_options.with_query_options
 def why_not_command(
-    memory_id: Annotated[str, typer.Argument(help="Id of the missing memory; its first digits are enough.")],
+    memory_id: Annotated[str, typer.Argument(help=f"Id of the missing memory, or {ENOUGH}.")],
     request: recall_pb2.RecallRequest,
     *,
     as_json: options.AsJson = False,

@@ -33,6 +33,14 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
             context.abort(*self.refuse)
         return self.reply
 
+    def BatchRecall(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.BatchRecallRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.BatchRecallResponse:
+        """The same reply to every question."""
+        del context
+        results = [recall_pb2.RecallResult(response=self.reply) for _ in request.requests]
+        return recall_pb2.BatchRecallResponse(results=results)
+
     def WhyNot(  # noqa: N802  gRPC's name
         self, request: recall_pb2.WhyNotRequest, context: grpc.ServicerContext
     ) -> recall_pb2.WhyNotResponse:

@@ -97,7 +97,20 @@ def test_the_beginning_of_an_id_that_tells_no_memory_is_refused(
 def test_the_beginning_of_an_id_is_enough(service: FakeService) -> None:
     """As the tables show it, in either case of letters."""
     service.ids = [ASKED, "abcd" + "0" * 28]
-    for given in (ASKED[:8], ASKED[:8].upper(), ASKED):
+    for given in (ASKED[:8], ASKED[:8].upper(), ASKED, ASKED.upper()):
         options = ["--tenant", "acme", "--query", service.address]
         assert CliRunner().invoke(app, ["memory", "history", given, *options]).exit_code == 0
         assert service.history_request.memory_id == ASKED
+
+
+@pytest.mark.parametrize("command", ["history", "undo", "forget", "restore"])
+@pytest.mark.parametrize("given", ["a", "8d", "8d1", "tea!", "a" * 33])
+def test_what_is_no_beginning_of_an_id_is_refused_with_what_is_enough(command: str, given: str) -> None:
+    """Before anything is asked or published; `--help` says the same."""
+    enough = "at least the first 4 hexadecimal digits of an id"
+    nowhere = ["--query", "127.0.0.1:1"] + ([] if command == "history" else ["--nats", "nats://127.0.0.1:1"])
+    result = CliRunner().invoke(app, ["memory", command, given, "--tenant", "acme", *nowhere])
+    assert result.exit_code == 2
+    assert enough in result.stderr
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["memory", command, "--help"]).stdout
+    assert enough in " ".join(shown.split())

@@ -48,6 +48,23 @@ def test_packed_prints_the_context_alone(service: FakeService, recall: Recall) -
     assert recall("--packed")[1] == "[1] We chose Postgres.\n"
 
 
+def test_packed_contexts_of_several_questions_have_headings(service: FakeService, recall: Recall) -> None:
+    """The numbers of citations begin again with each; a blank line is between."""
+    service.reply = a_reply()
+    context = "[1] We chose Postgres.\n"
+    assert recall("when\nand who?", "--packed")[1] == f"which?\n{context}\nwhen and who?\n{context}"
+
+
+def test_packed_says_that_no_memory_fits_the_budget(service: FakeService, recall: Recall) -> None:
+    """On standard error; not where nothing was found."""
+    service.reply = a_reply()
+    service.reply.context.text = ""
+    code, out, err = recall("--packed", "--budget", "5")
+    assert (code, out.strip(), "no memory fits the token budget" in err) == (0, "", True)
+    del service.reply.memories[:]
+    assert "budget" not in recall("--packed")[2]
+
+
 def test_json_is_the_full_reply(service: FakeService, recall: Recall) -> None:
     """Fields have the names of the .proto file."""
     service.reply = a_reply()

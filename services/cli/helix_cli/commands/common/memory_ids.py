@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_memory import limits
-from helix_shared.errors import NotFoundError
+from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from helix_cli.stack.addresses import Server
     from helix_memory.recall.v1 import recall_pb2
 
-_SHORT: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},31}}")
+_WHOLE_DIGITS: Final = 32
+_GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{_WHOLE_DIGITS}}}")
+ENOUGH: Final = f"at least the first {limits.ID_PREFIX_DIGITS} hexadecimal digits of an id"
+"""What a command takes for an id, in either case of letters."""
 ID_FIELDS: Final = ("memory_id", "other")
 ID_LISTS: Final = ("memory_ids", "helpful", "unhelpful")
 """Fields of events that name memories."""
 
 
 def is_short(given: str) -> bool:
-    """Whether it may be the beginning of an id; whatever else is no id is refused where it is used."""
-    return _SHORT.fullmatch(given) is not None
+    """Whether it is the beginning of an id and not a whole one."""
+    return len(given) < _WHOLE_DIGITS
 
 
 def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[], Server]) -> list[str]:
@@ -30,17 +33,20 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
 
     Raises:
         NotFoundError: no memory of the scope has such an id.
-        InvalidInputError: several have.
+        InvalidInputError: several have, or one of `given` is neither an id nor the beginning of one.
         TemporaryError: nothing answers.
     """
+    for one in given:
+        if _GIVEN.fullmatch(one) is None:
+            raise InvalidInputError("id", f"{one!r} must be {ENOUGH}")
     if not any(map(is_short, given)):
-        return list(given)
+        return [one.lower() for one in given]
     from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     found = server()
     with RecallClient(found.address, instance=found.instance) as client:
         try:
-            return [client.whole_id(scope, one) if is_short(one) else one for one in given]
+            return [client.whole_id(scope, one) if is_short(one) else one.lower() for one in given]
         except NotFoundError as error:
             raise with_owner_hint(error, scope) from error
 
