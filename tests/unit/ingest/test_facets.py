@@ -129,6 +129,37 @@ def test_a_span_is_the_sentence_that_states_the_facet() -> None:
     assert text[found.start : found.end] == "I'm vegan, by the way!"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My coach is Mrs. Adeyemi.",
+        "My dentist is Dr. Will Hart of St. Agnes",
+        "I live in St. Ives at No. 7 Quay Road.",
+        "My boss is Prof. J. Okonkwo Jr. from Lagos",
+        "I'm allergic to nuts, e.g. cashews.",
+        "my doctor is dr. hale",
+        "I work nights until 6 a.m. at the depot",
+    ],
+)
+def test_a_sentence_goes_on_behind_an_abbreviation(said: str) -> None:
+    """Its dot ends no line of a profile."""
+    assert {said[one.start : one.end] for one in facets_of(said, source_class="user")} == {said}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Ghent. I saw the Dr. She was kind.",
+        "no. I live in Ghent. no. 5 is late",
+        "I live in Ghent. I am ok",
+    ],
+)
+def test_a_word_that_looks_like_an_abbreviation_can_end_a_sentence(text: str) -> None:
+    """A pronoun behind a title, and "no" without a number, begin the next sentence."""
+    found = {text[one.start : one.end] for one in facets_of(text, source_class="user")}
+    assert any(one.endswith("I live in Ghent.") for one in found)
+
+
 def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
     """Without one it is small change of a conversation."""
     text = "I'll fetch the keys from Marek"
@@ -164,6 +195,7 @@ def test_the_words_that_a_pattern_needs_are_complete() -> None:
         "." * 100_000,
         "my sister " * 10_000,
         "\n" * 100_000,
+        "Dr. " * 25_000,
     ],
 )
 def test_hostile_texts_take_no_time(text: str) -> None:

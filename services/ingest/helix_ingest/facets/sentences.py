@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from helix_shared.naming.abbreviations import is_abbreviation
+
 READ_CHARACTERS: Final = 4_000
 """Characters of a text that are read; a profile line further down is rare."""
 SENTENCE_CHARACTERS: Final = 400
@@ -53,6 +55,8 @@ def _sentences(text: str) -> Iterator[Sentence]:
     """All sentences; one of a single word is part of the one after it: "no. never again"."""
     start = 0
     for found in _END.finditer(text):
+        if found[0] == "." and is_abbreviation(text, found.start()):
+            continue
         if len(text[start : found.end()].split()) > 1:
             yield from _trimmed(text, start, found.end())
             start = found.end()
