@@ -160,6 +160,42 @@ def test_a_word_that_looks_like_an_abbreviation_can_end_a_sentence(text: str) ->
     assert any(one.endswith("I live in Ghent.") for one in found)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am moving to Oslo. Just kidding!",
+        "I am moving to Oslo. Kidding. The train was late.",
+        "We have to paint the roof pink. lol jk",
+        "I live in a castle\njk",
+        "I'm planning to quit on Monday, I've booked the ferry. I'm only joking, of course",
+        "I'm moving to Oslo, just kidding",
+        "I'm moving to Oslo (joking)",
+        "I love mondays. That was a joke.",
+        "Maybe we should rewrite it all in COBOL.",
+        "Perhaps one day I have to sell the boat",
+        "We should maybe paint it",
+    ],
+)
+def test_a_joke_that_is_taken_back_and_an_idea_are_no_facet(text: str) -> None:
+    """What the same turn withdraws is not so."""
+    assert facets_of(text, source_class="user") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("I live in Ghent. Not kidding.", "I live in Ghent."),
+        ("I live in Ghent.\nI am moving to Oslo. Just kidding!", "I live in Ghent."),
+        ("I am moving to Oslo. Kidding! I live in Ghent.", "I live in Ghent."),
+        ("I live in Ghent. I was only joking with the kids there.", "I live in Ghent."),
+        ("Maybe it rains, but I have to file the form", "Maybe it rains, but I have to file the form"),
+    ],
+)
+def test_what_stands_around_a_joke_keeps_its_facet(text: str, line: str) -> None:
+    """Only what stands before it in its paragraph is taken back."""
+    assert {text[one.start : one.end] for one in facets_of(text, source_class="user")} == {line}
+
+
 def test_what_somebody_will_do_is_a_plan_where_a_time_is_named() -> None:
     """Without one it is small change of a conversation."""
     text = "I'll fetch the keys from Marek"
@@ -196,6 +232,9 @@ def test_the_words_that_a_pattern_needs_are_complete() -> None:
         "my sister " * 10_000,
         "\n" * 100_000,
         "Dr. " * 25_000,
+        "jk. " * 25_000,
+        "lol " * 25_000,
+        "maybe i " * 12_000,
     ],
 )
 def test_hostile_texts_take_no_time(text: str) -> None:

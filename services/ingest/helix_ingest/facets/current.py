@@ -49,3 +49,9 @@ TASK: Final = re.compile(
     r"|\bto-?do\b|\bdeadline\b|\bdue (?:on|by|in|next|this|tomorrow)\b|\bremind me\b|\bdon't let me forget\b"
     r"|\bremember to\b|\b(?:is|are) (?:still )?(?:open|overdue|outstanding|unfinished|left to do)\b|\bi owe\b"
 )  # fmt: skip
+TENTATIVE: Final = re.compile(
+    r"\b(?:maybe|perhaps|possibly)\b[^,.;]{0,40}?\b(?:i|we) (?:still |also |really |just )?"
+    r"(?:need to|have to|gotta|got to|must|should|ought to)\b"
+    r"|\b(?:i|we) (?:should|must|ought to) (?:maybe|perhaps|possibly)\b"
+)
+"""An idea and no task: left out before `TASK` is searched."""

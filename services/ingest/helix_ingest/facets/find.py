@@ -72,6 +72,8 @@ def _facets_in(sentence: Sentence, *, is_ahead: bool) -> Iterator[FoundFacet]:
         for facet, pattern in _PATTERNS
         if not NEEDED[facet].isdisjoint(words) and pattern.search(folded)
     }
+    if "task" in names and not current.TASK.search(current.TENTATIVE.sub("", folded)):
+        names.discard("task")
     if "relationship" not in names and not NEEDED["relationship"].isdisjoint(words):
         names |= {"relationship"} if lasting.NAMED_RELATIVE.search(written) else set()
     if not SHOUTED_WORDS.isdisjoint(written.split()) and not written.isupper():

@@ -22,9 +22,20 @@ _QUOTED: Final = re.compile(
 _HYPOTHETICAL: Final = re.compile(
     r"^\W*(?:(?:and|but|so|or|oh|well|ok(?:ay)?),? )?(?:imagine|suppose|supposing|assume|pretend|what if"
     r"|let's say"
-    r"|say i|if i (?:were|was|had|lived|worked))\b|\bas if i\b|\bin another life\b|\bjust kidding\b",
+    r"|say i|if i (?:were|was|had|lived|worked))\b|\bas if i\b|\bin another life\b|\bjust kidding\b"
+    r"|(?:[,(\u2013\u2014-] ?|\bi(?:['\u2019]m|m| am) (?:just |only )?|\bonly )(?:kidding|joking|joke)\W*$"
+    r"|\b(?:jk|j/k)\W*$",
     re.IGNORECASE,
 )
+_JOKED: Final = re.compile(
+    r"^\W*(?:(?:lol|haha|hehe|nah|sorry|ok(?:ay)?|well|but|actually)\b\W{0,5}){0,3}"
+    r"(?:(?:(?:i(?:['\u2019]m|m| am| was)|we(?:['\u2019]re| are| were)) )?"
+    r"(?:(?:just|only|totally|obviously) )?(?:kidding|joking)"
+    r"|(?:(?:that|it|this)(?:['\u2019]s| is| was) )?(?:(?:just|only|all) )?(?:a )?joke|jk|j/k)"
+    r"(?=\W*$|[,.!;:)\u2026]| (?:of course|obviously|lol|haha|about that)\b)",
+    re.IGNORECASE,
+)
+"""A sentence that takes back what was said before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +48,25 @@ class Sentence:
 
 
 def statements(text: str) -> Iterator[Sentence]:
-    """The sentences of a text that are neither questions, quotations nor hypothetical."""
-    for sentence in _sentences(text[:READ_CHARACTERS]):
+    """The sentences of a text that are neither questions, quotations, hypothetical nor taken back as a joke.
+
+    "Just kidding" takes back the sentence before it, and those before that one in its paragraph.
+    """
+    taken_back = False
+    kept: list[Sentence] = []
+    found = list(_sentences(text[:READ_CHARACTERS]))
+    for sentence, following in zip(reversed(found), [None, *reversed(found)], strict=False):
         said = sentence.text
+        if following is not None and "\n" in text[sentence.end : following.start]:
+            taken_back = False
+        taken_back = taken_back or (following is not None and _JOKED.match(following.text) is not None)
+        if taken_back or _JOKED.match(said):
+            continue
         if len(said) > SENTENCE_CHARACTERS or _is_question(said):
             continue
         if not _QUOTED.search(said) and not _HYPOTHETICAL.search(said):
-            yield sentence
+            kept.append(sentence)
+    yield from reversed(kept)
 
 
 def _is_question(text: str) -> bool:
@@ -57,7 +80,8 @@ def _sentences(text: str) -> Iterator[Sentence]:
     for found in _END.finditer(text):
         if found[0] == "." and is_abbreviation(text, found.start()):
             continue
-        if len(text[start : found.end()].split()) > 1:
+        said = text[start : found.end()]
+        if len(said.split()) > 1 or _JOKED.match(said):
             yield from _trimmed(text, start, found.end())
             start = found.end()
     yield from _trimmed(text, start, len(text))
