@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from nats.js.errors import NotFoundError
 
 from helix_consolidation.delivery.pace import Interval
+from helix_consolidation.folding.relate import without_removed
 from helix_memory import subjects
 from helix_shared.broker.connection import UNANSWERED
 from helix_shared.telemetry import logger
@@ -57,14 +58,15 @@ class UnsurePairsStore:
             shard.unsure = [] if shard.unsure is None else shard.unsure
 
     async def store(self, shard: Shard) -> None:
-        """Publish what `shard` collected.
+        """Publish what `shard` collected, without texts that were forgotten or erased since.
 
         Raises:
             TemporaryError: the stream does not acknowledge; the rest stays collected.
         """
         while shard.unsure:
             some = shard.unsure[:AT_ONCE]
-            await asyncio.gather(*map(self._publish, some))
+            kept = filter(None, (without_removed(shard.state, pairs) for pairs in some))
+            await asyncio.gather(*map(self._publish, kept))
             del shard.unsure[: len(some)]
 
     async def _publish(self, pairs: UnsurePairs) -> None:

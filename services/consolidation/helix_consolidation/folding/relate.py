@@ -18,6 +18,7 @@ import numpy as np
 from helix_consolidation.folding.incoming.statements import statements_of
 from helix_consolidation.folding.status.links import add_link
 from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.ledger.event_reach import NEVER
 from helix_consolidation.ledger.minhash_bands import NO_WORDS, estimated_jaccard, signatures_of
 from helix_consolidation.relations.statement import Candidate
 from helix_consolidation.relations.unsure import ruled
@@ -70,8 +71,27 @@ def decide_due(context: FoldContext, *, before: int = WHOLE_LOG) -> None:
             if relation.unsure:
                 unsure[row.sequence].append(_Unsure(relation, row, older))
     if context.unsure is not None:
-        context.unsure.extend(_pairs(state, some) for some in unsure.values())
+        pairs = (_pairs(state, some) for some in unsure.values())
+        context.unsure.extend(asked for asked in pairs if asked is not None)
     update_status(context, sorted(affected))
+
+
+def without_removed(state: ConsolidationState, asked: UnsurePairs) -> UnsurePairs | None:
+    """The pairs of which neither side was forgotten or erased since; None where none is left."""
+    kept = tuple(p for p in asked.pairs if _is_still(state, p.newer) and _is_still(state, p.older))
+    return asked.model_copy(update={"pairs": kept}) if kept else None
+
+
+def _is_still(state: ConsolidationState, side: PairedText) -> bool:
+    """Whether it is the same publication of a memory, and not forgotten."""
+    ordinal = state.ledger.find(side.memory_id)
+    if ordinal is None or state.ledger.sequences(ordinal)[0] != side.sequence:
+        return False
+    return not _is_forgotten(state, ordinal)
+
+
+def _is_forgotten(state: ConsolidationState, ordinal: int) -> bool:
+    return state.ledger.status(ordinal).deleted_at != NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +103,11 @@ class _Unsure:
     older: Statement
 
 
-def _pairs(state: ConsolidationState, unsure: Sequence[_Unsure]) -> UnsurePairs:
-    """The most probable pairs of one event; of a turn and a statement derived from it one is compared."""
+def _pairs(state: ConsolidationState, unsure: Sequence[_Unsure]) -> UnsurePairs | None:
+    """The most probable pairs of one event; of a turn and a statement derived from it one is compared.
+
+    Pairs with a forgotten memory are left out, since a language model reads the texts. None: no pair is left.
+    """
     chosen: dict[tuple[int, int], Pair] = {}
 
     def rank(one: _Unsure) -> tuple[Any, ...]:
@@ -94,10 +117,14 @@ def _pairs(state: ConsolidationState, unsure: Sequence[_Unsure]) -> UnsurePairs:
     order = sorted(unsure, key=rank)
     for one in order:
         newer, older = one.relation.newer, one.relation.older
+        if _is_forgotten(state, newer) or _is_forgotten(state, older):
+            continue
         sources = (state.ledger.sources.of(newer), state.ledger.sources.of(older))
         turns = (newer if sources[0] is None else sources[0], older if sources[1] is None else sources[1])
         sides = (_side(state, newer, one.newer.statement), _side(state, older, one.older))
         chosen.setdefault(turns, Pair(newer=sides[0], older=sides[1]))
+    if not chosen:
+        return None
     first = order[0]
     return UnsurePairs(
         tenant_id=state.ledger.tenant_id(first.relation.newer),
