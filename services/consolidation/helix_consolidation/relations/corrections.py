@@ -43,7 +43,7 @@ _CUE: Final = re.compile(
     r"\bcorrect(?:ion|ed)\b|\bi (?:meant?|said|wrote|told you|was wrong|misspoke)\b|\bscratch that\b|\btypo\b"
     r"|\bmy (?:mistake|bad)\b|\bi (?:mis(?:typed|read|heard|remembered)|mixed (?:up|them up))\b"
     r"|\bgot (?:it|that) wrong\b|\bwrong (?:one|number|date|day|time|name|code)\b|\berratum\b"
-    r"|^\W*(?:sorry|oops|wait|actually|no+)\b",
+    r"|^[^\w\n]*(?:sorry|oops|wait|actually|no+)\b",
     re.MULTILINE,
 )
 _NEW_VALUE: Final = re.compile(

@@ -22,7 +22,7 @@ _TELLING_RARITY: Final = 16
 _CLOSING_COSINE: Final = 0.5
 _REPEATING_SHARE: Final = 0.6
 _PART: Final = re.compile(
-    r"[.;!?\n]+\s+|,\s+(?:and|but|so|while)\b|(?:,|\band\b)\s+(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
+    r"[.;!?]\s|\n|,\s(?:and|but|so|while)\b|(?:,|\band\b)\s(?=(?:my|your|his|her|its|our|their|i|you|he|she|it|we|"
     r"they)\b)",
     re.IGNORECASE,
 )
