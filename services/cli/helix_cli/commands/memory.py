@@ -100,7 +100,11 @@ def undo_command(
     query: options.Query = "",
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
-    """Take back how memories were related to others: what they closed holds again, for good."""
+    """Take back how memories were related to others: what they closed holds again, for good.
+
+    A correction is taken back too: the version before holds again. Name the correction, or the first version
+    to take back all its corrections. `helix memory restore` brings a correction back.
+    """
     named = [{"memory_id": one, **({"other": other} if other else {})} for one in memory_ids]
     events = _Events("undo", tenant, user, acl, Addresses(nats, query, home))
     _publish(events, named, wait_seconds if wait else None, as_json=as_json)

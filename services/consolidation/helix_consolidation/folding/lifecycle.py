@@ -21,7 +21,7 @@ from helix_consolidation.folding.event_memories import turn_of
 from helix_consolidation.folding.relate import decide_due
 from helix_consolidation.folding.removal import remove
 from helix_consolidation.folding.status.links import update_links
-from helix_consolidation.folding.status.version_family import update_status
+from helix_consolidation.folding.status.version_family import corrections_undone, update_status
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING, actor_of, own_actor_of, value_code
 from helix_consolidation.ledger.lifecycle.pending_actions import DELETED_DOCUMENT, LifecycleAction
 from helix_consolidation.ledger.lifecycle.tombstones import ForgetRecord, Usage
@@ -121,14 +121,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         _count_feedback(context, action)
         return
     if action.kind == "undo":
-        memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
-        for memory, other in product(memories, *others or [[NOTHING]]):
-            tombstones.record_undo(memory, other, action.actor, action.sequence)
-        named = (_reached(context, replace(action, memory_ids=(name,))) for name in action.memory_ids)
-        _note_unreached(context, action, min(named, key=len))
-        undone = set(_reached(context, action))
-        undone |= context.state.extracted.of_sources(undone)
-        update_status(context, sorted(update_links(context, undone)))
+        _undo(context, action)
         return
     action = _of_whole_turns(context, action)
     reached = _reached(context, action)
@@ -148,6 +141,27 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
         remove(context, reached, erased_at=action.sequence)
     else:
         update_status(context, reached)
+
+
+def _undo(context: FoldContext, action: LifecycleAction) -> None:
+    """Take back relations, and corrections: those are forgotten until a restore of their ids."""
+    state = context.state
+    memories, *others = (_codes(context, action.tenant_id, name) for name in action.memory_ids)
+    for memory, other in product(memories, *others or [[NOTHING]]):
+        state.tombstones.record_undo(memory, other, action.actor, action.sequence)
+    reached = [_reached(context, replace(action, memory_ids=(name,))) for name in action.memory_ids]
+    _note_unreached(context, action, min(reached, key=len))
+    named = [set(ordinals) for ordinals in reached]
+    taken = set[int]()
+    for ordinal in corrections_undone(state, named[0], named[1] if others else None):
+        facts = state.ledger.memory_facts(ordinal)
+        if action.reaches(facts):
+            taken.add(ordinal)
+            record = ForgetRecord(action.sequence, is_hidden=True, at=action.at)
+            state.tombstones.record_forget(facts.memory, action.actor, record)
+    undone = set[int]().union(*named)
+    undone |= state.extracted.of_sources(undone)
+    update_status(context, sorted(taken | update_links(context, undone)))
 
 
 def _note_unreached(context: FoldContext, action: LifecycleAction, reached: list[int]) -> None:

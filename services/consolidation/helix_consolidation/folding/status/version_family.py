@@ -72,6 +72,33 @@ def members_of(state: ConsolidationState, ordinal: int) -> list[int]:
     return [member.ordinal for member in _family(state, ordinal) if member.ordinal is not None]
 
 
+def corrections_undone(state: ConsolidationState, named: set[int], other: set[int] | None) -> set[int]:
+    """Ordinals of the corrections that an undo of `named`, or of versions `named` and `other`, takes back.
+
+    A correction that is named is taken back itself; of a memory that corrects none, all its corrections are.
+    Of two versions of one memory it is the later one. What one event corrects is taken back as a whole.
+    """
+    ledger = state.ledger
+    if other is not None:
+        found = {
+            max(one, version, key=ledger.order)
+            for one in named
+            for version in other.intersection(members_of(state, one))
+            if ledger.order(one)[0] != ledger.order(version)[0]
+        }
+    else:
+        found = {one for one in named if ledger.corrected_by(one)[0]}
+        found = found or {version for one in named for version in members_of(state, one)}
+    events = {(ledger.corrected_by(one)[0], ledger.order(one)[0]) for one in found}
+    corrected = {code for code, _ in events if code}
+    return {
+        one
+        for code in corrected
+        for one in ledger.corrections_of(code)
+        if (code, ledger.order(one)[0]) in events
+    }
+
+
 def _statuses(
     state: ConsolidationState, start: tuple[int, int | None], now: int, requested: Collection[int]
 ) -> dict[int, MemoryStatus]:
