@@ -80,7 +80,7 @@ class MemoryStatus:
     deleted_by: int = 0
     """Sequence of the event that forgot or erases it; 0: none."""
     decayed_at: int = NEVER
-    """Since when decay hides it; `NEVER` also if it is superseded or deleted."""
+    """Since when decay hides it, also after it was replaced; `NEVER` also if it is deleted."""
 
     @property
     def holds(self) -> bool:
@@ -88,6 +88,6 @@ class MemoryStatus:
         return self.deleted_at == NEVER and (self.is_latest or self.closed_at != NEVER)
 
 
-def shown_decay(decayed_at: int, *, is_latest: bool, deleted_at: int) -> int:
-    """`MemoryStatus.decayed_at`: `NEVER` if something else hides the memory as well."""
-    return decayed_at if is_latest and deleted_at == NEVER else NEVER
+def shown_decay(decayed_at: int, *, deleted_at: int) -> int:
+    """`MemoryStatus.decayed_at`: `NEVER` if the memory is deleted as well."""
+    return decayed_at if deleted_at == NEVER else NEVER

@@ -202,16 +202,16 @@ class Ledger:
         """The status last recorded."""
         fact = self._facts[ordinal]
         closed_at, restated = self._closed.get(ordinal, (NEVER, 0))
-        is_latest, deleted_at = bool(fact["is_latest"]), int(fact["deleted_at"])
+        deleted_at = int(fact["deleted_at"])
         return MemoryStatus(
             superseded_by=self._superseded_by.get(ordinal, ""),
-            is_latest=is_latest,
+            is_latest=bool(fact["is_latest"]),
             deleted_at=deleted_at,
             deleted_by=int(fact["deleted_by"]),
             is_hidden=bool(fact["is_hidden"]),
             closed_at=closed_at,
             restated=restated,
-            decayed_at=shown_decay(int(fact["decayed_at"]), is_latest=is_latest, deleted_at=deleted_at),
+            decayed_at=shown_decay(int(fact["decayed_at"]), deleted_at=deleted_at),
         )
 
     @property

@@ -213,7 +213,7 @@ def _valid_to(records: pa.Table) -> NDArray[np.generic]:
 
 
 def _replaced_at(records: pa.Table) -> NDArray[np.generic]:
-    """From when a later memory replaces this one, where it still exists and nothing removed it.
+    """From when a later memory replaces this one, where nothing else hides it: it is not deleted or decayed.
 
     A new version of a document is left out: the pieces that it lacks may have been deleted.
     """
@@ -221,7 +221,13 @@ def _replaced_at(records: pa.Table) -> NDArray[np.generic]:
     of_document = pc.not_equal(records["document_id"], "")
     corrected = pc.and_not(pc.not_equal(records["superseded_by"], ""), of_document)
     replaced = pc.if_else(pc.is_valid(closed), closed, pc.if_else(corrected, UNDATED, None))
-    return _times(pc.if_else(pc.is_null(records["deleted_at"]), replaced, None))
+    hidden = pc.or_(pc.is_valid(records["deleted_at"]), pc.is_valid(records["decayed_at"]))
+    return _times(pc.if_else(hidden, None, replaced))
+
+
+def _decayed_at(records: pa.Table) -> NDArray[np.generic]:
+    """Since when decay hides a memory, where nothing but decay does."""
+    return _times(pc.if_else(records["is_latest"], records["decayed_at"].cast("int64"), None))
 
 
 def _confidence(records: pa.Table) -> NDArray[np.generic]:
@@ -246,6 +252,7 @@ def _code_counts(records: pa.Table) -> NDArray[np.generic]:
 _READ_BY: Final[Mapping[str, Callable[[pa.Table], NDArray[np.generic]]]] = {
     "valid_to": _valid_to,
     "replaced_at": _replaced_at,
+    "decayed_at": _decayed_at,
     "confidence": _confidence,
     AUDIENCE: _audience,
     SALIENCE_MOVE: _moves,

@@ -63,6 +63,20 @@ def test_a_superseded_memory_names_its_next_version() -> None:
     assert status_of(ROW, Tombstones(), NOTHING_PENDING, 0, superseded_by="new") == expected
 
 
+def test_a_withdrawn_memory_names_no_next_version() -> None:
+    """Not only a correction hides it, so a question about earlier times does not find it."""
+    tombstones = Tombstones()
+    tombstones.record_withdrawn(ROW.memory, withdrawn=True)
+    expected = MemoryStatus(is_latest=False, is_hidden=True)
+    assert status_of(ROW, tombstones, NOTHING_PENDING, 0, superseded_by="new") == expected
+
+
+def test_a_decayed_memory_stays_decayed_when_it_is_replaced() -> None:
+    """Both hide it."""
+    found = status_of(ROW, Tombstones(), NOTHING_PENDING, 0, superseded_by="new", decayed_at=5)
+    assert (found.is_latest, found.decayed_at) == (False, 5)
+
+
 def test_a_replaced_document_supersedes_its_older_pieces() -> None:
     """A piece of sequence 10 ends with version 11, a piece of 11 is current."""
     tombstones = Tombstones()

@@ -43,12 +43,15 @@ def status_of(
 ) -> MemoryStatus:
     """Superseded, closed, forgotten, expired, decayed, or visible.
 
-    `superseded_by` is the id of the active version that replaces this one; it counts before a decision.
+    `superseded_by` is the id of the active version that replaces this one; it counts before a decision. A
+    memory that its document or event no longer has names no successor: more than a later memory hides it.
     `decayed_at` is what `usage.decay` found; times are in microseconds.
     """
     hiding = forgotten(memory, tombstones, pending)
     deleted_at = NEVER if hiding is None else hiding.at
-    is_replaced = bool(superseded_by) or _is_outdated(memory, tombstones, pending)
+    is_outdated = _is_outdated(memory, tombstones, pending)
+    superseded_by = "" if is_outdated else superseded_by
+    is_replaced = is_outdated or bool(superseded_by)
     is_closed = bool(decided.closed_by) and not is_replaced
     expired = memory.expires_at != NEVER and memory.expires_at <= now
     is_latest = not (is_replaced or is_closed)
@@ -60,7 +63,7 @@ def status_of(
         is_hidden=not is_latest or deleted_at != NEVER or expired or decayed_at != NEVER,
         closed_at=decided.closed_at if is_closed else NEVER,
         restated=decided.restated,
-        decayed_at=shown_decay(decayed_at, is_latest=is_latest, deleted_at=deleted_at),
+        decayed_at=shown_decay(decayed_at, deleted_at=deleted_at),
     )
 
 

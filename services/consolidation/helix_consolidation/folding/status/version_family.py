@@ -129,11 +129,17 @@ def _statuses(
 
 
 def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> MemoryStatus:
-    """The status of a statement that a language model drew: hidden for as long as its turn is hidden."""
+    """The status of a statement that a language model drew: hidden for as long as its turn is hidden.
+
+    Of a turn that was corrected or withdrawn the statement has the successor: what a later memory closed is
+    shown for earlier times, and this turn was never right.
+    """
     source = state.extracted.source_of(ordinal)
     if source is None or not state.ledger.is_there(source):
         return own
     its = state.ledger.status(source)
+    if not its.is_latest and its.closed_at == NEVER:
+        own = replace(own, superseded_by=its.superseded_by, closed_at=NEVER)
     return replace(
         own,
         superseded_by=own.superseded_by or its.superseded_by,
