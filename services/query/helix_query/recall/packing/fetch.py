@@ -40,13 +40,18 @@ def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tup
 
 
 def _note_replacements(context: RecallContext, rows: Collection[dict[str, Any]]) -> None:
-    """Add to each replaced row what replaced it, as `REPLACED_BY`, where the caller may see that."""
+    """Add to each replaced row what replaced it, as `REPLACED_BY`.
+
+    Left out where the caller or a filter of the request excludes it, or where it is flagged: a quote has no
+    place for the flags.
+    """
     replaced = [row for row in rows if row["hidden"] and row["superseded_by"]]
     if not replaced or not context.visibility.selection.with_replaced:
         return
     ordinals = context.snapshot.ordinals_of([row["superseded_by"] for row in replaced])
     later = stored_rows(context.snapshot, ordinals, context.visibility)
-    by_id = {row["memory_id"]: row for row in later if context.query.selection.access.admits(row)}
+    selection = context.query.selection
+    by_id = {row["memory_id"]: row for row in later if selection.admits(row) and not row["flags"]}
     for row in replaced:
         if (successor := by_id.get(row["superseded_by"])) is not None:
             row[REPLACED_BY] = successor
