@@ -48,12 +48,15 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
     state = hidden.state
     if hidden.loss is Loss.FORGOTTEN:
         by = f" by the event with sequence {state['deleted_by']}" if state["deleted_by"] else ""
-        verdict = f"It was forgotten {_minute(state['deleted_at'], zone)}{by}."
-        advice = f"`helix memory restore {memory_id}`, a forget event with restore, shows it again."
+        # the row tells when and by which event, not of what kind it was
+        verdict = f"It was forgotten {_minute(state['deleted_at'], zone)}{by}, or is being erased since."
+        advice = (
+            f"If it was forgotten, `helix memory restore {memory_id}`, a forget event with restore, shows it "
+            "again; an erasure cannot be taken back."
+        )
     elif hidden.loss is Loss.REPLACED:
         since = f" {_minute(state['closed_at'], zone)}" if state["closed_at"] else ""
-        text = "" if hidden.replacement is None else f" ({quoted(hidden.replacement['text'])})"
-        verdict = f"It holds no longer: {state['superseded_by']}{text} replaced it{since}."
+        verdict = f"It holds no longer: {_named(hidden.replacement)} replaced it{since}."
         advice = (
             "To bring it in, ask for the former value in words, or recall with valid_at before that time."
         )
@@ -67,6 +70,14 @@ def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tz
         advice=advice,
         generation=snapshot.number,
     )
+
+
+def _named(replacement: Mapping[str, Any] | None) -> str:
+    """Id and quote of a replacement; no quote of a flagged one, nothing of one the caller may not see."""
+    if replacement is None:
+        return "another memory"
+    quote = "flagged" if replacement["flags"] else quoted(replacement["text"])
+    return f"{replacement['memory_id']} ({quote})"
 
 
 def _minute(moment: datetime, zone: tzinfo) -> str:

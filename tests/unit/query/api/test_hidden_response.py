@@ -1,0 +1,41 @@
+"""The verdict on a memory that no recall of the present returns."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from helix_query.api.why_not_response import hidden_response
+from helix_query.diagnostics.explanation import Loss
+from helix_query.diagnostics.hidden import Hidden
+
+MOMENT = datetime(2026, 3, 2, tzinfo=UTC)
+SNAPSHOT: Any = SimpleNamespace(number=3)
+
+
+def test_restoring_is_advised_for_what_was_forgotten_not_for_an_erasure() -> None:
+    """The row does not tell them apart."""
+    state = {"deleted_at": MOMENT, "deleted_by": 7}
+    reply = hidden_response(Hidden(Loss.FORGOTTEN, state, None), "a1", SNAPSHOT, UTC)
+    assert "being erased" in reply.verdict
+    assert "If it was forgotten, `helix memory restore a1`" in reply.advice
+    assert "an erasure cannot be taken back" in reply.advice
+
+
+@pytest.mark.parametrize(
+    ("replacement", "shown"),
+    [
+        (None, "another memory replaced it"),
+        ({"memory_id": "b2", "text": "Tea.", "flags": []}, 'b2 ("Tea.") replaced it'),
+        ({"memory_id": "b2", "text": "Tea.", "flags": ["spam"]}, "b2 (flagged) replaced it"),
+    ],
+)
+def test_a_replacement_is_named_where_the_caller_may_see_it(
+    replacement: dict[str, Any] | None, shown: str
+) -> None:
+    """The text of a flagged one is not quoted."""
+    state = {"closed_at": MOMENT, "superseded_by": "b2"}
+    reply = hidden_response(Hidden(Loss.REPLACED, state, replacement), "a1", SNAPSHOT, UTC)
+    assert shown in reply.verdict
+    assert replacement is not None or "b2" not in reply.verdict
