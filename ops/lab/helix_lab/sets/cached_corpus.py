@@ -127,7 +127,6 @@ class CachedCorpus:
             ("embed", question.id, profile.rerank.candidates > 0, profile.embed.adapted),
             lambda: embed(context),
         )
-        vector = embedded.vector
         route: Route = self._once(
             ("route", question.id, profile.route.model_dump_json()),
             lambda: route_query(context, embedded.plain),
@@ -143,7 +142,7 @@ class CachedCorpus:
                 profile.retrieve.model_dump_json(),
                 route,
             ),
-            lambda: retrieve(context, vector, route, self._corpus.lanes, CHANNEL_SECONDS),
+            lambda: retrieve(context, embedded, route, self._corpus.lanes, CHANNEL_SECONDS),
         )
         return _Asked(context, embedded, route, retrieved)
 

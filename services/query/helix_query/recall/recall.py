@@ -55,7 +55,7 @@ def recall(
             return RecallResult(route, tuple(stage.seconds))
         context = context.of_route(route)
         with stage("retrieve"):
-            retrieved = retrieve(context, vector, route, lanes, channel_deadline_seconds, prefetched)
+            retrieved = retrieve(context, embedded, route, lanes, channel_deadline_seconds, prefetched)
     with stage("fuse"):
         fused = fuse(context, retrieved, vector, route)
     with stage("expand"):

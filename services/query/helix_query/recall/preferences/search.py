@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from helix_query.recall.context import RecallContext
     from helix_query.recall.preferences.topics import Topics
+    from helix_query.recall.stages.embed import EmbeddedQuery
 
 WANTED: Final = sum(1 << FACETS.index(facet) for facet in ("preference", "constraint"))
 JUDGED: Final = 2_048
@@ -55,7 +56,7 @@ def asks_for_advice(query: str, vector: NDArray[np.float32], topics: Topics) -> 
     return float(np.clip(topics.advice(vector) / CLEAR, 0.0, 1.0))
 
 
-def preference_hits(context: RecallContext, vector: NDArray[np.float32]) -> Hits | None:
+def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits | None:
     """The preferences that matter most, best first, with scores above 0 and at most 1; None: not asked for.
 
     A score is the product of three shares: how surely the query asks for advice, how much of its topic the
@@ -64,7 +65,8 @@ def preference_hits(context: RecallContext, vector: NDArray[np.float32]) -> Hits
     limit, topics = context.profile.retrieve.preference_limit, context.snapshot.centroids.topics
     if not limit or topics is None or context.query.mode == "dense":
         return None
-    asks = asks_for_advice(context.query.text, vector, topics)
+    # example questions are compared without the query adapter (0053), memories with it
+    asks, vector = asks_for_advice(context.query.text, embedded.plain, topics), embedded.vector
     if not asks:
         return None
     ordinals = _visible_preferences(context)

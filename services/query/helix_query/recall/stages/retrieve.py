@@ -22,7 +22,7 @@ from helix_query.recall.channels.dense import search_plan
 from helix_query.recall.evidence.searches import evidence_searches
 from helix_query.recall.preferences.search import preference_hits
 from helix_query.recall.recipes.extra_searches import ExtraSearch, extra_searches
-from helix_query.recall.stages.embed import embed
+from helix_query.recall.stages.embed import EmbeddedQuery, embed
 from helix_query.scheduling.deadline import check, left
 from helix_shared.artifacts.hits import Hits
 from helix_shared.errors import TemporaryError
@@ -31,9 +31,6 @@ from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from helix_query.recall.channels.plan import SearchPlan
     from helix_query.recall.context import RecallContext
@@ -77,7 +74,7 @@ def prefetch_valid(context: RecallContext, intents: Sequence[Intent]) -> bool:
 
 def retrieve(
     context: RecallContext,
-    vector: NDArray[np.float32],
+    embedded: EmbeddedQuery,
     route: Route,
     lanes: Mapping[str, Executor],
     deadline_seconds: float,
@@ -97,7 +94,7 @@ def retrieve(
     def run(name: str, plan: SearchPlan) -> Hits:
         return _CHANNEL[name].search(context, plan)
 
-    plan = search_plan(context, query.text, lambda: vector, route.intents)
+    plan = search_plan(context, query.text, lambda: embedded.vector, route.intents)
     names = (DENSE,) if query.mode == "dense" else constants.channels
     searches: dict[str, Search | Future[Hits]] = {name: partial(run, name, plan) for name in names}
     if prefetched is not None:
@@ -115,7 +112,7 @@ def retrieve(
     )
     for name in retrieved.degraded:
         RECALL_DEGRADED.labels(name).inc()
-    retrieved = replace(_valid_then(context, retrieved), preferences=preference_hits(context, vector))
+    retrieved = replace(_valid_then(context, retrieved), preferences=preference_hits(context, embedded))
     return retrieved if DENSE in names else replace(retrieved, lexical_alone=True)
 
 
