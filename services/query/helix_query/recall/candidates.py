@@ -56,6 +56,8 @@ class Route:
     """The latest moment the query asks about, at most the moment it is asked; None: it names no past time."""
     reason: str = ""
     past: Past = Past.NO
+    asks_for_former: bool = False
+    """Whether its words surely ask for a former thing; `past` also has guesses."""
     """How it speaks of what was."""
 
 

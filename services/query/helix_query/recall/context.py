@@ -63,11 +63,11 @@ class RecallContext:
     def of_route(self, route: Route) -> Self:
         """The context of the stages after `route`: of earlier times, replaced memories are visible (0051).
 
-        What was corrected was wrong, so only words of earlier times bring it back, the tense alone does not.
+        What was corrected was wrong, so only words that surely ask for a former thing bring it back.
         """
         if route.past is Past.NO:
             return self
-        earlier = self.visibility.of_earlier(with_corrected=route.past.is_said)
+        earlier = self.visibility.of_earlier(with_corrected=route.asks_for_former)
         return replace(self, visibility=earlier)
 
     @property

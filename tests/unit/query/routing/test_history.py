@@ -5,7 +5,7 @@ import time
 import pytest
 
 from helix_query.profile.past import Past
-from helix_query.recall.routing.history import past_of
+from helix_query.recall.routing.history import asks_for_former, past_of
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,46 @@ def test_what_holds(query: str) -> None:
 def test_the_past_tense_alone(query: str) -> None:
     """The first finite verb decides."""
     assert past_of(query) is Past.TENSE
+
+
+@pytest.mark.parametrize(
+    ("query", "past"),
+    [
+        ("Why did you cancel?", Past.TENSE),
+        ("When did Anna drop the kids?", Past.TENSE),
+        ("When did I move to Rome?", Past.TENSE),
+        ("What did I develop for the client?", Past.TENSE),
+        ("Did Ann raise the question?", Past.TENSE),
+        ("Did we update the server?", Past.TENSE),
+        ("Where did I leave my keys before the trip?", Past.TENSE),
+        ("What did Anna say before lunch?", Past.TENSE),
+        ("Show me the earlier emails", Past.NO),
+        ("past the deadline, what happens?", Past.NO),
+        ("what is an ex-parte ruling?", Past.NO),
+    ],
+)
+def test_an_act_or_an_event_is_no_change(query: str, past: Past) -> None:
+    """Verbs of change also tell of acts, and "before" also dates an event."""
+    assert past_of(query) is past
+    assert not asks_for_former(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_sure"),
+    [
+        ("what was the old gate code?", True),
+        ("What was the fee originally?", True),
+        ("what was the original budget for the roof?", True),
+        ("What did they switch from?", True),
+        ("old alarm code", True),
+        ("Which shift did I have before the new roster?", False),
+        ("when did the phone number change?", False),
+        ("what did we believe about the leak back then?", False),
+    ],
+)
+def test_what_was_wrong_is_wanted_by_sure_words_alone(query: str, *, is_sure: bool) -> None:
+    """A corrected memory was never true."""
+    assert asks_for_former(query) is is_sure
 
 
 WORDS = {
@@ -127,4 +167,5 @@ def test_a_long_text_costs_no_more_than_its_beginning() -> None:
         "was the " * 30_000 + "?",
     ):
         past_of(text)
+        asks_for_former(text)
     assert time.perf_counter() - started < 0.5

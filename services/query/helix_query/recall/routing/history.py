@@ -85,9 +85,14 @@ _WHOSE: Final = r"(?:the|my|our|your|his|her|their|its|that|this|whose|a|an|[^\W
 _BEFORE_IT: Final = r"(?:old|previous|former|prior|earlier|past|one-time|erstwhile|outgoing|preceding)"
 _AT_FIRST: Final = r"(?:original|initial|very first)"
 _NOT_OLD: Final = (
-    r"(?! (?:friends?|man|men|woman|women|lady|ladies|people|folks?|town|city|age|enough|and|or|is|was)\b)"
+    r"(?! (?:friends?|man|men|woman|women|lady|ladies|people|folks?|town|city|age|enough|and|or|is|was|"
+    r"the|a|an|my|our|your|his|her|their|its|this|that|to|noon|midnight|tense|\d+|"
+    r"e?mails|messages|notes|chats|conversations|meetings|calls|photos|posts|events|tickets)\b)"
 )
-_FORMER_THING: Final = re.compile(rf"\b{_WHOSE} {_BEFORE_IT}\b{_NOT_OLD} \w|\bex-\w")
+_FORMER_THING: Final = re.compile(
+    rf"\b{_WHOSE} {_BEFORE_IT}\b{_NOT_OLD} \w"
+    r"|\bex-(?!(?:parte|post|ante|officio|gratia|factory|works|libris|dividend|vivo|situ|voto)\b)\w"
+)
 _FIRST_THING: Final = re.compile(rf"\b{_WHOSE} {_AT_FIRST}\b{_NOT_OLD} \w")
 _FORMER_NOTE: Final = re.compile(rf"^(?:{_WHOSE} )?{_BEFORE_IT}\b{_NOT_OLD} \w")
 _FIRST_NOTE: Final = re.compile(rf"^(?:{_WHOSE} )?{_AT_FIRST}\b \w")
@@ -122,6 +127,35 @@ _EARLIER: Final = re.compile(
 )
 
 
+_SURELY_FORMER: Final = re.compile(
+    rf"\b(?:originally|initially)\b|{_CHANGED_FROM.pattern}|{_FORMER_THING.pattern}|{_FIRST_THING.pattern}"
+    rf"|{_FORMER_NOTE.pattern}|{_FIRST_NOTE.pattern}"
+)
+_ACTS: Final = re.compile(
+    r"^\W*(?:(?:and|so|but) )?(?:what |which (?:\w{1,30} )?)?did [\w']{1,30} "
+    r"(?:develop|raise|update|adjust|revise|cancel|transfer)\b"
+    r"|\braised? (?:[\w']{1,30} )?(?:questions?|points?|issues?|concerns?|hands?|kids?|children|"
+    r"money|funds)\b"
+    r"|\bdrop(?:ped)? (?:[\w']{1,30} ){0,2}(?:kids?|children|off)\b"
+    r"|\bdid (?:i|we|you|he|she|they) (?:move (?:to|in|into|out|here|there)\b|cancel\W*$)"
+)
+"""What somebody did once, in words that else tell of a change of a value."""
+_BEFORE_AN_EVENT: Final = re.compile(
+    r"\bbefore (?=(?:breakfast|lunch|dinner|supper|bed|noon|midnight|work|school)\b)"
+    r"|(?<=[\w,] )before (?!(?:i|we|you|he|she|it|they|the (?:new|move|change|switch))\b)"
+    r"(?=(?:[\w']{1,30} ?){1,3}\W*$)"
+)
+_ONCE: Final = re.compile(
+    r"\bdid (?:[\w']{1,30} ){1,3}?(?:say|tell|mention|ask|promise|discuss|leave|eat|lose)\b"
+)
+"""Who says or leaves a thing before an event does so once: no other value holds since."""
+
+
+def asks_for_former(query: str) -> bool:
+    """Whether words of a question about the past surely ask for a former or a first thing."""
+    return _SURELY_FORMER.search(read_query(query).lower()) is not None
+
+
 def past_of(query: str) -> Past:
     """How a query speaks of the past."""
     folded = read_query(query).lower()
@@ -129,12 +163,14 @@ def past_of(query: str) -> Past:
 
 
 def _of_question(folded: str) -> Past:
+    if _ONCE.search(folded):
+        folded = _BEFORE_AN_EVENT.sub("by ", folded)
     is_past = _is_past(_TOKEN.findall(folded))
     found = _of_strong_words(folded)
     asks_before = _ASKS_WHAT.search(folded) and _BEFORE.search(folded)
     if _CHANGED_FROM.search(folded) or _SUPPOSED.search(folded) or asks_before:
         found = Past.FORMER
-    elif _CHANGES.search(folded):
+    elif _CHANGES.search(folded) and not _ACTS.search(folded):
         found = Past.CHANGES
     elif not _NOW.search(folded):
         found = _first_of(_former_thing(folded), found)

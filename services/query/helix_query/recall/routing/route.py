@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.candidates import Route, Window
 from helix_query.recall.routing.anchors import anchor_of, anchored_window
-from helix_query.recall.routing.history import past_of
+from helix_query.recall.routing.history import asks_for_former, past_of
 from helix_query.recall.routing.rules import allows_intent, intents_by_rule, is_question
 from helix_query.recall.routing.skip import skip_reason
 from helix_query.recall.routing.strip_times import asks_for_time_alone
@@ -70,6 +70,7 @@ def route(
         as_of_moment=_latest(bounds, now),
         reason=_reason(by_rule, by_example, window_reason, past),
         past=past,
+        asks_for_former=past.wants_replaced and asks_for_former(query),
     )
 
 
