@@ -179,9 +179,8 @@ def _publish(
     `wait_seconds`: how long to wait until they are processed; None: do not wait.
     """
     at = events.addresses
-    scope = recall_pb2.Scope(tenant_id=events.tenant, user_id=events.user, principals=events.acl or [])
     server = partial(query_server, at.query, at.home)
-    whole = partial(with_whole_ids, scope=scope, server=server)
+    whole = partial(with_whole_ids, server=server)
     items = []
     for fields in named:
         given = {"user_id": events.user, "acl": events.acl, **fields}

@@ -27,7 +27,6 @@ from helix_cli.output.time_zone import local_now, machine_zone, moment, zone_of
 from helix_cli.sources.jsonl import SAID_KINDS, event_id_of_options, read_events
 from helix_cli.sources.source_event import Entry, Refusal, SourceEvent, from_json
 from helix_cli.stack.addresses import nats_server, query_server
-from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 
 STDIN: Final = "-"
@@ -153,8 +152,7 @@ def publish_command(
         if files:
             items = chain.from_iterable([_read(name, tenant, zone, stack) for name in files])
         else:
-            scope = recall_pb2.Scope(tenant_id=tenant, user_id=user)
-            whole = partial(with_whole_ids, scope=scope, server=partial(query_server, query, home))
+            whole = partial(with_whole_ids, server=partial(query_server, query, home))
             items = [one_event(fields, tenant=tenant, kind=kind, role=role, now=local_now(), whole=whole)]
         if strict:
             items = _all_or_none(items)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from helix_cli.commands.common.hints import with_owner_hint
 from helix_memory import limits
+from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from helix_cli.stack.addresses import Server
-    from helix_memory.recall.v1 import recall_pb2
 
 _WHOLE_DIGITS: Final = 32
 _GIVEN: Final = re.compile(rf"[0-9a-fA-F]{{{limits.ID_PREFIX_DIGITS},{_WHOLE_DIGITS}}}")
@@ -51,14 +51,12 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
             raise with_owner_hint(error, scope) from error
 
 
-def with_whole_ids(
-    fields: dict[str, Any], scope: recall_pb2.Scope, server: Callable[[], Server]
-) -> dict[str, Any]:
-    """The fields of an event with whole ids where they name memories.
+def with_whole_ids(fields: dict[str, Any], server: Callable[[], Server]) -> dict[str, Any]:
+    """The fields of an event with whole ids where they name memories of its tenant, user and access list.
 
     Raises: as `whole_ids`.
     """
-    found = dict(fields)
+    found, scope = dict(fields), _scope_of(fields)
     for name in ID_FIELDS:
         if isinstance(found.get(name), str) and found[name]:
             [found[name]] = whole_ids([found[name]], scope, server)
@@ -67,3 +65,13 @@ def with_whole_ids(
         if isinstance(listed, list) and all(isinstance(one, str) for one in listed):
             found[name] = whole_ids(listed, scope, server)
     return found
+
+
+def _scope_of(fields: dict[str, Any]) -> recall_pb2.Scope:
+    """Whose memories an event reaches; a field of a wrong type, which is refused later, counts as absent."""
+    tenant, user, acl = fields.get("tenant_id"), fields.get("user_id"), fields.get("acl")
+    return recall_pb2.Scope(
+        tenant_id=tenant if isinstance(tenant, str) else "",
+        user_id=user if isinstance(user, str) else "",
+        principals=[one for one in acl if isinstance(one, str)] if isinstance(acl, list) else [],
+    )
