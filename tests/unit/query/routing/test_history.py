@@ -80,6 +80,7 @@ def test_an_act_or_an_event_is_no_change(query: str, past: Past) -> None:
         ("what was the original budget for the roof?", True),
         ("What did they switch from?", True),
         ("old alarm code", True),
+        ("Which code did the locker have before?", True),
         ("Which shift did I have before the new roster?", False),
         ("when did the phone number change?", False),
         ("what did we believe about the leak back then?", False),

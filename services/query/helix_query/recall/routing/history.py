@@ -128,7 +128,7 @@ _EARLIER: Final = re.compile(
 
 
 _SURELY_FORMER: Final = re.compile(
-    rf"\b(?:originally|initially)\b|{_CHANGED_FROM.pattern}|{_FORMER_THING.pattern}|{_FIRST_THING.pattern}"
+    rf"\b(?:originally|initially)\b|\b(?:before|previously|formerly)\W*$|{_CHANGED_FROM.pattern}|{_FORMER_THING.pattern}|{_FIRST_THING.pattern}"
     rf"|{_FORMER_NOTE.pattern}|{_FIRST_NOTE.pattern}"
 )
 _ACTS: Final = re.compile(
