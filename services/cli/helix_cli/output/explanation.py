@@ -31,6 +31,9 @@ REASONS: Final = {
     recall_pb2.LOSS_ALREADY_SERVED: "already served",
     recall_pb2.LOSS_TOKEN_BUDGET: "over the token budget",
     recall_pb2.LOSS_ABSTAINED: "nothing packed, because no memory is relevant enough",
+    recall_pb2.LOSS_FORGOTTEN: "forgotten, or about to be erased",
+    recall_pb2.LOSS_REPLACED: "replaced by a later memory",
+    recall_pb2.LOSS_NOT_VALID: "not valid",
     recall_pb2.LOSS_DECAYED: "hidden by decay",
     recall_pb2.LOSS_SAME_TURN: "its derived statement takes its place",
 }
