@@ -13,6 +13,7 @@ import pytest
 from helix_memory.changes import changed
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.adapter import adapter_for
 from helix_query.profile.files import load_profiles
 from helix_query.profile.overrides import with_constants
 from helix_query.recall.channels import LANES
@@ -117,9 +118,12 @@ def test_a_skipped_question_is_asked_all_the_same(world: World) -> None:
 
 
 def test_the_reported_channel_rank_is_the_true_rank(world: World) -> None:
-    """The rank equals that by exact cosine among all visible memories."""
+    """The rank equals that by exact cosine of the adapted question among all visible memories."""
     request = request_of("What did Ann do with the printer?", "narrow", mode=recall_pb2.MODE_DENSE, top_k=9)
-    vector = world.served.encoder.embed_query(request.query)
+    encoder = world.served.encoder
+    adapter = adapter_for(encoder.card.checksum)
+    assert adapter is not None
+    vector = adapter.vector(encoder.embed_query(request.query))
     visible = np.arange(len(world.ids) - 3)
     cosines = world.served.generation.signals.cosines(vector, visible)
     order = np.lexsort((visible, -cosines))
