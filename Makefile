@@ -22,14 +22,14 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
   && echo "$$p" && break; done)
 
 MEMBERS := proto shared services/ingest services/doc2query services/kg services/consolidation \
-  services/extract services/query services/cli ops/lab
+  services/extract services/query services/deep services/cli ops/lab
 PACKAGES := helix_memory helix_shared helix_ingest helix_doc2query helix_kg helix_consolidation \
-  helix_extract helix_query helix_cli helix_lab
+  helix_extract helix_query helix_deep helix_cli helix_lab
 SCRIPTS := ops/closure.py ops/healthy.py ops/settings_table.py ops/demo/sample.py ops/demo/run.py
 
 READY := $(VENV)/.ready
 PEERS := .venv-peers
-CONTRACT := proto/helix_memory/recall/v1/recall.proto
+CONTRACTS := proto/helix_memory/recall/v1/recall.proto proto/helix_memory/deep/v1/deep.proto
 MANIFEST := shared/helix_shared/artifacts/vectors/manifest.proto
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -107,7 +107,7 @@ peers-lock: setup
 stubs: setup
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=proto --grpc_python_out=proto \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=proto \
-	  --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=proto $(CONTRACT)
+	  --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=proto $(CONTRACTS)
 	$(BIN)/python -m grpc_tools.protoc -Ishared --python_out=shared \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=shared $(MANIFEST)
 	$(BIN)/python -m helix_memory.asyncapi > proto/asyncapi.json

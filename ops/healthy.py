@@ -43,7 +43,7 @@ def _blocked(metrics: str) -> str:
 
 def _grpc_problem(target: str) -> str:
     import grpc  # noqa: PLC0415  workers' images check by http and need no gRPC here
-    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415  in the query image alone
+    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415  in the images of gRPC services alone
 
     with grpc.insecure_channel(target) as channel:
         try:

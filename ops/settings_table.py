@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 
 from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_consolidation.settings import ConsolidationSettings
+from helix_deep.settings import DeepSettings
 from helix_doc2query.settings import Doc2querySettings
 from helix_extract.settings import ExtractSettings
 from helix_ingest.settings import IngestSettings
@@ -25,7 +26,7 @@ from helix_shared.settings import ServiceSettings, helix_home
 
 SERVICES: Final[tuple[type[ServiceSettings], ...]] = (
     IngestSettings, Doc2querySettings, KgSettings, ConsolidationSettings, ForwarderSettings, QuerySettings,
-    ExtractSettings,
+    ExtractSettings, DeepSettings,
 )  # fmt: skip
 COMMAND: Final = {
     "HELIX_HOME": ("~/.helix", "folder of everything Helix keeps on this machine"),
@@ -33,6 +34,10 @@ COMMAND: Final = {
     "HELIX_RECALL_ADDRESS": (
         "the address in `run/up.json` of the home",
         "query service the command talks to",
+    ),
+    "HELIX_RECALL_DEEP_ADDRESS": (
+        "the address in `run/up.json` of the home",
+        "deep service the command talks to",
     ),
     "HELIX_TENANT": ("", "tenant of publish, import, recall and why-not"),
 }

@@ -32,6 +32,8 @@ QUALITY: Final = ("recency", "salience", "confidence")
 """Those that the method `multiplicative` combines into the quality of a memory."""
 LATE_INTERACTION: Final = "late_interaction"
 """Name of the step that late interaction adds."""
+CROSS_ENCODER: Final = "cross_encoder"
+"""Name of the step that a cross-encoder adds."""
 
 
 def recompute(candidate: recall_pb2.Candidate) -> float:
@@ -41,6 +43,8 @@ def recompute(candidate: recall_pb2.Candidate) -> float:
         value = step.value
         if step.name == LATE_INTERACTION and candidate.HasField("late_interaction"):
             value = late_gain(candidate.late_interaction, score)
+        elif step.name == CROSS_ENCODER and candidate.HasField("cross_encoding"):
+            value = cross_gain(candidate.cross_encoding, score)
         score = stepped(score, ADD if step.adds else MULTIPLY, value)
     return float(score)
 
@@ -50,6 +54,11 @@ def late_gain(late: recall_pb2.LateInteraction, before: float) -> float:
     total = weighted((1.0, match.rarity) for match in late.words)
     score = weighted((match.rarity, match.similarity) for match in late.words) / total
     return max(float(normalised(score, late.mean, late.deviation)) * late.scale, -before)
+
+
+def cross_gain(cross: recall_pb2.CrossEncoding, before: float) -> float:
+    """What a cross-encoder adds to the score `before`: from the logit, never below 0."""
+    return max(float(normalised(cross.logit, cross.mean, cross.deviation)) * cross.scale, -before)
 
 
 def relevance(candidate: recall_pb2.Candidate) -> float:

@@ -13,11 +13,13 @@
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
 Messages are lower case: what happened, the value, what to do. They never hold event bodies.
-`helix_query.api.errors` maps errors to a gRPC status, `helix_shared.broker.settlement` to ack, nak or dead
+`helix_shared.rpc.statuses` maps errors to a gRPC status, `helix_shared.broker.settlement` to ack, nak or dead
 letter.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 
 class HelixError(Exception):
@@ -69,6 +71,10 @@ class IncompatibleError(TemporaryError):
 
 class OutdatedError(IncompatibleError):
     """The message was made by an older release than this process."""
+
+
+PASSED: Final = "deadline passed before the answer was ready"
+"""Message of an `OverdueError`."""
 
 
 class OverdueError(TemporaryError):

@@ -56,7 +56,8 @@ def test_the_overview_imports_no_command(arguments: list[str]) -> None:
 def test_every_row_of_the_table_is_a_module_with_an_app() -> None:
     """A row without a module would fail only when its command is called."""
     folder = ROOT / "services/cli/helix_cli/commands"
-    with_app = {file.stem for file in folder.glob("*.py") if "\napp = typer.Typer(" in file.read_text()}
+    files = [file for file in folder.rglob("*.py") if "\napp = typer.Typer(" in file.read_text()]
+    with_app = {".".join(file.relative_to(folder).with_suffix("").parts) for file in files}
     assert with_app == {entry.module for entry in COMMANDS.values()}
 
 

@@ -15,9 +15,10 @@ from helix_shared.broker import server
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query")
+CONSUMERS = ("ingest", "doc2query", "kg", "extract", "consolidation", "query", "deep")
+GRPC = ("query", "deep")
 ONE_SHOT = ("provision", "provision-extract", "models")
-OPTIONAL = {"provision-extract", "extract"}
+OPTIONAL = {"provision-extract", "extract", "deep"}
 DURATION = re.compile(r"^(\d+(us|ms|s|m|h))+$")
 NATS_CONF = ROOT / "ops/nats.conf"
 
@@ -144,13 +145,14 @@ def test_profiles_are_the_documented_ones() -> None:
     """`all` is everything but the optional; NATS and its provisioning run in every profile."""
     by_profile = {
         profile: {name for name, service in SERVICES.items() if profile in service.get("profiles", [])}
-        for profile in ("workers", "query", "all", "extract")
+        for profile in ("workers", "query", "all", "extract", "deep")
     }
     always = {name for name, service in SERVICES.items() if "profiles" not in service}
     assert always == {"nats", "provision"}
     assert by_profile["workers"] == {"models", "ingest", "doc2query", "kg", "consolidation"}
     assert by_profile["query"] == {"models", "query"}
-    assert by_profile["extract"] == {"models", *OPTIONAL}
+    assert by_profile["extract"] == {"models", "provision-extract", "extract"}
+    assert by_profile["deep"] == {"models", "query", "deep"}
     assert by_profile["all"] | always | OPTIONAL == set(SERVICES)
     assert not by_profile["all"] & OPTIONAL
 
@@ -169,7 +171,7 @@ def test_no_container_runs_as_root_or_writes_outside_its_volumes(name: str) -> N
 def test_ports_are_bound_to_this_machine_alone() -> None:
     """There is no authentication yet, so all ports are bound to localhost."""
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
-    assert len(published) == 2
+    assert len(published) == 3
     for port in published:
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port)
 
@@ -191,10 +193,21 @@ def test_only_the_model_builder_may_write_models() -> None:
             assert mount.get("read_only", False) is (name != "models")
 
 
-def test_query_has_no_address_of_a_broker() -> None:
+@pytest.mark.parametrize("name", GRPC)
+def test_a_service_that_answers_calls_has_no_address_of_a_broker(name: str) -> None:
     """Its environment has no NATS address."""
-    assert not [key for key in SERVICES["query"]["environment"] if "NATS" in key]
-    assert "nats" not in SERVICES["query"]["depends_on"]
+    assert not [key for key in SERVICES[name]["environment"] if "NATS" in key]
+    assert "nats" not in SERVICES[name]["depends_on"]
+
+
+def test_deep_sees_memories_through_the_query_service_alone() -> None:
+    """It mounts nothing; without an address of a model it sends nothing."""
+    assert _mounts("deep") == {}
+    environment = SERVICES["deep"]["environment"]
+    port = SERVICES["query"]["environment"]["HELIX_QUERY_LISTEN"].rsplit(":", 1)[1]
+    assert environment["HELIX_DEEP_QUERY_ADDRESS"] == f"query:{port}"
+    for name in ("BASE_URL", "TENANTS", "API_KEY"):
+        assert _default(f"HELIX_DEEP_{name}", environment[f"HELIX_DEEP_{name}"]) == ""
 
 
 @pytest.mark.parametrize("name", [name for name in SERVICES if name not in ONE_SHOT])
@@ -205,7 +218,7 @@ def test_every_lasting_service_has_a_health_check_its_image_can_run(name: str) -
     dockerfile = (ROOT / "ops/Dockerfile").read_text()
     assert f"COPY ops/{Path(script).name} {Path(script).parent}/" in dockerfile
     assert (ROOT / "ops" / Path(script).name).is_file()
-    assert address.startswith("grpc://127.0.0.1:" if name == "query" else "http://127.0.0.1:")
+    assert address.startswith("grpc://127.0.0.1:" if name in GRPC else "http://127.0.0.1:")
 
 
 def test_health_check_asks_the_port_the_service_listens_on() -> None:
@@ -214,7 +227,7 @@ def test_health_check_asks_the_port_the_service_listens_on() -> None:
         environment = SERVICES[name]["environment"]
         port = environment.get(f"HELIX_{name.upper()}_METRICS_PORT")
         address = SERVICES[name]["healthcheck"]["test"][-1]
-        if name == "query":
+        if name in GRPC:
             assert address.rsplit(":", 1)[1] == SERVICES[name]["ports"][0].rsplit(":", 1)[1]
         else:
             assert address == f"http://127.0.0.1:{port}/metrics"

@@ -6,8 +6,8 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).parents[2]
-CONTRACT = "helix_memory/recall/v1/recall.proto"
-GENERATED = ("recall_pb2.py", "recall_pb2.pyi", "recall_pb2_grpc.py", "recall_pb2_grpc.pyi")
+CONTRACTS = ("helix_memory/recall/v1/recall.proto", "helix_memory/deep/v1/deep.proto")
+GENERATED = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
 MANIFEST = "helix_shared/artifacts/vectors/manifest.proto"
 
 # Numbers of the fields that hold messages, enums, services, fields, values and methods in a file descriptor
@@ -15,7 +15,7 @@ MANIFEST = "helix_shared/artifacts/vectors/manifest.proto"
 _MESSAGE, _ENUM, _SERVICE, _FIELD, _VALUE, _METHOD = 4, 5, 6, 2, 2, 2
 
 
-def _protoc(*arguments: str, root: str = "proto", source: str = CONTRACT) -> None:
+def _protoc(*arguments: str, source: str, root: str = "proto") -> None:
     beside = Path(sys.executable).parent
     plugins = [
         f"--plugin=protoc-gen-{name}={beside / f'protoc-gen-{name}'}" for name in ("mypy", "mypy_grpc")
@@ -32,21 +32,25 @@ def _protoc(*arguments: str, root: str = "proto", source: str = CONTRACT) -> Non
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
-@pytest.fixture(scope="module")
-def descriptor(tmp_path_factory: pytest.TempPathFactory) -> descriptor_pb2.FileDescriptorProto:
-    """The contract as the compiler reads it, comments included."""
-    target = tmp_path_factory.mktemp("descriptor") / "recall.bin"
-    _protoc("--include_source_info", f"--descriptor_set_out={target}")
+@pytest.fixture(scope="module", params=CONTRACTS)
+def descriptor(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> descriptor_pb2.FileDescriptorProto:
+    """A contract as the compiler reads it, comments included."""
+    target = tmp_path_factory.mktemp("descriptor") / "contract.bin"
+    _protoc("--include_source_info", f"--descriptor_set_out={target}", source=request.param)
     described = descriptor_pb2.FileDescriptorSet.FromString(target.read_bytes())
     return described.file[0]
 
 
-def test_committed_stubs_are_what_the_contract_generates(tmp_path: Path) -> None:
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_committed_stubs_are_what_the_contract_generates(contract: str, tmp_path: Path) -> None:
     """The committed stubs are the output of `make stubs`."""
-    _protoc(*(f"--{kind}_out={tmp_path}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")))
-    for name in GENERATED:
-        made = tmp_path / "helix_memory/recall/v1" / name
-        committed = ROOT / "proto/helix_memory/recall/v1" / name
+    kinds = ("python", "grpc_python", "mypy", "mypy_grpc")
+    _protoc(*(f"--{kind}_out={tmp_path}" for kind in kinds), source=contract)
+    for ending in GENERATED:
+        name = contract.removesuffix(".proto") + ending
+        made, committed = tmp_path / name, ROOT / "proto" / name
         assert committed.read_text() == made.read_text(), f"{name} is stale: run `make stubs`"
 
 
@@ -78,10 +82,12 @@ def test_every_message_the_contract_declares_was_looked_at(
 ) -> None:
     """Checks the checker: the comment test would pass on an empty list."""
     names = [name for name, _ in _declared(descriptor)]
-    assert "RecallRequest.query" in names
-    assert "Mode.MODE_HYBRID" in names
-    assert "RecallService.GetStatus" in names
-    assert len(names) == len(set(names)) > 80
+    some = {
+        "recall": {"RecallRequest.query", "Mode.MODE_HYBRID", "RecallService.GetStatus"},
+        "deep": {"DeepScore.kept", "StageState.STAGE_STATE_DONE", "DeepRecallService.DeepRecall"},
+    }
+    assert some[descriptor.package.split(".")[1]] <= set(names)
+    assert len(names) == len(set(names)) > 30
 
 
 def _declared(described: descriptor_pb2.FileDescriptorProto) -> list[tuple[str, tuple[int, ...]]]:

@@ -31,7 +31,8 @@ MEMBERS = {
 }
 PACKAGES = {name: next(folder.glob("*/py.typed")).parent for name, folder in MEMBERS.items()}
 SERVICES = [
-    f"helix-memory-{name}" for name in ("ingest", "doc2query", "kg", "consolidation", "extract", "query")
+    f"helix-memory-{name}"
+    for name in ("ingest", "doc2query", "kg", "consolidation", "extract", "query", "deep")
 ]
 LLM_CLIENTS = {
     "openai", "anthropic", "litellm", "langchain", "langchain-core", "cohere", "mistralai", "groq", "ollama",
@@ -46,7 +47,9 @@ EXTRAS = {
         "helix_shared.broker",
         "helix_shared.edges",
         "helix_shared.encoders",
+        "helix_shared.endpoint",
         "helix_shared.pairs.verdicts",
+        "helix_shared.rpc",
     ),
     "helix-memory-doc2query": ("helix_doc2query.t5.beam", "helix_doc2query.t5.question_model"),
     "helix-memory-lab": ("helix_lab.peers.engines",),
@@ -226,6 +229,12 @@ def test_query_reaches_no_broker_and_no_llm_client() -> None:
 def test_stateless_worker_reaches_no_store(member: str) -> None:
     """Only consolidation writes, so only it needs the stores."""
     assert _closure(member) & STORES == set()
+
+
+def test_the_deep_service_reaches_no_store_no_broker_and_no_encoder() -> None:
+    """Its memories come from the query service."""
+    needed, packages = _locked("helix-memory-deep")
+    assert {*needed, *packages} & (BROKERS | STORES | {"onnxruntime", "tokenizers", "numpy"}) == set()
 
 
 @pytest.mark.parametrize("member", SERVICES)

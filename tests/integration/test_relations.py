@@ -139,4 +139,18 @@ def test_undo_takes_a_relation_back_for_good(trip: Trip) -> None:
     assert [one.get("counts", False) for one in undone] == [False]
     memories = {one["memory_id"]: one for one in trip.history(MOMO)["memories"]}
     assert memories[MOMO]["confidence"] == memories[AGAIN]["confidence"]
-    assert "undone" in trip.run("memory", "history", MOMO, "--user", "ann")
+    assert "ignored" in trip.run("memory", "history", MOMO, "--user", "ann")
+
+
+def test_a_joke_that_the_next_turn_takes_back_replaces_nothing(trip: Trip) -> None:
+    """What it had closed holds again; forgetting the second turn makes it count."""
+    june, kidding = (memory_id("acme", name, 0) for name in ("june", "kidding"))
+    turns = {"june": "Change of plan: we are going to Japan in June instead.", "kidding": "Just kidding."}
+    closing = (june, "UPDATES", MAY, True)
+    for name, text in turns.items():
+        said = ("--session", "june", "--user", "ann", "--set", "speaker=Ann", "--set", f"event_id={name}")
+        trip.run("publish", *said, "--text", text, "--wait")
+        assert (closing in trip.relations(june)) == (name == "june")
+    assert (kidding, "RELATES", june, True) in trip.relations(kidding)
+    trip.run("memory", "forget", kidding, "--user", "ann")
+    assert closing in trip.relations(june)

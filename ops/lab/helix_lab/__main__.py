@@ -38,7 +38,9 @@ from helix_shared.settings import helix_home
 from helix_shared.telemetry import configure_logging
 
 FAILED: Final = 1
-SHOWN: Final = ("R@5", "R@10", "Hit@5", "Hit@10", "All@5", "MRR@10", "nDCG@10", "Stale@1")
+SHOWN: Final = (
+    *("R@5", "R@10", "Hit@1", "Hit@5", "Hit@10", "All@10", "MRR@10", "nDCG@10", "Stale@1", "Evidence@1000"),
+)
 
 app = typer.Typer(
     help="Evaluation and benchmarks of Helix.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -88,10 +90,12 @@ def eval_command(
     )
     with profile_folder(profiles_dir) as folder:
         profiles = chosen(profile, folder)
-    report: dict[str, Any] = {"sets": {}, "meta": meta(evaluation)}
+    report: dict[str, Any] = {"sets": {}, "linkage": {}, "meta": meta(evaluation)}
     for one in loaded:
         runs = evaluation.runs(one, profiles, console)
         report["sets"][one.name] = {run.name: figures_of(run, one, baseline=runs[0]) for run in runs}
+        if linked := evaluation.linkage(one, next(iter(profiles.values()))):
+            report["linkage"][one.name] = linked
         _print(one, report["sets"][one.name])
         if out is not None:
             write_report(report, out)
@@ -166,7 +170,7 @@ def _print(data: EvaluationSet, figures: dict[str, dict[str, Any]]) -> None:
     for column in ("n", *SHOWN, "p50 ms", "p95 ms"):
         table.add_column(column, justify="right")
     for profile, row in figures.items():
-        quality = ("-" if row[name] is None else f"{row[name]:.1f}" for name in SHOWN)
+        quality = ("-" if row.get(name) is None else f"{row[name]:.1f}" for name in SHOWN)
         latency = (f"{row['recall_ms'][name]:.1f}" for name in ("p50", "p95"))
         table.add_row(profile, str(row["queries"]), *quality, *latency)
     console.print(table)

@@ -18,12 +18,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import helix_query
+from helix_lab.measures.figures import linkage_figures
+from helix_lab.measures.linkage import linkage
 from helix_lab.ranking_profiles import profile_folder
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.build import PACKAGES, code_digest, corpus_key
 from helix_lab.sets.data import EvaluationSet, Question
-from helix_lab.sets.direct import DirectCorpus, build_direct, open_direct
+from helix_lab.sets.direct import DirectCorpus, build_direct, open_direct, open_graph
 from helix_lab.sets.inventory import take_inventory
+from helix_lab.sets.packs import BUDGETS
 from helix_lab.sets.runs import RunFile
 from helix_lab.sets.stream import Loading, open_stream
 from helix_query.profile.files import load_profiles
@@ -68,12 +71,23 @@ class Evaluation:
                     self._ask(corpus, name, file, progress)
         return [file.run for file in files]
 
+    def linkage(self, data: EvaluationSet, profile: RankingProfile) -> dict[str, Any] | None:
+        """Gold-pair linkage of the graph of the corpus built for the direct path, in the form of the report.
+
+        None on the stream path, and where no question has two relevant documents.
+        """
+        built = open_graph(data, self.home, self.models) if self.path == DIRECT else None
+        if built is None:
+            return None
+        found = linkage(data, *built, hub_cap=profile.expand.hub_cap)
+        return None if found is None else linkage_figures(found)
+
     def _file(self, data: EvaluationSet, profile: RankingProfile) -> RunFile:
         inputs = (
             corpus_key(data, read_card(default_model(self.models)).checksum),
             code_digest((helix_query,)),
             profile.model_dump_json(),
-            f"{self.path} {self.loading} {self.top_k}",
+            f"{self.path} {self.loading} {self.top_k} {BUDGETS}",
         )
         return RunFile(self.home / "runs", data, profile.name, inputs=inputs)
 

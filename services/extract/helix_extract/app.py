@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from helix_extract.accounting.ledger import Ledger
 from helix_extract.asking import Asking
 from helix_extract.consumer import SERVICE, Extract
-from helix_extract.endpoint.breaker import Breaker
-from helix_extract.endpoint.client import Endpoint
-from helix_extract.endpoint.ledger import Ledger
-from helix_extract.endpoint.reply_form import ReplyForm
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_extract.statements import EDGE, StatementsBuilder
@@ -31,6 +27,7 @@ from helix_shared.broker.worker.worker import (
 )
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
+from helix_shared.endpoint.client import Endpoint
 from helix_shared.errors import InvalidInputError
 from helix_shared.pairs.verdicts import EDGE as VERDICTS_EDGE
 from helix_shared.telemetry import configure_logging, logger
@@ -49,8 +46,6 @@ def create_app() -> Worker:
     """
     settings = ExtractSettings.load()
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
-    # it logs every address it calls, which may hold credentials
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     if not settings.base_url or not settings.model:
         raise InvalidInputError(
             "HELIX_EXTRACT_BASE_URL", "extract needs HELIX_EXTRACT_BASE_URL and HELIX_EXTRACT_MODEL"
@@ -61,19 +56,6 @@ def create_app() -> Worker:
     broker = create_broker(settings, service=SERVICE)
     durables = wire(broker, settings, encoder, key)
     return create_worker(broker, durables, settings, service=SERVICE)
-
-
-def endpoint_of(settings: ExtractSettings, key: str) -> Endpoint:
-    """The client of the language model that the settings name."""
-    return Endpoint(
-        settings.base_url,
-        settings.model,
-        key=key,
-        form=ReplyForm(settings.structured, settings.temperature),
-        breaker=Breaker(failures=settings.breaker_failures, seconds=settings.breaker_seconds),
-        timeout_seconds=settings.timeout_seconds,
-        concurrency=settings.concurrency,
-    )
 
 
 def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: str) -> list[Durable]:
@@ -123,7 +105,7 @@ def wire(broker: NatsBroker, settings: ExtractSettings, encoder: Encoder, key: s
         bucket = await broker.connection.jetstream().key_value(streams.LEDGER)
         ledger = Ledger(bucket, daily_tokens=settings.daily_tokens)
         sessions = SessionLog(settings.limits)
-        async with endpoint_of(settings, key) as endpoint:
+        async with Endpoint.of(settings, key) as endpoint:
             asking = Asking(settings, endpoint, ledger, sessions.pause)
             made[:] = [
                 (

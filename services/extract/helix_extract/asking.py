@@ -7,23 +7,42 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from helix_extract.accounting.metrics import ABOUT_WINDOWS, PAIRS, WINDOWS
 from helix_extract.answers.records import RecordedAnswer, find_answer, record_answer
-from helix_extract.endpoint.client import (
+from helix_shared.endpoint.client import (
     Endpoint,
     Question,
     RefusedError,
     UnavailableError,
     estimate_tokens,
 )
-from helix_extract.endpoint.metrics import ABOUT_WINDOWS, DROPPED, PAIRS, WINDOWS
+from helix_shared.endpoint.metrics import DROPPED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from helix_extract.endpoint.ledger import Ledger
+    from helix_extract.accounting.ledger import Ledger
     from helix_extract.settings import ExtractSettings
     from helix_shared.broker.worker.worker import Connected
 
 _log = logger(__name__)
+
+
+async def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is asked about: a window, or the `count` pairs of one event."""
+
+    call: str
+    """`ABOUT_WINDOWS` or `ABOUT_PAIRS`."""
+    tenant_id: str
+    key: str
+    """Of the recorded answer."""
+    stored_at: datetime
+    """When the server stored the event."""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +64,39 @@ class Asking:
     pause: Callable[[float], Awaitable[None]]
     """Waits so many seconds; raises TemporaryError when the worker ends."""
 
-    def is_old(self, stored_at: datetime) -> bool:
-        """Whether nothing is asked about an event stored at this time any more."""
+    async def recorded_or_asked(
+        self, about: Subject, ask: Callable[[], Awaitable[RecordedAnswer | None]], connected: Connected
+    ) -> RecordedAnswer | None:
+        """The recorded answer, else what `ask` returns; None where the model may not be asked.
+
+        Raises:
+            TemporaryError: NATS does not answer, or the worker ends.
+            HelixError: what `ask` raised.
+        """
+        recorded = await find_answer(connected.client, about.tenant_id, about.key)
+        if recorded is not None:
+            await self.note(about.call, "repeated", about.count)
+            return recorded
         days = self.settings.oldest_days
-        return bool(days) and datetime.now(UTC) - stored_at > timedelta(days=days)
+        if days and datetime.now(UTC) - about.stored_at > timedelta(days=days):
+            await self.note(about.call, "too old", about.count)
+            return None
+        return await ask()
 
     async def ask(
-        self, question: Question, tenant: str, prompt: str, parts: Sequence[Part], connected: Connected
+        self,
+        question: Question,
+        tenant: str,
+        prompt: str,
+        parts: Sequence[Part],
+        connected: Connected,
+        *,
+        may_ask: Callable[[], Awaitable[bool]] = _always,
     ) -> list[RecordedAnswer] | None:
-        """Ask until there is an answer, and record it for each of `parts`; None: the budget is spent.
+        """Ask until there is an answer, and record it for each of `parts`.
 
-        `prompt` is the version of the prompt.
+        `prompt` is the version of the prompt. `may_ask` is called before each attempt. None: it said no, or
+        the budget is spent.
 
         Raises:
             RefusedError: the server refuses the question.
@@ -67,7 +108,7 @@ class Asking:
             await self.note(question.call, "over budget", count)
             return None
         try:
-            while True:
+            while await may_ask():
                 try:
                     return await self._ask(question, tenant, prompt, parts, connected)
                 except UnavailableError as error:
@@ -82,6 +123,7 @@ class Asking:
                 known = [answer for answer in earlier if answer is not None]
                 if len(known) == len(parts):
                     return known
+            return None
         finally:
             self.ledger.release(tenant, expected)
 

@@ -11,18 +11,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from helix_extract.accounting.metrics import ABOUT_WINDOWS
 from helix_extract.answers.check import CheckedAnswer, check
-from helix_extract.answers.json_text import object_in
-from helix_extract.answers.prompt import PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
+from helix_extract.answers.prompt import LISTS, PROMPT_VERSION, SYSTEM, answer_key, answer_schema, question
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.asking import Asking, Part
-from helix_extract.endpoint.client import Question
-from helix_extract.endpoint.metrics import ABOUT_WINDOWS
+from helix_extract.asking import Asking, Part, Subject
 from helix_extract.windows.window import Turn, Window
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
 from helix_shared.broker import deadline, log
 from helix_shared.broker.worker.rederive import requested_sequence
+from helix_shared.endpoint.client import Question
+from helix_shared.endpoint.json_text import object_in
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.published import published_event
 
@@ -89,17 +89,15 @@ class Extract:
         """The recorded answer, and its key; None where the model may not be asked."""
         tenant = window.last.event.tenant_id
         key = answer_key(window, self.asking.endpoint.model)
-        recorded = await find_answer(connected.client, tenant, key)
-        if recorded is not None:
-            await self.asking.note(ABOUT_WINDOWS, "repeated")
-            return recorded, key
-        if self.asking.is_old(window.last.stored_at):
-            await self.asking.note(ABOUT_WINDOWS, "too old")
-            return None, key
-        most_tokens = self.settings.max_output_tokens
-        asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
-        answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, [Part(key)], connected)
-        return (answers[0] if answers else None), key
+
+        async def ask() -> RecordedAnswer | None:
+            most_tokens = self.settings.max_output_tokens
+            asked = Question(ABOUT_WINDOWS, SYSTEM, question(window), answer_schema(), most_tokens)
+            answers = await self.asking.ask(asked, tenant, PROMPT_VERSION, [Part(key)], connected)
+            return answers[0] if answers else None
+
+        about = Subject(ABOUT_WINDOWS, tenant, key, window.last.stored_at)
+        return await self.asking.recorded_or_asked(about, ask, connected), key
 
     async def _build(
         self, window: Window, answer: RecordedAnswer, key: str, connected: Connected
@@ -110,7 +108,7 @@ class Extract:
         return await connected.lanes.run(self.builder.build, window, checked, key)
 
     def _checked(self, answer: RecordedAnswer, window: Window) -> CheckedAnswer:
-        found, is_cut = object_in(answer.text)
+        found, is_cut = object_in(answer.text, LISTS)
         if found is None:
             return CheckedAnswer(dropped=Counter({"no answer": 1}))
         checked = check(found, window)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from helix_kg.relations import Relation, find_relations
+from helix_kg.sentences import sentence_spans
 from helix_memory.predicates import OBJECT, SUBJECT
 from helix_shared.naming import Name, base_name, canonical, find_names, without_disambiguation
 from helix_shared.naming.frequency import is_common
@@ -55,8 +56,6 @@ _PLACE_BEFORE: Final = re.compile(
     rf"|{_GO} (?:back |away |over |down |up )?(?:to|from|into|through|via))\s+$",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*")
-_SENTENCE_CHARACTERS: Final = 400
 _BE = "(?:was|were|is|are|been|got)"
 _RELATION = re.compile(
     rf"\b(?:{_BE} (?:re)?named (?:to|as|from|after)|renam(?:ed|es|ing) (?:to|from|as)"
@@ -153,11 +152,10 @@ def _relations(text: str, names: list[Name]) -> Iterator[Link]:
     if len(names) < len(("one side", "the other")) or _RELATION.search(text) is None:
         return
     starts = [name.span[0] for name in names]
-    for sentence in _SENTENCE.finditer(text):
-        end = min(sentence.end(), sentence.start() + _SENTENCE_CHARACTERS)
-        if (verb := _RELATION.search(text, sentence.start(), end)) is None:
+    for start, end in sentence_spans(text):
+        if (verb := _RELATION.search(text, start, end)) is None:
             continue
-        before = names[bisect_left(starts, sentence.start()) : bisect_left(starts, verb.start())]
+        before = names[bisect_left(starts, start) : bisect_left(starts, verb.start())]
         after = names[bisect_left(starts, verb.end()) : bisect_left(starts, end)]
         if before and after:
             for name in (before[-1], after[0]):

@@ -12,12 +12,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from helix_kg.predicates import RULES, Rule
+from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
 
-SENTENCE_CHARACTERS: Final = 400
 SENTENCES: Final = 200
 """Sentences of one text that are read."""
 _NAMES_BACK: Final = 4
@@ -25,7 +26,6 @@ _NAMES_BACK: Final = 4
 _NO_SIDE: Final = frozenset({"date", "version", "error", "issue"})
 """Kinds of names that are no side of a relation."""
 
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s)[^.!?\n]+)*[.!?]*")
 _UNSURE = re.compile(
     r"\b(?:if|whether|unless|maybe|perhaps|probably|possibly|allegedly|suppos\w+|imagine\w*|wish\w*|might"
     r"|may|could|would|should|doubt\w*|thinks?|thought|guess\w*|hop(?:e|es|ed|ing)|wants?|wanted|wonder\w*"
@@ -72,10 +72,7 @@ def find_relations(text: str, names: Sequence[Name], speaker: Name | None) -> li
     found: list[Relation] = []
     usable = [name for name in names if name.kind not in _NO_SIDE]
     starts = [name.span[0] for name in usable]
-    for number, sentence in enumerate(_SENTENCE.finditer(text)):
-        if number == SENTENCES:
-            break
-        start, end = sentence.start(), min(sentence.end(), sentence.start() + SENTENCE_CHARACTERS)
+    for start, end in islice(sentence_spans(text), SENTENCES):
         if text[start:end].rstrip("\"')").endswith("?"):
             continue
         sides = usable[bisect_left(starts, start) : bisect_left(starts, end)]

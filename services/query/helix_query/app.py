@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,16 +11,18 @@ from typing import Final
 
 from helix_query.accesses.ring import AccessRing
 from helix_query.accesses.server import AccessServer
-from helix_query.api.server import RecallServer
-from helix_query.api.service import RecallHandlers
+from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import SERVICE, CurrentGeneration
 from helix_query.generations.link_folder import link_folder
 from helix_query.generations.verified_files import verified_files_path
+from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import DEFAULT_PROFILE, RankingProfile
 from helix_query.settings import QuerySettings
+from helix_shared.encoders.cross_encoder import CrossEncoder
 from helix_shared.metrics import serve_metrics
 from helix_shared.processes import allow_open_files
+from helix_shared.rpc.server import GrpcServer, stop_signals
 from helix_shared.telemetry import configure_logging, logger
 
 _log = logger(__name__)
@@ -40,10 +41,11 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Settings and profiles of a service that is ready to run."""
+    """Settings, profiles and the models they name, of a service that is ready to run."""
 
     settings: QuerySettings
     profiles: Mapping[str, RankingProfile]
+    cross_encoders: Mapping[str, CrossEncoder]
 
     async def run(self) -> End:
         """Serve until SIGTERM or SIGINT, or until too many threads are stuck."""
@@ -63,12 +65,18 @@ class App:
             verified_files=verified_files_path(self.settings.cache_dir, data)
             if self.settings.trust_verified_files
             else None,
+            cross_encoders=self.cross_encoders,
         )
         ring = AccessRing(self.settings.access_ring if self.settings.access_listen else 0)
         handlers = RecallHandlers(current, self.profiles, self.settings, ring)
-        server = RecallServer(handlers.generic_handler(), self.settings)
+        server = GrpcServer(
+            handlers.generic_handler(),
+            service=SERVICE_NAME,
+            listen=self.settings.listen,
+            grace_seconds=self.settings.grace_seconds,
+        )
         access_server = AccessServer(ring, self.settings.access_listen) if ring.is_on else None
-        stopped, loop = _signals(), asyncio.get_running_loop()
+        stopped, loop = stop_signals(), asyncio.get_running_loop()
         failed = asyncio.Event()
 
         def fail() -> None:
@@ -94,26 +102,21 @@ class App:
 
 
 def create_app() -> App:
-    """Read settings and ranking profiles.
+    """Read settings and ranking profiles, and load the cross-encoders that profiles name.
 
     Raises:
-        InvalidInputError: a setting or a profile is wrong.
+        InvalidInputError: a setting or a profile is wrong, or names a model that is not installed.
     """
     settings = QuerySettings.load()
     profiles = load_profiles(settings.profiles_dir)
     configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    cross_encoders = load_cross_encoders(
+        settings.models_dir, profiles, recalls=settings.threads, threads=settings.encoder_threads
+    )
     serve_metrics(settings.metrics_port)
-    return App(settings, profiles)
+    return App(settings, profiles, cross_encoders)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
     """Call `then` on the loop; from any thread."""
     loop.call_soon_threadsafe(then)
-
-
-def _signals() -> asyncio.Event:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    return stopped

@@ -123,7 +123,7 @@ class Encoder:
         ids = self._tokens.ids(prefixed)
         states = self._states(ids)
         words = self._tokens.word_spans(prefixed)
-        projection = self._required_projection()
+        projection = self.required_projection()
         chosen = projection.is_coded(ids[0]) & (words[:, 0] >= prefix)
         return QueryTokens(
             self._session.pooled(states), projection.queries(states[chosen]), words[chosen] - np.int32(prefix)
@@ -139,7 +139,7 @@ class Encoder:
         skipped = len(self.card.passage_prefix)
         passage = self.card.passage_prefix + before + text
         words, ids = self._tokens.word_spans(passage), self._tokens.ids(passage)[0]
-        projection = self._required_projection()
+        projection = self.required_projection()
         spans = words[projection.is_coded(ids) & (words[:, 0] >= skipped)] - np.int32(skipped + len(before))
         if len(spans) != count:
             ids, words = self._tokens.all_word_spans(text)
@@ -230,13 +230,18 @@ class Encoder:
         return states
 
     def _codes(self, text: str, ids: np.ndarray, states: np.ndarray) -> np.ndarray:
-        projection, prefix = self._required_projection(), len(self.card.passage_prefix)
+        projection, prefix = self.required_projection(), len(self.card.passage_prefix)
         chosen = projection.is_coded(ids)
         if prefix:
             chosen &= self._tokens.word_spans(text)[:, 0] >= prefix
         return projection.codes(states[chosen])
 
-    def _required_projection(self) -> TokenProjection:
+    def required_projection(self) -> TokenProjection:
+        """The token projection of the model.
+
+        Raises:
+            CorruptArtifactError: the model was opened for its vectors alone.
+        """
         if self._projection is None:
             raise CorruptArtifactError(f"model was opened without its token projection: {self.card.name}")
         return self._projection

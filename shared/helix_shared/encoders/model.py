@@ -2,14 +2,16 @@
 
 Files and card determine every vector. Each generation holds the card's `checksum`, and a query service
 refuses a generation with another one. `helix_cli.model_build` writes cards; `encoder` reads them with
-`load_card`, so a changed file is never run.
+`load_card`, so a changed file is never run. The card of a reranker is `reranker.json`, so that its folder is
+never taken for an encoder; `cross_encoder` reads it.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +26,7 @@ from pydantic import (
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 CARD_FILE = "model.json"
+RERANKER_FILE = "reranker.json"
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "token_projection.npz"
@@ -43,19 +46,17 @@ RelativePath = Annotated[str, AfterValidator(_inside)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ModelCard(BaseModel):
-    """Everything about an encoder besides its files that determines a vector."""
+class FolderCard(BaseModel):
+    """What the cards of all models have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    FILE: ClassVar[str]
+
     name: ModelName
-    dimensions: int = Field(gt=0, description="length of a vector")
     max_tokens: int = Field(
         gt=2, description="longest input in tokens, the special ones included; the rest is cut"
     )
-    pooling: Literal["mean", "cls"]
-    query_prefix: str = Field("", description="prefix of a query")
-    passage_prefix: str = Field("", description="prefix of a passage")
     precision: Literal["int8", "fp32"]
     files: dict[RelativePath, Sha256] = Field(description="sha256 of every file except the card")
     source: str = Field(description="origin of the weights and how they were checked, for readers")
@@ -68,20 +69,52 @@ class ModelCard(BaseModel):
         return self
 
     @property
-    def makes_codes(self) -> bool:
-        """Whether the model has a token projection; one that an earlier build made has none."""
-        return PROJECTION_FILE in self.files
-
-    @property
     def checksum(self) -> str:
         """The model's identity: sha256 over the sorted `sha256  path` lines, as sha256sum prints them."""
-        lines = sorted(f"{digest}  {path}\n" for path, digest in self.files.items())
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+        return _checksum(self.files)
 
     @property
     def id(self) -> str:
         """Name and checksum, `name@checksum`; stored with every vector."""
         return f"{self.name}@{self.checksum}"
+
+
+class ModelCard(FolderCard):
+    """Everything about an encoder besides its files that determines a vector."""
+
+    FILE: ClassVar[str] = CARD_FILE
+
+    dimensions: int = Field(gt=0, description="length of a vector")
+    pooling: Literal["mean", "cls"]
+    query_prefix: str = Field("", description="prefix of a query")
+    passage_prefix: str = Field("", description="prefix of a passage")
+
+    @property
+    def makes_codes(self) -> bool:
+        """Whether the model has a token projection; one that an earlier build made has none."""
+        return PROJECTION_FILE in self.files
+
+    @property
+    def encoder_checksum(self) -> str:
+        """The identity of what makes vectors and states, which is everything but the token projection.
+
+        The last digits of a projection differ between kinds of processors.
+        """
+        return _checksum({path: digest for path, digest in self.files.items() if path != PROJECTION_FILE})
+
+
+class RerankerCard(FolderCard):
+    """Everything about a cross-encoder besides its files: it reads a query and a passage together."""
+
+    FILE: ClassVar[str] = RERANKER_FILE
+
+
+Card = TypeVar("Card", bound=FolderCard)
+
+
+def _checksum(files: Mapping[str, str]) -> str:
+    lines = sorted(f"{digest}  {path}\n" for path, digest in files.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
@@ -90,9 +123,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def write_card(folder: Path, card: ModelCard) -> None:
+def write_card(folder: Path, card: FolderCard) -> None:
     """Write `card` into `folder`; the last step of making a model."""
-    (folder / CARD_FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (folder / card.FILE).write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
 def read_card(folder: Path) -> ModelCard:
@@ -102,14 +135,7 @@ def read_card(folder: Path) -> ModelCard:
         NotFoundError: there is no such folder.
         CorruptArtifactError: the card is missing or is not a card.
     """
-    if not folder.is_dir():
-        raise NotFoundError(f"no model in {folder}: run `helix models list` to see what there is")
-    try:
-        return ModelCard.model_validate_json((folder / CARD_FILE).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise CorruptArtifactError(
-            f"model card is missing or unreadable: {folder / CARD_FILE}: {error}"
-        ) from error
+    return _read(folder, ModelCard)
 
 
 def load_card(folder: Path) -> ModelCard:
@@ -119,7 +145,31 @@ def load_card(folder: Path) -> ModelCard:
         NotFoundError: there is no such folder.
         CorruptArtifactError: a file is missing or changed, or the card is unreadable.
     """
-    card = read_card(folder)
+    return _checked(folder, read_card(folder))
+
+
+def read_reranker_card(folder: Path) -> RerankerCard:
+    """`read_card` of a reranker."""
+    return _read(folder, RerankerCard)
+
+
+def load_reranker_card(folder: Path) -> RerankerCard:
+    """`load_card` of a reranker."""
+    return _checked(folder, read_reranker_card(folder))
+
+
+def _read(folder: Path, kind: type[Card]) -> Card:
+    if not folder.is_dir():
+        raise NotFoundError(f"no model in {folder}: run `helix models list` to see what there is")
+    try:
+        return kind.model_validate_json((folder / kind.FILE).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise CorruptArtifactError(
+            f"model card is missing or unreadable: {folder / kind.FILE}: {error}"
+        ) from error
+
+
+def _checked(folder: Path, card: Card) -> Card:
     for path, expected in card.files.items():
         try:
             actual = file_sha256(folder / path)

@@ -3,7 +3,9 @@
 A question and the statement that answers it are different kinds of sentences, and an encoder that was not
 trained on memories keeps them apart. The adapter is two matrices that are added to the identity, one for the
 vector and one for the projected states of the tokens; memories stay as they are, so nothing is embedded
-again. It was fitted for one model (`helix-lab adapter`) and is of no use for another.
+again. It was fitted for one model (`helix-lab adapter`) and is of no use for another. Builds of that model
+on other kinds of processors have a slightly different token projection, so the adapter holds the one that it
+was fitted with and is turned into the numbers of another (`for_projection`).
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 class QueryAdapter:
     """Immutable and thread-safe."""
 
-    model: str
-    """Checksum of the model it was fitted for."""
+    encoder: str
+    """`ModelCard.encoder_checksum` of the model it was fitted for."""
     of_vector: NDArray[np.float32]
     """[d, d]; zeros change nothing."""
     of_states: NDArray[np.float32]
-    """[CODE_BITS, CODE_BITS]; zeros change nothing."""
+    """[CODE_BITS, CODE_BITS] in the numbers of `projection`; zeros change nothing."""
+    projection: NDArray[np.float32]
+    """[d, CODE_BITS], `TokenProjection.matrix`; its columns are orthonormal, or its rows if d is smaller."""
 
     @classmethod
     def load(cls, path: Path | Traversable) -> Self:
@@ -47,14 +51,16 @@ class QueryAdapter:
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 found = cls(
-                    str(arrays["model"]),
+                    str(arrays["encoder"]),
                     arrays["of_vector"].astype(np.float32),
                     arrays["of_states"].astype(np.float32),
+                    arrays["projection"].astype(np.float32),
                 )
         except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise CorruptArtifactError(f"query adapter cannot be read: {path}: {error}") from error
         rows = len(found.of_vector)
-        if found.of_vector.shape != (rows, rows) or found.of_states.shape != (CODE_BITS, CODE_BITS):
+        shapes = (found.of_vector.shape, found.of_states.shape, found.projection.shape)
+        if shapes != ((rows, rows), (CODE_BITS, CODE_BITS), (rows, CODE_BITS)):
             raise CorruptArtifactError(f"query adapter has matrices of another shape: {path}")
         return found
 
@@ -62,10 +68,20 @@ class QueryAdapter:
         """Write the adapter, numbers with 16 bits; equal adapters give equal bytes."""
         np.savez_compressed(
             path,
-            model=np.array(self.model),
+            encoder=np.array(self.encoder),
             of_vector=self.of_vector.astype(np.float16),
             of_states=self.of_states.astype(np.float16),
+            projection=self.projection.astype(np.float16),
         )
+
+    def for_projection(self, matrix: NDArray[np.float32]) -> Self:
+        """The same adapter in the numbers of another projection [d, CODE_BITS] of the same states.
+
+        A change A of projected states is P A P^T in the states themselves, and Q^T P A P^T Q in the numbers
+        of a projection Q.
+        """
+        turn = self.projection.T @ matrix
+        return replace(self, of_states=turn.T @ self.of_states @ turn, projection=matrix)
 
     def vector(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
         """The unit vector [d] of a question, adapted; a unit vector."""

@@ -1,4 +1,4 @@
-"""Turns token ids into states and one unit vector: ONNX graph, pooling, normalisation.
+"""Turns token ids into states and one unit vector: ONNX graph, pooling, normalisation; or into one logit.
 
 One text per run: with dynamic quantisation the activations of a batch share one scale, so a vector would
 depend on the other texts. A session of ONNX Runtime is thread-safe, so all lanes share one session and one
@@ -30,12 +30,9 @@ class GraphSession:
 
     def __init__(self, graph: Path, *, pooling: Literal["mean", "cls"], threads: int) -> None:
         self._session = _open(graph, threads=threads)
-        self._inputs = {node.name for node in self._session.get_inputs()}
+        self._inputs = _text_inputs(graph, self._session)
         self._output = _token_output(graph, self._session.get_outputs())
         self._pooling = pooling
-        unknown = self._inputs - {"input_ids", "attention_mask", "token_type_ids"}
-        if unknown or "input_ids" not in self._inputs:
-            raise CorruptArtifactError(f"graph is not a text encoder: {graph}: inputs {sorted(self._inputs)}")
 
     def vector(self, ids: np.ndarray) -> np.ndarray:
         """Run the graph on `ids` (int64 [1, n]); float32 [dimensions] of length one."""
@@ -43,7 +40,8 @@ class GraphSession:
 
     def states(self, ids: np.ndarray) -> np.ndarray:
         """Run the graph on `ids` (int64 [1, n]); the last hidden states, float32 [n, dimensions]."""
-        states: np.ndarray = self._session.run([self._output], self._feed(ids))[0][0]
+        feed = _feed(self._inputs, ids, np.zeros_like(ids))
+        states: np.ndarray = self._session.run([self._output], feed)[0][0]
         return states
 
     def pooled(self, states: np.ndarray) -> np.ndarray:
@@ -52,13 +50,44 @@ class GraphSession:
         unit: np.ndarray = (pooled / np.linalg.norm(pooled)).astype(np.float32, copy=False)
         return unit
 
-    def _feed(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        feed = {"input_ids": ids}
-        if "attention_mask" in self._inputs:
-            feed["attention_mask"] = np.ones_like(ids)
-        if "token_type_ids" in self._inputs:
-            feed["token_type_ids"] = np.zeros_like(ids)
-        return feed
+
+class PairSession:
+    """A loaded graph that turns the ids of a query and a passage into one number."""
+
+    def __init__(self, graph: Path, *, threads: int) -> None:
+        self._graph = graph
+        self._session = _open(graph, threads=threads)
+        self._inputs = _text_inputs(graph, self._session)
+
+    def logit(self, ids: np.ndarray, types: np.ndarray) -> float:
+        """Run the graph on one pair: ids, and which text each token is of (0, 1), int64 [1, n].
+
+        Raises:
+            CorruptArtifactError: the graph cannot be run, or gives anything but one finite number.
+        """
+        try:
+            found = self._session.run(None, _feed(self._inputs, ids, types))[0]
+        except Exception as error:  # the runtime's exceptions share no base of their own
+            raise CorruptArtifactError(f"graph cannot be run: {self._graph}: {error}") from error
+        if found.size != 1 or not np.isfinite(found).all():
+            raise CorruptArtifactError(
+                f"graph must give one finite number for a pair, as a model for sequence classification with "
+                f"one label does: {self._graph}: its output has the shape {list(found.shape)}"
+            )
+        return float(found.item())
+
+
+def _text_inputs(graph: Path, session: Any) -> set[str]:
+    """Names of the inputs; CorruptArtifactError if they are not those of a text encoder."""
+    inputs = {node.name for node in session.get_inputs()}
+    if inputs - {"input_ids", "attention_mask", "token_type_ids"} or "input_ids" not in inputs:
+        raise CorruptArtifactError(f"graph is not a text encoder: {graph}: inputs {sorted(inputs)}")
+    return inputs
+
+
+def _feed(inputs: set[str], ids: np.ndarray, types: np.ndarray) -> dict[str, np.ndarray]:
+    every = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+    return {name: every[name] for name in inputs}
 
 
 def _open(graph: Path, *, threads: int) -> Any:

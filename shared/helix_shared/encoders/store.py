@@ -1,4 +1,4 @@
-"""Finds models: one folder per model, named like it, under the root that the caller gives.
+"""Finds encoders and rerankers: one folder each, named like it, under the root that the caller gives.
 
 The root is `<HELIX_HOME>/models`; this module does not read the environment. A folder is complete when it
 appears, because `helix_cli.model_build.publish` renames it into place; names with a leading dot are
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, ModelCard, read_card
+from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, RERANKER_FILE, ModelCard, read_card
 from helix_shared.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -31,10 +31,13 @@ def folder_path(root: Path, name: str) -> Path:
 
 
 def model_folders(root: Path) -> list[Path]:
-    """All folders under `root` that hold a card, sorted by name; empty when there is no root yet."""
-    if not root.is_dir():
-        return []
-    return sorted(card.parent for card in root.glob(f"[!.]*/{CARD_FILE}"))
+    """All folders under `root` that hold an encoder, sorted by name; empty when there is no root yet."""
+    return _folders(root, CARD_FILE)
+
+
+def reranker_folders(root: Path) -> list[Path]:
+    """The same of rerankers."""
+    return _folders(root, RERANKER_FILE)
 
 
 def list_models(root: Path) -> list[ModelCard]:
@@ -62,6 +65,22 @@ def model_folder(root: Path, name: str) -> Path:
     return folder
 
 
+def reranker_folder(root: Path, name: str) -> Path:
+    """Find the reranker `name`.
+
+    Raises:
+        InvalidInputError: `name` cannot be a model's name.
+        NotFoundError: there is no such reranker.
+    """
+    folder = folder_path(root, name)
+    if not (folder / RERANKER_FILE).is_file():
+        present = ", ".join(found.name for found in reranker_folders(root)) or "none"
+        raise NotFoundError(
+            f"no reranker {name!r} under {root} (present: {present}): run `helix models import`"
+        )
+    return folder
+
+
 def default_model(root: Path) -> Path:
     """Find the default model: bge-small-en-v1.5, else all-MiniLM-L6-v2.
 
@@ -72,3 +91,9 @@ def default_model(root: Path) -> Path:
         if (root / name / CARD_FILE).is_file():
             return root / name
     raise NotFoundError(f"no model under {root}: run `helix models build`")
+
+
+def _folders(root: Path, card: str) -> list[Path]:
+    if not root.is_dir():
+        return []
+    return sorted(found.parent for found in root.glob(f"[!.]*/{card}"))

@@ -14,6 +14,7 @@ from tokenizers import Encoding, Tokenizer, models, normalizers, pre_tokenizers
 from helix_shared.errors import CorruptArtifactError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -51,16 +52,7 @@ class TextTokens:
         Raises:
             CorruptArtifactError: the file is not a tokenizer.
         """
-        # Truncation is set on the tokenizer and not per call, so there are two: one truncates, one counts.
-        try:
-            cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
-        except Exception as error:  # the tokenizers package raises bare Exception
-            raise CorruptArtifactError(f"tokenizer cannot be read: {path}: {error}") from error
-        for tokenizer in (cutting, counting):
-            tokenizer.no_padding()
-        cutting.enable_truncation(max_length=max_tokens)
-        counting.no_truncation()
-        return cls(cutting, counting, remembers=remembers)
+        return cls(*_read(path, max_tokens), remembers=remembers)
 
     def ids(self, text: str) -> np.ndarray:
         """Return int64 [1, n] with the special tokens, n at most the model's `max_tokens`."""
@@ -109,6 +101,50 @@ class TextTokens:
             and isinstance(self._counting.normalizer, normalizers.BertNormalizer)
             and isinstance(self._counting.model, models.WordPiece)
         )
+
+
+class PairTokens:
+    """The tokenizer of a cross-encoder: a query and a passage become one input; thread-safe."""
+
+    def __init__(self, cutting: Tokenizer, counting: Tokenizer) -> None:
+        self._cutting = cutting
+        self._counting = counting
+
+    @classmethod
+    def load(cls, path: Path, *, max_tokens: int) -> Self:
+        """Read a tokenizer.json; of a pair with more than `max_tokens` tokens the longer text is cut.
+
+        Raises:
+            CorruptArtifactError: the file is not a tokenizer, or does not separate the texts of a pair.
+        """
+        cutting, counting = _read(path, max_tokens)
+        if not cutting.num_special_tokens_to_add(is_pair=True):
+            raise CorruptArtifactError(f"tokenizer has no special tokens around the texts of a pair: {path}")
+        return cls(cutting, counting)
+
+    def pairs(self, query: str, passages: Sequence[str]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of the query with each passage: ids, and the text that each token is of (0, 1), int64 [1, n]."""
+        asked = self._tokenised(query)
+        joined = [self._cutting.post_process(asked, self._tokenised(passage)) for passage in passages]
+        return [
+            (np.array([one.ids], dtype=np.int64), np.array([one.type_ids], dtype=np.int64)) for one in joined
+        ]
+
+    def _tokenised(self, text: str) -> Encoding:
+        return self._counting.encode(clean_text(text), add_special_tokens=False)
+
+
+def _read(path: Path, max_tokens: int) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizer twice, because truncation is not set per call: one truncates, one counts."""
+    try:
+        cutting, counting = (Tokenizer.from_file(str(path)) for _ in range(2))
+    except Exception as error:  # the tokenizers package raises bare Exception
+        raise CorruptArtifactError(f"tokenizer cannot be read: {path}: {error}") from error
+    for tokenizer in (cutting, counting):
+        tokenizer.no_padding()
+    cutting.enable_truncation(max_length=max_tokens)
+    counting.no_truncation()
+    return cutting, counting
 
 
 def _word_spans(encoding: Encoding) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from helix_shared.naming.words import FUNCTION_WORDS, TITLES_BEFORE_A_DOT
@@ -24,6 +25,15 @@ _SUBJECTS: Final = frozenset(
 _ALSO_NAMES: Final = frozenset(["will", "may"])
 _LAST: Final = re.compile(r"(?<![\w.])[^\W\d_]+(?:\.[^\W\d_])*$")
 _NEXT: Final = re.compile(r"[ \t]+[\"'(\u2018\u201c]?([^\W_]+)")
+
+
+def sentence_ends(found: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """Those of `found`, matches that begin at a mark or just behind it, at which a sentence ends."""
+    for match in found:
+        text, start = match.string, match.start()
+        dot = start if text.startswith(".", start) else start - 1
+        if dot < 0 or text[dot] != "." or not is_abbreviation(text, dot):
+            yield match
 
 
 def is_abbreviation(text: str, dot: int) -> bool:

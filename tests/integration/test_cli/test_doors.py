@@ -97,13 +97,14 @@ def test_waiting_tells_what_became_of_an_event(home: Path) -> None:
         ("publish", "--kind", "forget", "--set", f'memory_ids=["{UNKNOWN}"]', "--wait"),
         (*correct, "--set", f"memory_id={harp}", "--user", "bob"),
     )
-    for refused in acts:
+    for refused in (*acts, ("memory", "correct", harp, "The harp is gone.", "--user", "bob")):
         code, out, err = run(home, *refused)
         assert (code, NOWHERE in err, "recallable" in out) == (1, True, False), out + err
     code, out, _ = run(home, "memory", "undo", UNKNOWN, "--wait", "--json")
     (refusal,) = json.loads(out)["refused"]
     assert (code, refusal["field"], NOWHERE in refusal["reason"]) == (1, "memory_id", True)
-    assert run(home, "memory", "undo", harp, "--wait")[0] == 0
+    code, out, err = run(home, "memory", "undo", harp)
+    assert (code, "it has no relation that counts" in err, out) == (4, True, ""), out + err
     assert run(home, *correct, "--set", f"memory_id={harp}")[0] == 0
     assert "room 14" in best(home, "where is the harp?", "--user", "ana")["text"]
     code, _, err = run(home, "why-not", harp, "where is the harp?")
@@ -124,10 +125,43 @@ def test_what_was_forgotten_says_so_and_comes_back(home: Path) -> None:
     assert (code, "It was forgotten on" in out, "by the event with sequence" in out) == (0, True, True), err
     assert f"helix memory restore {key}" in " ".join(out.split())
     assert run(home, "why-not", key, asked, "--user", "bob")[0] == 1
+    code, _, err = run(home, "memory", "forget", key[:8], *eva)
+    assert (code, "it is forgotten already, by the event with sequence" in err) == (4, True), err
     assert run(home, "memory", "restore", key[:8], *eva, "--wait")[0] == 0
+    code, _, err = run(home, "memory", "restore", key[:8], *eva)
+    assert (code, "it was not forgotten" in err) == (4, True), err
     assert best(home, asked, *eva)["memory_id"] == key
     code, _, err = run(home, "memory", "undo", key[:8], "--other", UNKNOWN, *eva, "--wait")
     assert (code, NOWHERE in err) == (1, True), err
+
+
+def test_a_memory_is_corrected_pinned_and_taken_back(home: Path) -> None:
+    """By the id of its first version all along; what no event names stays."""
+    said = ("publish", "--kind", "memory", "--type", "decision", "--title", "Bakery", "--user", "eva")
+    assert run(home, *said, "--text", "The bakery opens at six.", "--wait")[0] == 0
+    asked, eva = ("when does the bakery open?", "--user", "eva"), ("--user", "eva")
+    first = best(home, *asked)["memory_id"]
+    for change in (("correct", first, "The bakery opens at seven."), ("pin", first)):
+        code, out, err = run(home, "memory", *change, *eva)
+        assert (code, f"{first[:8]}: " in out, "the new version is" in out) == (0, True, True), out + err
+    found = best(home, *asked)
+    assert [found[name] for name in ("text", "title", "type", "user_id", "pinned")] == [
+        "The bakery opens at seven.",
+        "Bakery",
+        "decision",
+        "eva",
+        True,
+    ]
+    for again in (("correct", first, "The bakery opens at seven."), ("pin", found["memory_id"])):
+        code, out, err = run(home, "memory", *again, *eva)
+        assert (code, "already" in err, out) == (4, True, ""), out + err
+    code, out, err = run(home, "memory", "unpin", first, *eva, "--json")
+    version = json.loads(out)["changed"][first]
+    assert (code, best(home, *asked)["memory_id"]) == (0, version), err
+    assert not best(home, *asked).get("pinned")
+    code, out, err = run(home, "memory", "undo", first, *eva)
+    assert (code, out.count("CORRECTS")) == (0, 3), out + err
+    assert best(home, *asked)["text"] == "The bakery opens at six."
 
 
 def test_a_dated_conversation_is_replayed_and_asked_about_in_its_time(home: Path) -> None:

@@ -138,14 +138,21 @@ def test_status_of_a_whole_stack_has_no_lag(stack: Stack) -> None:
     assert report["query"]["generation"] > 0
     assert report["query"]["memories"] > 0
     assert len(report["nats"]["consumers"]) == 6
-    code, out, err = run(stack.home.root, "status", "--deep", "--json")
+    deep = ("status", "--deep", "--models", str(stack.models))
+    code, out, err = run(stack.home.root, *deep, "--json")
     assert code == 0, err
     measured = json.loads(out)
     assert (measured["dense"]["recall"], measured["dense_channel"]["recall"]) == (1.0, 1.0)
     assert measured["dense_channel"]["memories"] > 0
-    code, out, err = run(stack.home.root, "status", "--deep")
+    assert measured["graph"]["coverage"]["memories"] > 0
+    assert (measured["graph"]["tenant_id"], measured["graph_problem"]) == ("acme", "")
+    code, out, err = run(stack.home.root, *deep)
     assert code == 0, err
     assert "recall@100 1.000" in out
+    assert "no verdict for acme" in out
+    code, out, err = run(stack.home.root, "status", "--deep")
+    assert code == 0, err
+    assert "--models" in out
 
 
 def commands_that_talk(home: Path) -> list[list[str]]:

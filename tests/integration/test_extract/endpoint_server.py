@@ -55,6 +55,8 @@ class EndpointServer:
         self.answer: Answer = noting
         self.judge: Answer = judging
         """Answers the questions about pairs."""
+        self.answer_request: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+        """Answers whole requests, in place of both."""
         self.write: Callable[[str], str] = lambda text: text
         self.finish_reason = "stop"
         self.statuses: list[tuple[int, dict[str, str], str]] = []
@@ -99,14 +101,19 @@ class EndpointServer:
         for refused in self.refuses:
             if refused in request or refused == form:
                 return 400, {}, json.dumps({"error": {"message": f"{refused} is not supported"}})
-        turns = [json.loads(line) for line in request["messages"][-1]["content"].splitlines()]
-        answer = self.judge if "pair" in turns[0] else self.answer
-        text = self.write(json.dumps(answer(turns)))
+        text = self.write(json.dumps(self._answer_to(request)))
         request["answered"] = True
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         usage = {"prompt_tokens": 400, "completion_tokens": 100}
         return 200, {}, json.dumps({"choices": [choice], "usage": usage})
+
+    def _answer_to(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.answer_request is not None:
+            return self.answer_request(request)
+        turns = [json.loads(line) for line in request["messages"][-1]["content"].splitlines()]
+        answer = self.judge if "pair" in turns[0] else self.answer
+        return answer(turns)
 
 
 class _Server(ThreadingHTTPServer):

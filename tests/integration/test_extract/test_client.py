@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from helix_extract.answers.json_text import object_in
-from helix_extract.answers.prompt import answer_schema
-from helix_extract.app import endpoint_of
-from helix_extract.endpoint.client import Endpoint, Question, RefusedError, UnavailableError
+from helix_extract.answers.prompt import LISTS, answer_schema
 from helix_extract.settings import ExtractSettings
+from helix_shared.endpoint.client import Endpoint, Question, RefusedError, UnavailableError
+from helix_shared.endpoint.json_text import object_in
 
 from .endpoint_server import EndpointServer
 
@@ -26,7 +25,7 @@ QUESTION = Question("windows", "system", TURN, answer_schema(), most_tokens=200)
 def client_of(server: EndpointServer, **settings: Any) -> Endpoint:
     """A client with short times."""
     values = {"base_url": server.url, "model": "small", "timeout_seconds": 2.0, "breaker_seconds": 0.2}
-    return endpoint_of(ExtractSettings(**{**values, **settings}), key="sesame")
+    return Endpoint.of(ExtractSettings(**{**values, **settings}), key="sesame")
 
 
 async def test_the_strictest_form_that_works_is_found_once(server: EndpointServer) -> None:
@@ -35,7 +34,7 @@ async def test_the_strictest_form_that_works_is_found_once(server: EndpointServe
     async with client_of(server) as client:
         for _ in range(2):
             reply = await client.ask(QUESTION)
-            assert object_in(reply.text)[0] is not None
+            assert object_in(reply.text, LISTS)[0] is not None
     forms = [request.get("response_format", {}).get("type", "text") for request in server.requests]
     assert forms == ["json_schema", "json_object", "text", "text"]
     assert (reply.prompt_tokens, reply.completion_tokens) == (400, 100)
@@ -108,7 +107,7 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
     with EndpointServer() as server:
         gone = server.url
     settings = ExtractSettings(base_url=gone, model="small")
-    async with endpoint_of(settings, key="") as client:
+    async with Endpoint.of(settings, key="") as client:
         with pytest.raises(UnavailableError, match="unreachable"):
             await client.ask(QUESTION)
 

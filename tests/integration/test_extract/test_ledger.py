@@ -9,7 +9,7 @@ import pytest
 from nats.aio.client import Client
 
 from helix_cli.clients.endpoint_status import endpoint_status
-from helix_extract.endpoint.ledger import Ledger
+from helix_extract.accounting.ledger import Ledger
 from helix_shared.broker import streams
 
 pytestmark = pytest.mark.integration

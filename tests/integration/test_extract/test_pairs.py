@@ -13,9 +13,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from helix_cli.clients.endpoint_status import EndpointStatus, endpoint_status
-from helix_extract.app import endpoint_of
+from helix_extract.accounting.ledger import Ledger
 from helix_extract.asking import Asking
-from helix_extract.endpoint.ledger import Ledger
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_memory import subjects
@@ -24,6 +23,7 @@ from helix_shared.broker import streams
 from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Connected
+from helix_shared.endpoint.client import Endpoint
 from helix_shared.identity import memory_id
 from helix_shared.pairs.messages import Pair, PairedText, UnsurePairs
 
@@ -54,7 +54,7 @@ class World:
 
     def __init__(self, client: Client, ledger: Ledger, settings: ExtractSettings) -> None:
         self.client = client
-        self.endpoint = endpoint_of(settings, key="")
+        self.endpoint = Endpoint.of(settings, key="")
         self.connected = Connected(client, Publisher(client.jetstream()), Lanes(1))
         self.judge = Judge(settings, Asking(settings, self.endpoint, ledger, asyncio.sleep))
 
@@ -230,3 +230,29 @@ async def test_what_may_not_be_asked_is_left_to_the_rules(
         "over budget": 1,
         "refused": 1,
     }
+
+
+async def test_pairs_that_were_removed_while_they_waited_are_not_sent(
+    nats_client: Client, server: EndpointServer
+) -> None:
+    """Consolidation removes a message whose text was forgotten; the rest of the question is asked again."""
+    world = await world_of(nats_client, server)
+
+    def sent() -> list[str]:
+        return [json.dumps(request) for request in server.requests]
+
+    async def until(holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():  # noqa: ASYNC110  the server runs on another thread
+                await asyncio.sleep(0.05)
+
+    server.status = 500
+    waiting = asyncio.create_task(world.tell(asked(5), asked(6)))
+    await until(lambda: "(5)" in "".join(sent()))
+    subject = subjects.pairs_subject("acme", 5)
+    await nats_client.jetstream().purge_stream(subjects.PAIRS_STREAM, subject=subject)
+    await until(lambda: "(5)" not in sent()[-1])
+    server.status = 0
+    await waiting
+    assert await world.verdicts() == {(6, 1): "replaces"}
+    assert ((await world.status()).pairs or {})["forgotten"] == 1

@@ -56,6 +56,7 @@ def test_a_verdict_makes_an_unsure_update_current_until_it_is_undone(
     """With the model dead both stand side by side; a verdict closes the older one; a rebuild repeats all."""
     with running(home, server, models_dir) as helix:
         _goes_on_by_the_rules(helix)
+        _removes_pairs_of_forgotten_texts(helix)
         _becomes_current(helix)
         helix.until_idle()
         before = _shown(helix)
@@ -70,7 +71,7 @@ def test_a_verdict_makes_an_unsure_update_current_until_it_is_undone(
         assert rebuilt.endpoint_status()["pairs"]["repeated"] == 1
         rebuilt.run("memory", "undo", NEW_ID, "--tenant", "acme")
         rebuilt.until(lambda: OLD in rebuilt.texts(QUESTION), "the undo takes nothing back")
-        assert "undone" in relation(rebuilt)
+        assert "ignored" in relation(rebuilt)
 
 
 def _goes_on_by_the_rules(helix: Helix) -> None:
@@ -87,6 +88,8 @@ def _becomes_current(helix: Helix) -> None:
     helix.server.status = 0
     helix.until(lambda: OLD not in helix.texts(QUESTION), "the verdict changes nothing")
     assert NEW in helix.texts(QUESTION)
+    answered = [one["messages"][-1]["content"] for one in helix.server.requests if one.get("answered")]
+    assert not [text for text in answered if '"pair": 1' in text and "fence" in text]
     line = relation(helix)
     assert all(part in line for part in ("closed", "verdict:replaces 1.00", "rules:UPDATES 0.4"))
     found = helix.endpoint_status()["pairs"]
@@ -96,6 +99,20 @@ def _becomes_current(helix: Helix) -> None:
         "verdicts": 1,
     }
     assert "pairs: 1 answers" in helix.run("status")
+
+
+def _removes_pairs_of_forgotten_texts(helix: Helix) -> None:
+    """While the model is dead its pairs wait; those of a forgotten memory leave the stream."""
+
+    async def stored(client: Client) -> int:
+        return (await client.jetstream().stream_info(subjects.PAIRS_STREAM)).state.messages
+
+    helix.say("The fence estimate from the gardener is nine thousand.", session_id="fence")
+    helix.say("The gardener changed the fence estimate to two thousand.", session_id="fence")
+    helix.until(lambda: helix.on_nats(stored) > 1, "no pair is published")
+    for name in ("t3", "t4"):
+        helix.run("memory", "forget", memory_id("acme", name, 0), "--tenant", "acme", "--wait")
+    assert helix.on_nats(stored) == 1
 
 
 def _shown(helix: Helix) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from helix_query.settings import QuerySettings
+from helix_shared.broker.server import free_port
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model
 
@@ -82,6 +83,12 @@ def answering(
     assert service.stop() == 0
 
 
+@pytest.fixture(scope="session")
+def in_process_type() -> type[InProcess]:
+    """To start a service in this process that outlives one test."""
+    return InProcess
+
+
 @pytest.fixture
 def in_process(tmp_path: Path, models_dir: Path) -> Iterator[Callable[..., InProcess]]:
     """Starts services in this process; all are closed after the test."""
@@ -99,3 +106,9 @@ def in_process(tmp_path: Path, models_dir: Path) -> Iterator[Callable[..., InPro
     yield begin
     for service in started:
         service.close()
+
+
+@pytest.fixture
+def free_address() -> str:
+    """An address of this machine that nobody listens on."""
+    return f"127.0.0.1:{free_port()}"

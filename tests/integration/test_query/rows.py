@@ -40,6 +40,7 @@ ROWS: list[dict[str, Any]] = [
          entities=["Maria Nowak"]),
     said("The board approved the merger with Initech.", name="board only", audience=["board"], acl=["board"]),
     said("The office plant is a ficus named Fred.", name="deleted", hidden=True, deleted_at=NOW),
+    said("The office cactus is called Spike.", name="erasing", hidden=True, deleted_at=NOW, erasing=True),
     said("The canteen offer ended: free pizza on Mondays.", name="expired", expires_at=NOW - DAY),
     said("The canteen closed for ever.", name="no longer valid", valid_to=NOW),
     said("The canteen reopens with new chairs.", name="not yet valid", valid_from=FAR_AHEAD),

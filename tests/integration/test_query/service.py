@@ -18,11 +18,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_query.api.server import RecallServer
-from helix_query.api.service import RecallHandlers
+from helix_query.api.service import SERVICE_NAME, RecallHandlers
 from helix_query.generations.current import CurrentGeneration
+from helix_query.profile.cross_encoders import load_cross_encoders
 from helix_query.profile.files import load_profiles
 from helix_query.settings import QuerySettings
+from helix_shared.rpc.server import GrpcServer
 
 from .corpus import NOW
 
@@ -119,8 +120,14 @@ class InProcess:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        profiles = load_profiles(None)
-        self.current = CurrentGeneration(root, models, scratch=scratch, profile=profiles["helix"])
+        profiles = load_profiles(settings.profiles_dir)
+        self.current = CurrentGeneration(
+            root,
+            models,
+            scratch=scratch,
+            profile=profiles["helix"],
+            cross_encoders=load_cross_encoders(models, profiles, recalls=settings.threads),
+        )
         assert self.current.refresh()
         self.handlers = RecallHandlers(self.current, profiles, settings)
         self._server, port = asyncio.run_coroutine_threadsafe(self._listen(settings), self._loop).result(10)
@@ -144,6 +151,11 @@ class InProcess:
         self._thread.join()
         self._loop.close()
 
-    async def _listen(self, settings: QuerySettings) -> tuple[RecallServer, int]:
-        server = RecallServer(self.handlers.generic_handler(), settings)
+    async def _listen(self, settings: QuerySettings) -> tuple[GrpcServer, int]:
+        server = GrpcServer(
+            self.handlers.generic_handler(),
+            service=SERVICE_NAME,
+            listen=settings.listen,
+            grace_seconds=settings.grace_seconds,
+        )
         return server, await server.start()

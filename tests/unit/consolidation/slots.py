@@ -9,7 +9,7 @@ from typing import Any
 from nats.aio.msg import Msg
 
 from helix_cli.output.graph_export import to_networkx
-from helix_consolidation.relations.statement import Candidate, Decision, Statement
+from helix_consolidation.relations.statement import TAKES_BACK, Candidate, Decision, Statement
 from helix_consolidation.stores.shard import Shard
 from helix_memory.events import EraseEvent, ForgetEvent, UndoEvent
 from helix_shared.artifacts.generation.reader import Generation
@@ -20,7 +20,13 @@ TENANT = "acme"
 
 
 def decide_by_slot(new: Statement, candidates: Sequence[Candidate]) -> list[Decision]:
-    """Another value of the slot is closed; the same value is a repetition, or comes back after another."""
+    """Another value of the slot is closed; the same value is a repetition, or comes back after another.
+
+    "jk" takes the statement before it back.
+    """
+    if new.text.startswith("jk"):
+        last = Decision(len(candidates) - 1, "RELATES", 1.0, closes=True, evidence={TAKES_BACK: 1.0})
+        return [last] if candidates else []
     decisions, slot, value = [], *new.text.split()[:2]
     others = False
     for index in reversed(range(len(candidates))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_extract.endpoint.breaker import LONGEST_SECONDS, Breaker
+from helix_shared.endpoint.breaker import LONGEST_SECONDS, Breaker
 
 
 class Clock:

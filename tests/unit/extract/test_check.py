@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from helix_extract.answers.check import CheckedAnswer, check
-from helix_extract.answers.json_text import object_in
+from helix_extract.answers.prompt import LISTS
 from helix_extract.windows.window import Window
+from helix_shared.endpoint.json_text import object_in
 
 from .windows import turn, window
 
@@ -164,15 +165,15 @@ def test_json_is_found_in_prose_fences_and_thoughts() -> None:
         f"Sure {{here}} it is:\n```json\n{plain}\n```\nAnything else?",
         f'<think>maybe {{"memories": []}}</think>{plain}',
     ):
-        assert object_in(text) == ({"memories": [{"text": "a"}]}, False)
-    assert object_in("I cannot do that.") == (None, False)
-    assert object_in("<think>still thinking") == (None, False)
+        assert object_in(text, LISTS) == ({"memories": [{"text": "a"}]}, False)
+    assert object_in("I cannot do that.", LISTS) == (None, False)
+    assert object_in("<think>still thinking", LISTS) == (None, False)
 
 
 def test_a_cut_answer_gives_its_complete_items() -> None:
     """The second memory is not complete."""
     cut = '{"entities": [{"name": "Odile"}], "memories": [{"text": "a"}, {"text": "b'
-    assert object_in(cut) == ({"entities": [{"name": "Odile"}], "memories": [{"text": "a"}]}, True)
+    assert object_in(cut, LISTS) == ({"entities": [{"name": "Odile"}], "memories": [{"text": "a"}]}, True)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_a_cut_answer_gives_its_complete_items() -> None:
 def test_hostile_text_takes_bounded_time(part: str) -> None:
     """100,000 characters that begin again and again."""
     begun = time.monotonic()
-    object_in(part * (100_000 // len(part)))
+    object_in(part * (100_000 // len(part)), LISTS)
     check({"memories": [memory(text=part * 100, quote=part * 20_000)]}, window("x" * 100_000))
     assert time.monotonic() - begun < 2.0
 

@@ -16,7 +16,7 @@ import pytest
 
 PACKAGES: Final = (
     "helix_memory", "helix_shared", "helix_ingest", "helix_doc2query", "helix_kg", "helix_consolidation",
-    "helix_query", "helix_cli",
+    "helix_query", "helix_deep", "helix_cli",
 )  # fmt: skip
 WALKING: Final = frozenset({"search", "findall", "finditer", "sub", "subn", "split"})
 METHODS: Final = WALKING | {"match", "fullmatch"}

@@ -41,6 +41,7 @@ def relations(text: str, speaker: str = "") -> set[tuple[str, str, str]]:
         ("Olaf is a member of the Bergen Rowing Club.", "", ("MEMBER_OF", "olaf", "bergen rowing club")),
         ("Ines joined Oakline Group and lives in Porto.", "", ("LIVES_IN", "ines", "porto")),
         ("Ines is the daughter of Rui Matos.", "", ("PARENT_OF", "rui matos", "ines")),
+        ("Tom reports to Dr. Okafor.", "", ("REPORTS_TO", "tom", "dr. okafor")),
     ],
 )
 def test_a_statement_relates_two_names(text: str, speaker: str, expected: tuple[str, str, str]) -> None:

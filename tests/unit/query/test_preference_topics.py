@@ -47,8 +47,8 @@ def test_texts_of_one_topic_are_alike(topics: Topics) -> None:
 
 def test_a_question_for_advice_is_told_from_one_for_a_fact(topics: Topics) -> None:
     """Above 0 and below 0."""
-    assert topics.advice(embed("should we order bread").astype(np.float32)) > 0
-    assert topics.advice(embed("when did that begin").astype(np.float32)) < 0
+    assert topics.asks_advice.of(embed("should we order bread").astype(np.float32)) > 0
+    assert topics.asks_advice.of(embed("when did that begin").astype(np.float32)) < 0
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_query.generations.facet_index import STATIC
 from helix_query.recall.user_profile.lines import Statement
+from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged
-from helix_shared.artifacts.graph.snapshot import EDGE_KINDS, EdgeRows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXTS = (
@@ -19,19 +18,14 @@ TEXTS = (
 )
 
 
-class Links:
-    """UPDATES edges (older ordinal -> probability), as the older memory stores them."""
+def links(replaced: dict[int, float]) -> Links:
+    """UPDATES links of memory 99 by the ordinal of the older memory."""
+    return Links({(99, older): probability for older, probability in replaced.items()})
 
-    def __init__(self, replaced: dict[int, float]) -> None:
-        self.replaced = replaced
 
-    def edges_of(self, nodes: np.ndarray) -> EdgeRows:
-        """One edge for each replaced node."""
-        counts = np.array([int(node in self.replaced) for node in nodes.tolist()], np.int64)
-        weights = [self.replaced[node] for node in nodes.tolist() if node in self.replaced]
-        kinds = np.full(len(weights), EDGE_KINDS.index("UPDATES"), np.uint8)
-        targets = np.full(len(weights), 99, np.int64)
-        return EdgeRows(counts, targets, np.array(weights, np.float32), kinds, np.zeros(len(weights), bool))
+def no_place(_name: str) -> bool:
+    """No name is known to be one."""
+    return False
 
 
 def statement(
@@ -42,7 +36,7 @@ def statement(
         ordinal=number,
         memory_id=f"{number:032x}",
         sequence=number // 2,
-        text=text,
+        sentences=(text,),
         part=STATIC,
         facets=("preference",),
         speaker="",
@@ -63,10 +57,10 @@ def test_a_profile_follows_from_the_set_of_statements(
 ) -> None:
     """Their order changes nothing, and every line cites each of its memories once."""
     all_ = [statement(n, text, day=day, score=score) for n, (text, day, score) in enumerate(drawn)]
-    lines = merged(all_, Links(replaced))  # type: ignore[arg-type]
+    lines = merged(all_, links(replaced), no_place)
     shuffled = list(all_)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert merged(shuffled, Links(replaced)) == lines  # type: ignore[arg-type]
+    assert merged(shuffled, links(replaced), no_place) == lines
     cited = [memory_id for line in lines for memory_id in line.memory_ids]
     assert len(cited) == len(set(cited))
     gone = {f"{n:032x}" for n, probability in replaced.items() if probability >= 0.5}
@@ -77,13 +71,13 @@ def test_a_resolved_statement_is_shown_and_both_memories_are_cited() -> None:
     """It names what the verbatim turn leaves out."""
     verbatim = statement(2, "I hate it since the storm")
     resolved = statement(3, "I hate sailing since the storm", derived=True)
-    [line] = merged([verbatim, resolved], Links({}))  # type: ignore[arg-type]
+    [line] = merged([verbatim, resolved], links({}), no_place)
     assert line.statement.text == "I hate sailing since the storm"
     assert line.memory_ids == (resolved.memory_id, verbatim.memory_id)
 
 
 def test_an_uncertain_replacement_costs_score_only() -> None:
     """The older line stays, further down."""
-    lines = merged([statement(0, "I live in Turku"), statement(2, "I hate rain")], Links({0: 0.3}))  # type: ignore[arg-type]
+    lines = merged([statement(0, "I live in Turku"), statement(2, "I hate rain")], links({0: 0.3}), no_place)
     assert [line.statement.text for line in lines] == ["I hate rain", "I live in Turku"]
     assert lines[1].statement.score < 0.5

@@ -72,6 +72,8 @@ def _stages(profile: RankingProfile) -> Iterator[Switch]:
         yield from _other_methods("expand", Expand, profile.expand.method)
     yield Switch("rank", "stage", ORDER_OF_FUSION)
     yield Switch("rerank", "stage", {"rerank.candidates": 0})
+    if profile.rerank.cross_encoder.model:
+        yield Switch("cross-encoder", "stage", {"rerank.cross_encoder.model": ""})
     nothing_alike = {"diversify.near_duplicate": 1.01, "diversify.mmr_lambda": 1.0}
     yield Switch("diversify", "stage", {**nothing_alike, "diversify.session_floor": 1.01})
 

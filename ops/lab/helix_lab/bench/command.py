@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.services import QUERY
 from helix_cli.stack.stack import Stack
+from helix_lab.bench.cross_encoder import cross_encoder_section
 from helix_lab.bench.floor import dense_section, floor_section
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo, read_build_info
@@ -47,7 +48,7 @@ from helix_shared.settings import helix_home
 
 SECTIONS: Final = (
     *("recall", "throughput", "memory", "floor", "dense", "freshness", "live", "ingest"),
-    *("start", "index", "peers"),
+    *("start", "index", "cross_encoder", "peers"),
 )
 """In the order in which they run: sections that change the data come last."""
 OVER_STACK: Final = SECTIONS[:8]
@@ -189,6 +190,10 @@ def _dense(run: Bench, stack: Any) -> dict[str, Any]:
     return dense_section(stack.home.data, run.models, run.info, [text for text, _ in run.queries])
 
 
+def _cross_encoder(run: Bench, _: Any) -> dict[str, Any]:
+    return cross_encoder_section(run.built, run.models, run.info, [text for text, _ in run.queries])
+
+
 def _peers(run: Bench, _: Any) -> dict[str, Any]:
     return peers_section(
         run.built, run.models, run.info, python=run.peers_python, most_seconds=run.peer_seconds
@@ -206,6 +211,7 @@ _WORK: Final[dict[str, Callable[[Bench, Any], dict[str, Any]]]] = {
     "ingest": lambda run, stack: ingest_section(stack, run.info, run.models),
     "start": _start,
     "index": lambda run, _: run.index(run.info.n),
+    "cross_encoder": _cross_encoder,
     "peers": _peers,
 }
 

@@ -40,9 +40,18 @@ def time_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, flo
     for name, figures in report.get("peers", {}).items():
         if isinstance(figures, Mapping) and "recall_ms" in figures:
             yield f"peer {name}, vector given", figures["recall_ms"]
+    yield from _cross_encoder_rows(report.get("cross_encoder", {}))
     for name in ("quiet_ms", "busy_ms", "after_swap_ms"):
         if times := report.get("live", {}).get(name):
             yield f"live {name.removesuffix('_ms').replace('_', ' ')}", times
+
+
+def _cross_encoder_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    for count, times in found.get("recall_ms", {}).items():
+        yield f"in process, cross-encoder over {count}", times
+    for count, by_tokens in found.get("compare_ms", {}).items():
+        for tokens, times in by_tokens.items():
+            yield f"  {count} pairs of {tokens} tokens", times
 
 
 def over_floor(report: Mapping[str, Any]) -> dict[str, float]:
@@ -74,6 +83,11 @@ def ratios(report: Mapping[str, Any]) -> Iterator[str]:
                 f"peer {name}: {ratio:.2f} times our p50, recall@10 {figures['recall_at_10']} "
                 f"(ours {own['recall_at_10']}), loaded in {figures['load_seconds']} s"
             )
+    for count, over in report.get("cross_encoder", {}).get("over_none", {}).items():
+        yield (
+            f"recall with a cross-encoder over {count} candidates: {over['p50']} times one without at p50, "
+            f"{over['p95']} at p95"
+        )
     if live := report.get("live"):
         yield f"under {live['events_per_second']} events/s: p95 is {live['busy_over_quiet_p95']} times quiet"
 

@@ -1,22 +1,27 @@
 """The figures of one run on one set: one entry of the report, ready for JSON.
 
-Scores come from `metrics`, their intervals from `intervals`, unanswerable questions from `abstention`;
-here they become percent with one decimal. Quality is over the answerable questions, latency over all.
+Scores come from `metrics` and `evidence`, their intervals from `intervals`, unanswerable questions from
+`abstention`; here they become percent with one decimal. Quality is over the answerable questions, latency
+over all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from helix_lab.measures.abstention import abstention, packs_nothing
-from helix_lab.measures.intervals import differences, intervals
+from helix_lab.measures.evidence import score_evidence
+from helix_lab.measures.intervals import Difference, differences, intervals
 from helix_lab.measures.metrics import STALE_METRICS, Scores, mean, score, score_sessions
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.data import EvaluationSet
 from helix_shared.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from helix_lab.measures.linkage import Linkage
 
 PERCENTILES: Final = (50, 95, 99)
 NO_CATEGORY: Final = "-"
@@ -34,24 +39,39 @@ def figures_of(run: Run, data: EvaluationSet, *, baseline: Run | None = None) ->
     scores = score(run, data)
     if not scores:
         raise InvalidInputError(data.name, "no question has a relevant document in qrels; add judgements")
+    everything = _with_evidence(scores, run, data)
     return {
-        **_row(scores),
+        **_row(everything),
         "recall_ms": _percentiles([answer.milliseconds for answer in run.answers]),
         "stages_ms": _stages(run.answers),
-        "intervals": {
-            name: [_percent(low), _percent(high)] for name, (low, high) in intervals(scores).items()
-        },
+        "intervals": _bounds(intervals(everything)),
         "categories": _categories(scores, data),
         "sessions": _sessions(run, data),
         "abstention": _abstention(run, data),
         "packed": _packed(run, data),
         "skipped": sum(answer.skipped for answer in run.answers if answer.question_id in scores),
-        "against": _against(scores, baseline, data) if baseline and baseline is not run else {},
+        "against": _against(everything, baseline, data) if baseline and baseline is not run else {},
     }
 
 
+def linkage_figures(found: Linkage) -> dict[str, Any]:
+    """The entry of a set's gold-pair linkage, in percent and percentage points."""
+    return {
+        "questions": found.questions,
+        "pairs": found.pairs,
+        "gold": _percents(found.gold) | {"intervals": _bounds(found.gold_intervals)},
+        "random": _percents(found.random) | {"intervals": _bounds(found.random_intervals)},
+        "against": _differences(found.difference),
+    }
+
+
+def _with_evidence(scores: Scores, run: Run, data: EvaluationSet) -> Scores:
+    evidence = score_evidence(run, data)
+    return {name: row | evidence[name] for name, row in scores.items()}
+
+
 def _row(scores: Scores) -> dict[str, Any]:
-    means = {name: _percent(value) for name, value in mean(scores).items()}
+    means = _percents(mean(scores))
     return {"queries": len(scores), **means, **{name: means.get(name) for name in STALE_METRICS}}
 
 
@@ -66,7 +86,7 @@ def _sessions(run: Run, data: EvaluationSet) -> dict[str, Any] | None:
     scores = score_sessions(run, data)
     if not scores:
         return None
-    return {"queries": len(scores)} | {name: _percent(value) for name, value in mean(scores).items()}
+    return {"queries": len(scores)} | _percents(mean(scores))
 
 
 def _abstention(run: Run, data: EvaluationSet) -> dict[str, Any] | None:
@@ -93,8 +113,12 @@ def _packed(run: Run, data: EvaluationSet) -> dict[str, float] | None:
 
 
 def _against(scores: Scores, baseline: Run, data: EvaluationSet) -> dict[str, Any]:
-    found = differences(scores, score(baseline, data))
-    rows = {
+    before = _with_evidence(score(baseline, data), baseline, data)
+    return {"profile": baseline.name, **_differences(differences(*_shared(scores, before)))}
+
+
+def _differences(found: Mapping[str, Difference]) -> dict[str, dict[str, float]]:
+    return {
         name: {
             "difference": _percent(worth.difference),
             "low": _percent(worth.low),
@@ -103,7 +127,20 @@ def _against(scores: Scores, baseline: Run, data: EvaluationSet) -> dict[str, An
         }
         for name, worth in found.items()
     }
-    return {"profile": baseline.name, **rows}
+
+
+def _shared(scores: Scores, baseline: Scores) -> tuple[Scores, Scores]:
+    """Both with the metrics that both have: an engine that packs nothing has no evidence."""
+    first, second = ({name for row in one.values() for name in row} for one in (scores, baseline))
+    kept = first & second
+    return _only(scores, kept), _only(baseline, kept)
+
+
+def _only(scores: Scores, names: set[str]) -> Scores:
+    return {
+        question: {name: value for name, value in row.items() if name in names}
+        for question, row in scores.items()
+    }
 
 
 def _stages(answers: Iterable[Answer]) -> dict[str, dict[str, float]]:
@@ -118,6 +155,14 @@ def _stages(answers: Iterable[Answer]) -> dict[str, dict[str, float]]:
 def _percentiles(milliseconds: list[float]) -> dict[str, float]:
     values = np.percentile(milliseconds, PERCENTILES)
     return {f"p{rank}": round(float(value), 2) for rank, value in zip(PERCENTILES, values, strict=True)}
+
+
+def _percents(shares: Mapping[str, float]) -> dict[str, float]:
+    return {name: _percent(share) for name, share in shares.items()}
+
+
+def _bounds(found: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]:
+    return {name: [_percent(low), _percent(high)] for name, (low, high) in found.items()}
 
 
 def _percent(share: float) -> float:

@@ -7,7 +7,8 @@ user. What it does to whole recalls is shown by `helix-lab eval` with and withou
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -24,9 +25,10 @@ from helix_lab.sets.cached_corpus import CachedCorpus
 from helix_lab.sets.data import MONTHS, EvaluationSet
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
-from helix_shared.encoders.model import read_card
+from helix_shared.encoders.model import PROJECTION_FILE, read_card
 from helix_shared.encoders.query_adapter import QueryAdapter
 from helix_shared.encoders.store import default_model
+from helix_shared.encoders.token_codes import TokenProjection
 
 PIPED_WIDTH: Final = 140
 FIRST: Final = 10
@@ -49,9 +51,12 @@ def adapter_command(
     start = with_constants(the_profile(profile, evaluation), {"embed.adapted": False})
     loaded = load_answerable(data, sets, corpus_from, limit)
     others = load_answerable(data, judged, corpus_from, limit) if judged else []
-    model = read_card(default_model(evaluation.models)).checksum
+    folder = default_model(evaluation.models)
+    fitted = partial(
+        fit, read_card(folder).encoder_checksum, TokenProjection.load(folder / PROJECTION_FILE).matrix
+    )
     seen = list(_observed(loaded, start, evaluation, console))
-    adapter = fit(model, seen)
+    adapter = fitted(seen)
     adapter.save(out)
     table = Table(
         title=f"percent of the relevant candidates in the first {FIRST} by cosine; held out: fitted without "
@@ -60,7 +65,7 @@ def adapter_command(
     )
     for title in ("set", "plain", "fitted", "held out"):
         table.add_column(title, justify="left" if title == "set" else "right")
-    table.add_row(sets, *map(_mean, (_recalls(seen), _recalls(seen, adapter), _held_out(model, seen))))
+    table.add_row(sets, *map(_mean, (_recalls(seen), _recalls(seen, adapter), _held_out(fitted, seen))))
     for other in others:
         some = list(_observed([other], start, evaluation, console))
         table.add_row(other.name, _mean(_recalls(some)), "-", _mean(_recalls(some, adapter)))
@@ -77,7 +82,9 @@ def _observed(
                 yield from observations(CachedCorpus(corpus), one, profile)
 
 
-def _held_out(model: str, seen: Sequence[Observation]) -> list[float]:
+def _held_out(
+    fitted: Callable[[Sequence[Observation]], QueryAdapter], seen: Sequence[Observation]
+) -> list[float]:
     """`_recalls` by adapters that have not seen the tenant."""
     tenants = sorted({(one.set_name, one.tenant) for one in seen})
     found: list[float] = []
@@ -86,7 +93,7 @@ def _held_out(model: str, seen: Sequence[Observation]) -> list[float]:
         used = [one for one in seen if (one.set_name, one.tenant) not in left_out]
         judging = [one for one in seen if (one.set_name, one.tenant) in left_out]
         if len(used) >= AT_ONCE and judging:
-            found += _recalls(judging, fit(model, used))
+            found += _recalls(judging, fitted(used))
     return found
 
 

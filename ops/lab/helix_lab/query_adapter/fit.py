@@ -29,8 +29,10 @@ _MOMENTUM, _SQUARES, _LEAST = 0.9, 0.999, 1e-8
 _ROOT_BITS: Final = np.float32(np.sqrt(CODE_BITS))
 
 
-def fit(model: str, seen: Sequence[Observation]) -> QueryAdapter:
-    """The adapter of these questions, for the model of this checksum.
+def fit(encoder: str, projection: Floats, seen: Sequence[Observation]) -> QueryAdapter:
+    """The adapter of these questions, for the model of this checksum (`ModelCard.encoder_checksum`).
+
+    `projection` [d, CODE_BITS] is that of the observed states.
 
     Raises:
         InvalidInputError: there are fewer than `AT_ONCE` questions.
@@ -51,7 +53,7 @@ def fit(model: str, seen: Sequence[Observation]) -> QueryAdapter:
             for adam, slope in zip(steps, slopes, strict=True):
                 adam.step(slope / np.float32(AT_ONCE), STEP * (1.0 - done / count))
             done += 1
-    return QueryAdapter(model, steps[0].values, steps[1].values)
+    return QueryAdapter(encoder, steps[0].values, steps[1].values, projection)
 
 
 def vector_slope(one: Observation, of_vector: Floats) -> Floats:

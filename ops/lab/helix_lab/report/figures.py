@@ -21,6 +21,7 @@ ORDER: Final = (
     *("Stale@1", "Stale@5"),
 )
 STALE: Final = "Stale@"
+EVIDENCE: Final = ("Evidence@", "AllEvidence@")
 
 
 def finite(value: Any) -> Any:
@@ -84,7 +85,7 @@ def metrics_of(groups: Iterable[Figures]) -> list[str]:
 
 def headline_of(report: Report) -> list[str]:
     """The few metrics a reader looks at first; what the report has instead if it has none of them."""
-    names = [name for name in metrics_of(all_figures(report)) if not name.startswith(STALE)]
+    names = [name for name in metrics_of(all_figures(report)) if not name.startswith((STALE, *EVIDENCE))]
     return [name for name in HEADLINE if name in names] or names[: len(HEADLINE)]
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from helix_lab.report.detail import by_category, by_stage, measured, other_figures
 from helix_lab.report.explain import explanations
 from helix_lab.report.figures import (
+    EVIDENCE,
     STALE,
     Figures,
     Report,
@@ -34,10 +35,12 @@ from helix_lab.report.tables import (
     grid,
     listing,
     quantiles,
+    table,
+    whole,
     with_interval,
 )
 
-MAIN: Final = ("R@5", "R@10", "Hit@10", "MRR@10", "nDCG@10")
+MAIN: Final = ("R@5", "R@10", "Hit@10", "All@10", "MRR@10", "nDCG@10")
 FOLDED: Final = ("More metrics", "By category", "Stage times", "Other figures")
 
 
@@ -51,7 +54,8 @@ def report_markdown(report: Report, *, charts: Mapping[str, str]) -> str:
         "Superseded statements": _stale(report),
         "Sessions": [_sessions(report)],
         "Abstention": _abstention(report),
-        "Packed context": [_packed(report)],
+        "Packed context": _packed(report),
+        "Graph linkage": [_linkage(report)],
         "Latency": _latency(report, charts),
         "More metrics": _more(report, main),
         "By category": by_category(report),
@@ -150,12 +154,31 @@ def _abstention(report: Report) -> list[str]:
     ]
 
 
-def _packed(report: Report) -> str:
+def _packed(report: Report) -> list[str]:
     columns = {
         "tokens, mean": cell_of("packed", "tokens", form=",.1f"),
         "evidence inside, %": cell_of("packed", "evidence"),
     }
-    return listing(report, columns)
+    names = [name for name in metrics_of(all_figures(report)) if name.startswith(EVIDENCE)]
+    return [listing(report, columns), *_titled(names, partial(_metric, report))]
+
+
+def _linkage(report: Report) -> str:
+    """A line for each set and length of path: gold pairs, random pairs, and the difference."""
+    found = part(report, "linkage")
+    rows = [
+        [
+            escaped(name),
+            length,
+            *(whole(figure(found, name, count)) for count in ("questions", "pairs")),
+            *(with_interval(part(found, name, kind), length) for kind in ("gold", "random")),
+            difference(part(found, name), length),
+        ]
+        for name in found
+        for length in part(found, name, "against")
+    ]
+    head = ["set", "path", "questions", "pairs", "gold pairs, %", "random pairs, %", "difference"]
+    return table(head, rows, names=2)
 
 
 def _latency(report: Report, charts: Mapping[str, str]) -> list[str]:
@@ -170,7 +193,7 @@ def _latency(report: Report, charts: Mapping[str, str]) -> list[str]:
 
 def _more(report: Report, main: Sequence[str]) -> list[str]:
     names = metrics_of(all_figures(report))
-    rest = [name for name in names if name not in main and not name.startswith(STALE)]
+    rest = [name for name in names if name not in main and not name.startswith((STALE, *EVIDENCE))]
     compared = [name for name in names if name not in headline_of(report)]
     return [
         *_titled(rest, partial(_metric, report)),

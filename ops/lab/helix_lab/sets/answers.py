@@ -26,6 +26,8 @@ class Answer:
     packed: tuple[str, ...] = ()
     """Documents in the packed context; empty where an engine packs none."""
     packed_tokens: int = 0
+    packed_within: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Documents in the packed context by token budget; empty where they were not measured."""
     confidence: float = 0.0
     """How certain the engine is that it answers; comparable across the questions of one run."""
 

@@ -64,5 +64,7 @@ class RunFile:
         for line in whole.splitlines():
             fields = json.loads(line)
             fields["ranking"], fields["packed"] = tuple(fields["ranking"]), tuple(fields["packed"])
+            within = fields["packed_within"].items()
+            fields["packed_within"] = {int(budget): tuple(documents) for budget, documents in within}
             answer = Answer(**fields)
             yield answer.question_id, answer

@@ -114,13 +114,15 @@ class _LossEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Loss.ValueType],
     LOSS_SAME_TURN: _Loss.ValueType  # 11
     """A statement that was derived from this turn takes its place."""
     LOSS_FORGOTTEN: _Loss.ValueType  # 40
-    """It was forgotten, or is about to be erased."""
+    """It was forgotten."""
     LOSS_REPLACED: _Loss.ValueType  # 41
     """A later memory replaced it."""
     LOSS_NOT_VALID: _Loss.ValueType  # 42
     """It expired, its validity has ended or not yet begun, or its document has another version."""
     LOSS_DECAYED: _Loss.ValueType  # 45
     """It is hidden by decay, as a memory that is weak, old and unused."""
+    LOSS_ERASED: _Loss.ValueType  # 46
+    """It was erased, and is removed when every earlier event is processed."""
 
 class Loss(_Loss, metaclass=_LossEnumTypeWrapper):
     """The step of a recall that dropped a memory."""
@@ -150,13 +152,15 @@ LOSS_ABSTAINED: Loss.ValueType  # 10
 LOSS_SAME_TURN: Loss.ValueType  # 11
 """A statement that was derived from this turn takes its place."""
 LOSS_FORGOTTEN: Loss.ValueType  # 40
-"""It was forgotten, or is about to be erased."""
+"""It was forgotten."""
 LOSS_REPLACED: Loss.ValueType  # 41
 """A later memory replaced it."""
 LOSS_NOT_VALID: Loss.ValueType  # 42
 """It expired, its validity has ended or not yet begun, or its document has another version."""
 LOSS_DECAYED: Loss.ValueType  # 45
 """It is hidden by decay, as a memory that is weak, old and unused."""
+LOSS_ERASED: Loss.ValueType  # 46
+"""It was erased, and is removed when every earlier event is processed."""
 Global___Loss: _TypeAlias = Loss  # noqa: Y015
 
 class _ProfilePart:
@@ -295,6 +299,7 @@ class RecallRequest(_message.Message):
     TIME_ZONE_FIELD_NUMBER: _builtins.int
     VALID_AT_FIELD_NUMBER: _builtins.int
     INCLUDE_PROFILE_FIELD_NUMBER: _builtins.int
+    NOT_SERVED_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The query, 1 to 4,096 characters with at least one that is not white space."""
     top_k: _builtins.int
@@ -326,6 +331,8 @@ class RecallRequest(_message.Message):
     """
     include_profile: _builtins.bool
     """Pack the caller's profile before the memories. Its tokens count in token_budget; it takes at most half."""
+    not_served: _builtins.bool
+    """The answer is an intermediate result that nobody reads: its memories do not count as served."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """The caller. Required."""
@@ -381,10 +388,11 @@ class RecallRequest(_message.Message):
         time_zone: _builtins.str = ...,
         valid_at: _timestamp_pb2.Timestamp | None = ...,
         include_profile: _builtins.bool = ...,
+        not_served: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "as_of", b"as_of", "filter", b"filter", "now", b"now", "scope", b"scope", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "include_profile", b"include_profile", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget", "_top_k", b"_top_k", "already_served", b"already_served", "as_of", b"as_of", "expand_context", b"expand_context", "explain", b"explain", "filter", b"filter", "include_profile", b"include_profile", "min_seq", b"min_seq", "mode", b"mode", "never_skip", b"never_skip", "not_served", b"not_served", "now", b"now", "project_id", b"project_id", "query", b"query", "ranking_profile", b"ranking_profile", "scope", b"scope", "time_zone", b"time_zone", "token_budget", b"token_budget", "top_k", b"top_k", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__token_budget: _TypeAlias = _typing.Literal["token_budget"]  # noqa: Y015
     _WhichOneofArgType__token_budget: _TypeAlias = _typing.Literal["_token_budget", b"_token_budget"]  # noqa: Y015
@@ -879,7 +887,8 @@ class RecallResponse(_message.Message):
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Searches that failed or passed their deadline: channels, and "term coverage" or "phrase match" for those lists
-        of the lexical index. pagerank: the graph was too dense for it, so the bounded walk was used.
+        of the lexical index. pagerank: the graph was too dense for it, so the bounded walk was used. "cross-encoder":
+        its time or its share of the threads was too short, so the order is that without it.
         """
 
     @_builtins.property
@@ -1241,7 +1250,7 @@ Global___Factor: _TypeAlias = Factor  # noqa: Y015
 
 @_typing.final
 class Step(_message.Message):
-    """One change of the score: late_interaction (see LateInteraction), factors of the recipe (access_decay, project, importance,
+    """One change of the score: late_interaction (see LateInteraction), cross_encoder (see CrossEncoding), factors of the recipe (access_decay, project, importance,
     episodic_decay, accesses), future_penalty, answer (it takes the score of the question that it answers), replacement
     (it takes a part of the score of what it replaces), outdated (a replaced memory gives way), latest_statement,
     speech_act (bare questions below all statements), scale, noise, phrase_match, derived (a statement takes the score of
@@ -1351,6 +1360,54 @@ class LateInteraction(_message.Message):
 Global___LateInteraction: _TypeAlias = LateInteraction  # noqa: Y015
 
 @_typing.final
+class CrossEncoding(_message.Message):
+    """What a cross-encoder says of the query and one memory. The step cross_encoder adds normalised x scale, or so
+    much less that the score is 0.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    LOGIT_FIELD_NUMBER: _builtins.int
+    MEAN_FIELD_NUMBER: _builtins.int
+    DEVIATION_FIELD_NUMBER: _builtins.int
+    NORMALISED_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    SCALE_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """Name of the model."""
+    logit: _builtins.float
+    """Output of the model; its range is the model's own."""
+    mean: _builtins.float
+    """Mean of the logits of the memories that were compared."""
+    deviation: _builtins.float
+    """Their standard deviation, above 0."""
+    normalised: _builtins.float
+    """(logit - mean) / deviation."""
+    weight: _builtins.float
+    """Standard deviations of the score that one of the logits is worth, 0 to 10."""
+    scale: _builtins.float
+    """What one standard deviation adds: weight x the standard deviation of the scores before, 0 and up."""
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        logit: _builtins.float = ...,
+        mean: _builtins.float = ...,
+        deviation: _builtins.float = ...,
+        normalised: _builtins.float = ...,
+        weight: _builtins.float = ...,
+        scale: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deviation", b"deviation", "logit", b"logit", "mean", b"mean", "model", b"model", "normalised", b"normalised", "scale", b"scale", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CrossEncoding: _TypeAlias = CrossEncoding  # noqa: Y015
+
+@_typing.final
 class Candidate(_message.Message):
     """All numbers behind the score of one memory; `helix_memory.explanation.recompute` computes it again, exactly.
 
@@ -1386,6 +1443,7 @@ class Candidate(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     PACKED_FIELD_NUMBER: _builtins.int
     LATE_INTERACTION_FIELD_NUMBER: _builtins.int
+    CROSS_ENCODING_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """32 hexadecimal digits."""
     excerpt: _builtins.str
@@ -1446,6 +1504,10 @@ class Candidate(_message.Message):
     def late_interaction(self) -> Global___LateInteraction:
         """Which words of the query and of the memory are near; absent: the two were not compared."""
 
+    @_builtins.property
+    def cross_encoding(self) -> Global___CrossEncoding:
+        """What a cross-encoder says of the two; absent: none has compared them."""
+
     def __init__(
         self,
         *,
@@ -1473,17 +1535,22 @@ class Candidate(_message.Message):
         rank: _builtins.int = ...,
         packed: _builtins.bool = ...,
         late_interaction: Global___LateInteraction | None = ...,
+        cross_encoding: Global___CrossEncoding | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_late_interaction", b"_late_interaction", "coverage", b"coverage", "fusion", b"fusion", "late_interaction", b"late_interaction"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_cross_encoding", b"_cross_encoding", "_late_interaction", b"_late_interaction", "coverage", b"coverage", "cross_encoding", b"cross_encoding", "fusion", b"fusion", "late_interaction", b"late_interaction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_late_interaction", b"_late_interaction", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "late_interaction", b"late_interaction", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "similarity", b"similarity", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_coverage", b"_coverage", "_cross_encoding", b"_cross_encoding", "_late_interaction", b"_late_interaction", "boosts", b"boosts", "cosine", b"cosine", "coverage", b"coverage", "cross_encoding", b"cross_encoding", "dropped_by", b"dropped_by", "duplicate_of", b"duplicate_of", "excerpt", b"excerpt", "fused_share", b"fused_share", "fusion", b"fusion", "graph_mass", b"graph_mass", "graph_weight", b"graph_weight", "hits", b"hits", "late_interaction", b"late_interaction", "loss", b"loss", "memory_id", b"memory_id", "method", b"method", "packed", b"packed", "place", b"place", "quality_weight", b"quality_weight", "rank", b"rank", "relevance", b"relevance", "score", b"score", "signals", b"signals", "similarity", b"similarity", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__coverage: _TypeAlias = _typing.Literal["coverage"]  # noqa: Y015
     _WhichOneofArgType__coverage: _TypeAlias = _typing.Literal["_coverage", b"_coverage"]  # noqa: Y015
+    _WhichOneofReturnType__cross_encoding: _TypeAlias = _typing.Literal["cross_encoding"]  # noqa: Y015
+    _WhichOneofArgType__cross_encoding: _TypeAlias = _typing.Literal["_cross_encoding", b"_cross_encoding"]  # noqa: Y015
     _WhichOneofReturnType__late_interaction: _TypeAlias = _typing.Literal["late_interaction"]  # noqa: Y015
     _WhichOneofArgType__late_interaction: _TypeAlias = _typing.Literal["_late_interaction", b"_late_interaction"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__coverage) -> _WhichOneofReturnType__coverage | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cross_encoding) -> _WhichOneofReturnType__cross_encoding | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__late_interaction) -> _WhichOneofReturnType__late_interaction | None: ...
 
@@ -1959,6 +2026,68 @@ class GetProfileResponse(_message.Message):
 Global___GetProfileResponse: _TypeAlias = GetProfileResponse  # noqa: Y015
 
 @_typing.final
+class PackRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECALL_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def recall(self) -> Global___RecallRequest:
+        """The recall that the memories answer: scope, filter and times decide which may be seen, the rest how they are
+        packed. What only finds memories (mode, top_k, never_skip, explain) is ignored.
+        """
+
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The memories, best first: 1 to 200 ids of 32 hexadecimal digits."""
+
+    def __init__(
+        self,
+        *,
+        recall: Global___RecallRequest | None = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["recall", b"recall"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "recall", b"recall"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PackRequest: _TypeAlias = PackRequest  # noqa: Y015
+
+@_typing.final
+class PackResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONTEXT_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    generation: _builtins.int
+    """Generation that answered, 1 and up."""
+    @_builtins.property
+    def context(self) -> Global___PackedContext:
+        """The memories packed for a prompt, after the profile if the request asks for it."""
+
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of memory_ids that the caller may see, in their order."""
+
+    def __init__(
+        self,
+        *,
+        context: Global___PackedContext | None = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        generation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["context", b"context"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "generation", b"generation", "memory_ids", b"memory_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PackResponse: _TypeAlias = PackResponse  # noqa: Y015
+
+@_typing.final
 class GetHistoryRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2121,12 +2250,43 @@ class FindIdsRequest(_message.Message):
 Global___FindIdsRequest: _TypeAlias = FindIdsRequest  # noqa: Y015
 
 @_typing.final
+class MemoryState(_message.Message):
+    """Whether a memory can be recalled now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOSS_FIELD_NUMBER: _builtins.int
+    EVENT_SEQUENCE_FIELD_NUMBER: _builtins.int
+    REPLACED_BY_FIELD_NUMBER: _builtins.int
+    loss: Global___Loss.ValueType
+    """What hides it: LOSS_FORGOTTEN, LOSS_ERASED, LOSS_REPLACED, LOSS_NOT_VALID or LOSS_DECAYED; LOSS_NONE: nothing."""
+    event_sequence: _builtins.int
+    """Sequence of the event that forgot or erases it; 0: none."""
+    replaced_by: _builtins.str
+    """Memory that replaced it, if the caller may see that; else empty."""
+    def __init__(
+        self,
+        *,
+        loss: Global___Loss.ValueType = ...,
+        event_sequence: _builtins.int = ...,
+        replaced_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_sequence", b"event_sequence", "loss", b"loss", "replaced_by", b"replaced_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemoryState: _TypeAlias = MemoryState  # noqa: Y015
+
+@_typing.final
 class FindIdsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
     truncated: _builtins.bool
     """Whether there are more."""
     generation: _builtins.int
@@ -2135,16 +2295,21 @@ class FindIdsResponse(_message.Message):
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of memories of the scope, in order, at most 10. Also of forgotten, replaced, expired and decayed ones."""
 
+    @_builtins.property
+    def states(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryState]:
+        """State of each of memory_ids, in their order."""
+
     def __init__(
         self,
         *,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         truncated: _builtins.bool = ...,
         generation: _builtins.int = ...,
+        states: _abc.Iterable[Global___MemoryState] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memory_ids", b"memory_ids", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["generation", b"generation", "memory_ids", b"memory_ids", "states", b"states", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2182,6 +2347,7 @@ class GetStatusResponse(_message.Message):
     INSTANCE_FIELD_NUMBER: _builtins.int
     ACCESSES_FIELD_NUMBER: _builtins.int
     DECAYED_FIELD_NUMBER: _builtins.int
+    CROSS_ENCODERS_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     """Loaded generation; 0 while there is none."""
     applied_sequence: _builtins.int
@@ -2214,6 +2380,10 @@ class GetStatusResponse(_message.Message):
     def accesses(self) -> Global___AccessStatus:
         """Accesses that wait for the forwarder; absent if they are not recorded."""
 
+    @_builtins.property
+    def cross_encoders(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoadedCrossEncoder]:
+        """Cross-encoders that ranking profiles name; empty: none is on."""
+
     def __init__(
         self,
         *,
@@ -2230,14 +2400,47 @@ class GetStatusResponse(_message.Message):
         instance: _builtins.str = ...,
         accesses: Global___AccessStatus | None = ...,
         decayed: _builtins.int = ...,
+        cross_encoders: _abc.Iterable[Global___LoadedCrossEncoder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "published_at", b"published_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accesses", b"accesses", "applied_sequence", b"applied_sequence", "cross_encoders", b"cross_encoders", "decayed", b"decayed", "derived_sequence", b"derived_sequence", "edges", b"edges", "entities", b"entities", "generation", b"generation", "instance", b"instance", "memories", b"memories", "model", b"model", "model_checksum", b"model_checksum", "published_at", b"published_at", "uptime_seconds", b"uptime_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class LoadedCrossEncoder(_message.Message):
+    """A cross-encoder that the query service has loaded."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    CHECKSUM_FIELD_NUMBER: _builtins.int
+    RANKING_PROFILES_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """Name of the model."""
+    checksum: _builtins.str
+    """SHA-256 over the files of the model."""
+    @_builtins.property
+    def ranking_profiles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ranking profiles that name it."""
+
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        checksum: _builtins.str = ...,
+        ranking_profiles: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checksum", b"checksum", "model", b"model", "ranking_profiles", b"ranking_profiles"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LoadedCrossEncoder: _TypeAlias = LoadedCrossEncoder  # noqa: Y015
 
 @_typing.final
 class StreamAccessesRequest(_message.Message):

@@ -74,6 +74,11 @@ class RecallServiceStub:
                 request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.SerializeToString,
                 response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.FromString,
                 _registered_method=True)
+        self.Pack = channel.unary_unary(
+                '/helix.recall.v1.RecallService/Pack',
+                request_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.SerializeToString,
+                response_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -140,6 +145,13 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Pack(self, request, context):
+        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -182,6 +194,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.GetProfile,
                     request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.FromString,
                     response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.SerializeToString,
+            ),
+            'Pack': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pack,
+                    request_deserializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.FromString,
+                    response_serializer=helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -400,6 +417,33 @@ class RecallService:
             '/helix.recall.v1.RecallService/GetProfile',
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileRequest.SerializeToString,
             helix__memory_dot_recall_dot_v1_dot_recall__pb2.GetProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Pack(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/helix.recall.v1.RecallService/Pack',
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackRequest.SerializeToString,
+            helix__memory_dot_recall_dot_v1_dot_recall__pb2.PackResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -60,6 +60,8 @@ class RecallServiceStub:
     """
     GetProfile: _grpc.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
+    Pack: _grpc.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]
+    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -89,6 +91,8 @@ class RecallServiceAsyncStub(RecallServiceStub):
     """
     GetProfile: _aio.UnaryUnaryMultiCallable[_recall_pb2.GetProfileRequest, _recall_pb2.GetProfileResponse]  # type: ignore[assignment]
     """The profile of one user: what the user's own statements say about them, each line with its memories."""
+    Pack: _aio.UnaryUnaryMultiCallable[_recall_pb2.PackRequest, _recall_pb2.PackResponse]  # type: ignore[assignment]
+    """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -163,6 +167,14 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_recall_pb2.GetProfileResponse, _abc.Awaitable[_recall_pb2.GetProfileResponse]]:
         """The profile of one user: what the user's own statements say about them, each line with its memories."""
+
+    @_abc_1.abstractmethod
+    def Pack(
+        self,
+        request: _recall_pb2.PackRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_pb2.PackResponse, _abc.Awaitable[_recall_pb2.PackResponse]]:
+        """Memories that a caller has put into an order of its own, packed as a recall packs them. They count as served."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

@@ -14,19 +14,14 @@ from helix_shared.errors import (
     InvalidInputError,
     NotFoundError,
     OtherInstanceError,
-    OverloadedError,
-    PermanentError,
     TemporaryError,
 )
+from helix_shared.rpc.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 CALL_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.05
-REPLY_BYTES: Final = 64 * 1024 * 1024
-"""Largest reply accepted; 200 memories of the longest text can in theory have 80 MB."""
 
 _UNREACHABLE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-
-_STATUS: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 T = TypeVar("T")
 
@@ -103,8 +98,7 @@ class RecallClient:
             InvalidInputError: several do, or `given` is no beginning of an id.
             TemporaryError, PermanentError: as `recall`.
         """
-        request = recall_pb2.FindIdsRequest(scope=scope, prefix=given)
-        reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
+        reply = self._find(scope, given)
         if not reply.memory_ids:
             raise NotFoundError(f"no memory whose id begins with {given} is visible to this scope")
         if len(reply.memory_ids) > 1:
@@ -112,6 +106,20 @@ class RecallClient:
             reason = f"{given} begins the ids of several memories: {', '.join(reply.memory_ids)}{more}"
             raise InvalidInputError("id", f"{reason}; give more of its digits")
         return str(reply.memory_ids[0])
+
+    def state(self, scope: recall_pb2.Scope, memory_id: str) -> recall_pb2.MemoryState | None:
+        """Whether a memory of `scope` can be recalled now, or what hides it; None where there is none.
+
+        Raises:
+            InvalidInputError, TemporaryError, PermanentError: as `recall`.
+        """
+        found = self._find(scope, memory_id).states
+        return found[0] if found else None
+
+    def _find(self, scope: recall_pb2.Scope, prefix: str) -> recall_pb2.FindIdsResponse:
+        request = recall_pb2.FindIdsRequest(scope=scope, prefix=prefix)
+        reply: recall_pb2.FindIdsResponse = self._call(self._stub.FindIds, request)
+        return reply
 
     def why_not(self, request: recall_pb2.WhyNotRequest) -> recall_pb2.WhyNotResponse:
         """Why a recall does not return a memory, and which change would return it.
@@ -196,22 +204,12 @@ class RecallClient:
     def _outcome(self, result: recall_pb2.RecallResult) -> recall_pb2.RecallResponse | HelixError:
         if result.HasField("response"):
             return result.response
-        return self._error_of(_STATUS[result.error.code], result.error.message)
+        return self._error_of(STATUS_OF_NUMBER[result.error.code], result.error.message)
 
     def _raise(self, error: grpc.RpcError) -> NoReturn:
         code = error.code()
         raise self._error_of(code, str(error.details() or code.name)) from error
 
     def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
-        if code in _UNREACHABLE:
-            return TemporaryError(
-                f"no answer from the query service at {self.address}: {details}; is `helix up` running?"
-            )
-        if code == grpc.StatusCode.INVALID_ARGUMENT:
-            field, _, reason = details.partition(": ")
-            return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
-        if code == grpc.StatusCode.NOT_FOUND:
-            return NotFoundError(details)
-        if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return OverloadedError(details)
-        return PermanentError(f"query service failed with {code.name}: {details}")
+        error = error_of(code, details, who=f"the query service at {self.address}")
+        return TemporaryError(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error

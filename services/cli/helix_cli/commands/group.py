@@ -35,7 +35,9 @@ COMMANDS: Final = {
     "recall": Entry("recall", "Recall the memories that answer a question."),
     "why-not": Entry("why_not", "Explain why a recall does not return a memory."),
     "profile": Entry("profile", "Show what a user's own statements say about them."),
-    "memory": Entry("memory", "Show a memory's history, forget or restore it, or undo its relations."),
+    "memory": Entry(
+        "memory.app", "Show a memory's history; correct, forget, restore or pin it; undo its relations."
+    ),
     "status": Entry("status", "Show streams, consumers, the served generation, and its lag."),
     "graph": Entry("graph", "Show the entities with the most links, or export the graph."),
     "provision": Entry("provision", "Create or update streams and consumers on NATS; safe to repeat."),

@@ -1,4 +1,4 @@
-"""`helix models`: lists, builds, imports and fetches sentence encoders.
+"""`helix models`: lists, builds, imports and fetches sentence encoders and rerankers.
 
 `helix_cli.model_build` makes the models; it is imported by the commands that make one, because onnx is slow
 to import.
@@ -7,6 +7,7 @@ to import.
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,11 +18,19 @@ from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.terminal import stdout
 from helix_cli.stack.home import HomeFolder
-from helix_shared.encoders.model import load_card, read_card
-from helix_shared.encoders.store import BGE_SMALL, default_model, model_folders
+from helix_shared.encoders.model import load_card, load_reranker_card, read_card, read_reranker_card
+from helix_shared.encoders.store import BGE_SMALL, default_model, model_folders, reranker_folders
 from helix_shared.errors import CorruptArtifactError, NotFoundError
 
 MEBIBYTE: Final = 1 << 20
+
+
+class Kind(StrEnum):
+    """What a model is for."""
+
+    ENCODER = "encoder"
+    RERANKER = "reranker"
+
 
 Replace = Annotated[bool, typer.Option("--replace", help="Replace a model of that name.")]
 
@@ -62,6 +71,9 @@ def build_command(home: Home = DEFAULT_HOME, replace: Replace = False) -> None:
 def import_command(
     folder: Annotated[Path, typer.Argument(help="A sentence-transformers folder with an ONNX graph.")],
     *,
+    kind: Annotated[
+        Kind | None, typer.Option(help="What the folder holds; by default what its files say.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the model; by default that of the folder.")
     ] = None,
@@ -75,8 +87,12 @@ def import_command(
     replace: Replace = False,
     home: Home = DEFAULT_HOME,
 ) -> None:
-    """Import an encoder from a folder; a float32 graph is quantised to int8 and checked."""
+    """Import an encoder or a reranker from a folder; a float32 graph is quantised to int8 and checked.
+
+    A reranker is a cross-encoder: a model for sequence classification with one label.
+    """
     from helix_cli.model_build.importing import Origin, import_folder  # noqa: PLC0415  onnx is slow to import
+    from helix_cli.model_build.rerankers.importing import import_reranker, kind_of  # noqa: PLC0415  likewise
 
     root, source = HomeFolder.at(home).models, folder.expanduser().resolve()
     origin = Origin(
@@ -86,7 +102,8 @@ def import_command(
         passage_prefix=passage_prefix,
         keep_fp32=fp32,
     )
-    _report(import_folder(source, root, origin, existing="replace" if replace else "refuse"), root)
+    imports = {Kind.ENCODER: import_folder, Kind.RERANKER: import_reranker}[kind or Kind(kind_of(source))]
+    _report(imports(source, root, origin, existing="replace" if replace else "refuse"), root)
 
 
 @app.command("pull")
@@ -110,16 +127,25 @@ def pull_command(
 
 def _rows(root: Path) -> list[dict[str, Any]]:
     default = _default(root)
-    return [_row(folder, is_default=folder == default) for folder in model_folders(root)]
+    encoders = [_row(folder, Kind.ENCODER, is_default=folder == default) for folder in model_folders(root)]
+    return encoders + [_row(folder, Kind.RERANKER) for folder in reranker_folders(root)]
 
 
-def _row(folder: Path, *, is_default: bool) -> dict[str, Any]:
+def _row(folder: Path, kind: Kind, *, is_default: bool = False) -> dict[str, Any]:
     """One model for the table and for JSON; `state` says whether it is damaged."""
-    row: dict[str, Any] = {"name": folder.name, "default": is_default, "path": str(folder), "state": "ok"}
+    row: dict[str, Any] = {
+        "name": folder.name,
+        "kind": kind.value,
+        "default": is_default,
+        "path": str(folder),
+        "state": "ok",
+    }
     try:
-        card = read_card(folder)
+        card = read_card(folder) if kind is Kind.ENCODER else read_reranker_card(folder)
         row |= card.model_dump() | {"checksum": card.checksum, "size_bytes": _size_bytes(folder)}
-        if not load_card(folder).makes_codes:
+        if kind is Kind.RERANKER:
+            load_reranker_card(folder)
+        elif not load_card(folder).makes_codes:
             row["state"] = "incomplete: run `helix models build`"
     except CorruptArtifactError as error:
         row["state"] = f"corrupt: {error}"
@@ -128,23 +154,42 @@ def _row(folder: Path, *, is_default: bool) -> dict[str, Any]:
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(
-        "model", "default", "precision", "dimensions", "max tokens", "pooling", "MiB", "checksum", "state"
+        "model",
+        "kind",
+        "default",
+        "precision",
+        "dimensions",
+        "max tokens",
+        "pooling",
+        "MiB",
+        "checksum",
+        "state",
     )
     for row in rows:
         size = f"{row['size_bytes'] / MEBIBYTE:.1f}" if "size_bytes" in row else ""
         facts = [str(row.get(key, "")) for key in ("precision", "dimensions", "max_tokens", "pooling")]
         mark = "yes" if row["default"] else ""
         table.add_row(
-            row["name"], mark, *facts, size, row.get("checksum", "")[:12], row["state"].split(":")[0]
+            row["name"],
+            row["kind"],
+            mark,
+            *facts,
+            size,
+            row.get("checksum", "")[:12],
+            row["state"].split(":")[0],
         )
     return table
 
 
 def _report(folder: Path, root: Path) -> None:
-    card = load_card(folder)
+    is_reranker = folder in reranker_folders(root)
+    card = load_reranker_card(folder) if is_reranker else load_card(folder)
     typer.echo(f"{card.name}: {folder}")
     typer.echo(f"  {card.source}")
     typer.echo(f"  {_size_bytes(folder) / MEBIBYTE:.1f} MiB, checksum {card.checksum}")
+    if is_reranker:
+        typer.echo(f'  used by ranking profiles with [rerank.cross_encoder] model = "{card.name}"')
+        return
     _print_default(root)
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import plain, printable, stdout
+from helix_cli.output.terminal import plain, print_message, printable, stdout
 from helix_cli.output.time_zone import machine_zone, moment, zone_of
 from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
@@ -76,9 +76,7 @@ def profile_command(
     with RecallClient(server.address, instance=server.instance) as client:
         reply = client.profile(request)
     if as_json:
-        from google.protobuf import json_format  # type: ignore[import-untyped] # noqa: PLC0415  slow to import
-
-        typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
+        print_message(reply)
     elif packed:
         typer.echo(printable(reply.profile.text) if stdout().is_terminal else reply.profile.text)
     else:

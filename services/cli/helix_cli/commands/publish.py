@@ -181,14 +181,18 @@ def one_event(
     role: str,
     now: datetime,
     whole: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    where: str = "options",
 ) -> SourceEvent:
     """The event that the options describe; `whole` makes whole ids of the beginnings of ids.
+
+    `where` names it in a refusal.
 
     Raises:
         InvalidInputError: they break a rule of the event.
         HelixError: what `whole` raised.
     """
-    fields = {name: value for name, value in options.items() if value and name not in {"set", "text"}}
+    given = {name: value for name, value in options.items() if value or value is False}
+    fields = {name: value for name, value in given.items() if name not in {"set", "text"}}
     fields |= {"kind": kind, "tenant_id": tenant}
     if options.get("text"):
         fields[BODY_FIELDS.get(kind, "text")] = options["text"]
@@ -201,7 +205,7 @@ def one_event(
     if "event_id" not in fields:
         fields["event_id"] = event_id_of_options(fields)
     fields.setdefault("occurred_at", now.isoformat())
-    item = from_json("options", json.dumps(fields).encode())
+    item = from_json(where, json.dumps(fields).encode())
     if isinstance(item, Refusal):
         raise InvalidInputError(item.field, item.reason)
     return item

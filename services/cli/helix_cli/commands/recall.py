@@ -12,15 +12,25 @@ import typer
 from rich.table import Table
 
 from helix_cli.commands.common import options, query_options
+from helix_cli.commands.common.deep import ask_deep, print_deep
 from helix_cli.commands.common.hints import note_hints
 from helix_cli.commands.common.memory_ids import whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.output.dates import happened_on, window_days
 from helix_cli.output.exit_codes import EXIT_CODES, exit_code
 from helix_cli.output.explanation import print_explanation, print_waterfall
-from helix_cli.output.terminal import ID_CHARACTERS, complain, note, one_line, plain, printable, stdout
+from helix_cli.output.terminal import (
+    ID_CHARACTERS,
+    complain,
+    note,
+    one_line,
+    plain,
+    print_message,
+    printable,
+    stdout,
+)
 from helix_cli.output.time_zone import zone_of
-from helix_cli.stack.addresses import nats_server, query_server
+from helix_cli.stack.addresses import deep_server, nats_server, query_server
 from helix_cli.stack.served import wait_until_served
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import HelixError
@@ -45,6 +55,7 @@ HELP: Final = f"""
   helix recall "what did I just say?" --tenant acme --min-seq 42
   helix recall "who is on call?" "what broke?" --tenant acme
   helix recall "what did I do today?" --tenant acme --tz Europe/Berlin
+  helix recall "which glaze would suit me?" --tenant acme --user ana --deep
 
 One call takes up to 16 questions and answers them from one generation.
 
@@ -56,6 +67,10 @@ of --after, --before, --as-of and --valid-at without a time zone, and of the dat
 By default it is that of this machine (TZ, else /etc/localtime). The date of
 the event that a memory describes is the same in every zone.
 A date with "?" is a guess: the text of the memory does not state it fully.
+
+--deep lets a language model help, which takes seconds: it rewrites the
+question, and orders what is found. Without a model, or where it fails, the
+answer is the plain one, and says what was left out. See `helix up --help`.
 
 The command ends with 0 also when nothing is found.
 
@@ -79,6 +94,11 @@ def recall_command(
     ] = 0,
     explain: Annotated[bool, Option("--explain", help="Show how every candidate got its rank.")] = False,
     packed: Annotated[bool, Option("--packed", help="Print the context for a prompt.")] = False,
+    deep: Annotated[bool, Option("--deep", help="Let a language model help; takes seconds.")] = False,
+    deep_seconds: Annotated[
+        float | None, Option("--deep-seconds", min=0.1, max=600, help="Longest wait of --deep.")
+    ] = None,
+    deep_address: options.Deep = "",
     full: Annotated[bool, Option("--full", help="Print whole texts, and every candidate.")] = False,
     as_json: options.AsJson = False,
     query: options.Query = "",
@@ -94,10 +114,14 @@ def recall_command(
     with RecallClient(server.address, instance=server.instance) as client:
         if not query:
             wait_until_served(client, nats_server("", home))
-        replies = client.recall_many(requests) if more_questions else (client.recall(request),)
         zone = zone_of(request.time_zone)
         print_table = partial(_print_table, full=full, zone=zone)
-        print_reply = _print_json if as_json else _print_packed if packed else print_table
+        print_reply = print_message if as_json else _print_packed if packed else print_table
+        if deep:
+            result = ask_deep(deep_server(deep_address, home).address, requests, seconds=deep_seconds)
+            print_deep(result, None if as_json else print_reply, with_summary=not packed)
+            return
+        replies = client.recall_many(requests) if more_questions else (client.recall(request),)
         for number, (sent, reply) in enumerate(zip(requests, replies, strict=True)):
             if more_questions and packed and not as_json:
                 typer.echo("\n" * (number > 0) + printable(" ".join(sent.query.split())))
@@ -129,12 +153,6 @@ def route_line(route: recall_pb2.Route, zone: tzinfo) -> str:
     if route.reason:
         parts.append(route.reason)
     return printable("; ".join(parts))
-
-
-def _print_json(reply: recall_pb2.RecallResponse) -> None:
-    from google.protobuf import json_format  # type: ignore[import-untyped] # noqa: PLC0415  slow to import
-
-    typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
 
 
 def _print_packed(reply: recall_pb2.RecallResponse) -> None:

@@ -38,7 +38,8 @@ other commands with the same --home find the addresses there. The services
 get their settings from variables like HELIX_INGEST_BATCH_SIZE. The worker
 extract, which asks a language model, starts only with
 HELIX_EXTRACT_BASE_URL (for example http://localhost:11434/v1),
-HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS.
+HELIX_EXTRACT_MODEL and HELIX_EXTRACT_TENANTS; the service deep, for
+`helix recall --deep`, only with the same variables of HELIX_DEEP.
 
 {EXIT_CODES}
 """
@@ -136,6 +137,8 @@ def _print_addresses(stack: Stack, home: Path) -> None:
     _say(f"model     {stack.model}")
     _say(f"nats      {stack.nats_url}")
     _say(f"query     {stack.query_address}")
+    if stack.deep_address:
+        _say(f"deep      {stack.deep_address}")
     names = ", ".join(child.name for child in stack.processes)
     _say(f"started   {names}")
     if home != options.DEFAULT_HOME:

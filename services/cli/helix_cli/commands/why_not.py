@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 import typer
-from google.protobuf import json_format  # type: ignore[import-untyped] # stubs are a namespace package
 
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.commands.common import options, query_options
@@ -13,7 +12,7 @@ from helix_cli.commands.common.hints import with_owner_hint
 from helix_cli.commands.common.memory_ids import ENOUGH, whole_ids
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
-from helix_cli.output.terminal import plain, stdout
+from helix_cli.output.terminal import plain, print_message, stdout
 from helix_cli.stack.addresses import query_server
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import NotFoundError
@@ -53,7 +52,7 @@ def why_not_command(
         except NotFoundError as error:
             raise with_owner_hint(error, request.scope) from error
     if as_json:
-        typer.echo(json_format.MessageToJson(reply, preserving_proto_field_name=True))
+        print_message(reply)
         return
     console = stdout()
     console.print(plain(reply.verdict))

@@ -49,7 +49,7 @@ def describe(folder: Path, *, published: Description | None = None) -> Descripti
             length is stated nowhere.
     """
     _require_supported_modules(folder)
-    pooling, limit = _pooling(folder), _max_tokens(folder)
+    pooling, limit = _pooling(folder), stated_max_tokens(folder)
     query, passage = _prefixes(folder)
     if published is not None:
         pooling, limit = pooling or published.pooling, limit or published.max_tokens
@@ -81,7 +81,8 @@ def write_description(folder: Path, description: Description) -> None:
         (folder / path).write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
-def _read(path: Path, *, default: Any) -> Any:
+def read_json(path: Path, *, default: Any) -> Any:
+    """The contents of a JSON file, `default` if there is none; InvalidInputError if it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -91,14 +92,14 @@ def _read(path: Path, *, default: Any) -> Any:
 
 
 def _require_supported_modules(folder: Path) -> None:
-    for module in _read(folder / MODULES, default=[]):
+    for module in read_json(folder / MODULES, default=[]):
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind not in SUPPORTED_MODULES:
             raise InvalidInputError(MODULES, f"may name {sorted(SUPPORTED_MODULES)} only, names {kind!r}")
 
 
 def _pooling(folder: Path) -> Literal["mean", "cls"] | None:
-    config: dict[str, Any] | None = _read(folder / POOLING, default=None)
+    config: dict[str, Any] | None = read_json(folder / POOLING, default=None)
     if config is None:
         return None
     if config.get("include_prompt") is False and any(_prefixes(folder)):
@@ -116,15 +117,15 @@ def _pooling(folder: Path) -> Literal["mean", "cls"] | None:
 
 def _prefixes(folder: Path) -> tuple[str, str]:
     """The prompts for a query and for a passage; empty where none is stated."""
-    prompts = _read(folder / PROMPTS, default={}).get("prompts") or {}
+    prompts = read_json(folder / PROMPTS, default={}).get("prompts") or {}
     passage = next((prompts[key] for key in PASSAGE_PROMPTS if prompts.get(key)), "")
     return prompts.get("query") or "", passage
 
 
-def _max_tokens(folder: Path) -> int | None:
-    """The stated limit, at most the number of position embeddings."""
-    stated = _read(folder / LENGTH, default={}).get("max_seq_length")
-    tokenizer = _read(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
-    positions = _read(folder / CONFIG, default={}).get("max_position_embeddings")
+def stated_max_tokens(folder: Path) -> int | None:
+    """The stated limit in tokens, at most the number of position embeddings; None: no file states one."""
+    stated = read_json(folder / LENGTH, default={}).get("max_seq_length")
+    tokenizer = read_json(folder / TOKENIZER_CONFIG, default={}).get("model_max_length")
+    positions = read_json(folder / CONFIG, default={}).get("max_position_embeddings")
     limits = [int(limit) for limit in (stated or tokenizer, positions) if limit and limit <= LONGEST_TOKENS]
     return min(limits, default=None)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal
 
 import onnx
 
@@ -19,7 +20,7 @@ from helix_cli.model_build.fidelity import Fidelity, compare, require_sound
 from helix_cli.model_build.graph_file import find_graph, precision_of, read_graph
 from helix_cli.model_build.publish import Existing, publish
 from helix_cli.model_build.published import PUBLISHED
-from helix_cli.model_build.quantise import WeightBits, quantise
+from helix_cli.model_build.quantise import quantise_checked
 from helix_cli.model_build.token_projection import write_projection
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import (
@@ -32,13 +33,7 @@ from helix_shared.encoders.model import (
 )
 from helix_shared.encoders.session import GraphSession
 from helix_shared.encoders.tokens import TextTokens
-from helix_shared.errors import InvalidInputError, PermanentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-# Full range first: it is more exact on processors that do not saturate.
-WEIGHT_BITS: tuple[WeightBits, ...] = tuple(reversed(get_args(WeightBits)))
+from helix_shared.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +116,8 @@ def _quantise_checked(
         onnx.save(model, original / GRAPH_FILE)
         _seal(original, origin, description, precision="fp32", note="reference")
         with Encoder.load(original, makes_codes=False) as reference:
-            for bits in WEIGHT_BITS:
-                quantise(model, stage / GRAPH_FILE, weight_bits=bits)
-                fidelity = _measured(stage, origin, description, reference)
-                if fidelity.sufficient:
-                    return f"int8 ({bits}-bit weights), {fidelity}"
-    raise PermanentError(
-        f"the int8 model of {origin.name} differs too much: {fidelity}: import it with --fp32"
-    )
+            compared = partial(_measured, stage, origin, description, reference)
+            return quantise_checked(model, stage / GRAPH_FILE, name=origin.name, compared=compared)
 
 
 def _measured(stage: Path, origin: Origin, description: Description, reference: Encoder) -> Fidelity:
@@ -142,7 +131,6 @@ def _seal(
 ) -> None:
     """Write the card with the checksums of all files in `folder`."""
     (folder / CARD_FILE).unlink(missing_ok=True)
-    files = {file.relative_to(folder).as_posix(): file_sha256(file) for file in _files(folder)}
     card = ModelCard(
         name=origin.name,
         dimensions=_dimensions(folder, description),
@@ -151,14 +139,16 @@ def _seal(
         query_prefix=description.query_prefix,
         passage_prefix=description.passage_prefix,
         precision=precision,
-        files=files,
+        files=file_checksums(folder),
         source=f"{origin.source}; {note}",
     )
     write_card(folder, card)
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def file_checksums(folder: Path) -> dict[str, str]:
+    """The sha256 of every file in `folder` by its path there, sorted."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {file.relative_to(folder).as_posix(): file_sha256(file) for file in files}
 
 
 def _dimensions(folder: Path, description: Description) -> int:

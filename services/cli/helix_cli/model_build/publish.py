@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from helix_shared.encoders.model import load_card
+from helix_shared.encoders.model import CARD_FILE, RERANKER_FILE, load_card
 from helix_shared.encoders.store import folder_path
 from helix_shared.errors import InvalidInputError
 
@@ -43,7 +43,8 @@ def publish(
     A second caller waits for the first and then finds its model. When `fill` raises, no folder remains.
 
     Raises:
-        InvalidInputError: `name` is taken and `existing` is "refuse", or `name` is not valid.
+        InvalidInputError: `name` is taken and `existing` is "refuse", it is that of a model of another kind,
+            or it is not valid.
         CorruptArtifactError: `existing` is "keep" and the existing model is damaged.
     """
     target = folder_path(root, name)
@@ -58,6 +59,7 @@ def publish(
             stage = Path(scratch) / name
             stage.mkdir()
             fill(stage)
+            _require_same_kind(stage, target)
             _swap(stage, target, retired=Path(scratch) / "retired")
     return target
 
@@ -73,6 +75,14 @@ def _remove_leftovers(root: Path) -> None:
     """Remove folders of killed processes; the caller holds the lock, so none is in use."""
     for leftover in root.glob(f"{UNFINISHED}*"):
         shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _require_same_kind(stage: Path, target: Path) -> None:
+    """An encoder is not replaced by a reranker, nor the other way round: a service may need it."""
+    kinds = {CARD_FILE: "an encoder", RERANKER_FILE: "a reranker"}
+    for card, kind in kinds.items():
+        if (target / card).exists() and not (stage / card).exists():
+            raise InvalidInputError("name", f"{target.name!r} is {kind}: give another --name")
 
 
 def _swap(stage: Path, target: Path, *, retired: Path) -> None:

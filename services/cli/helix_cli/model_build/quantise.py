@@ -6,17 +6,48 @@ text. `fidelity` compares the result with the original.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, Protocol, get_args
 
 import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
+
+from helix_shared.errors import PermanentError
 
 WeightBits = Literal[7, 8]
 # Matrix products, and the word embeddings, which are half of the weights of a small encoder.
 QUANTISED_OPERATORS = ["MatMul", "Gather"]
 FULL_BITS = 8
+# Full range first: it is more exact on processors that do not saturate.
+WEIGHT_BITS: tuple[WeightBits, ...] = tuple(reversed(get_args(WeightBits)))
+
+
+class Comparison(Protocol):
+    """How an int8 model compares with its original; printed, it is a part of the card."""
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether the int8 model may replace the original."""
+
+
+def quantise_checked(
+    model: onnx.ModelProto, target: Path, *, name: str, compared: Callable[[], Comparison]
+) -> str:
+    """Write the int8 form of `model` to `target` and return its comparison with the original as text.
+
+    `compared` compares what `target` holds now.
+
+    Raises:
+        PermanentError: it differs too much from the original.
+    """
+    for bits in WEIGHT_BITS:
+        quantise(model, target, weight_bits=bits)
+        found = compared()
+        if found.sufficient:
+            return f"int8 ({bits}-bit weights), {found}"
+    raise PermanentError(f"the int8 model of {name} differs too much: {found}: import it with --fp32")
 
 
 def quantise(model: onnx.ModelProto, target: Path, *, weight_bits: WeightBits) -> None:

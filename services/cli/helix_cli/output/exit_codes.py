@@ -6,6 +6,7 @@
 | 1 | something was refused or failed |
 | 2 | usage, or input that breaks a limit |
 | 3 | NATS or the query service does not answer |
+| 4 | of a command that changes memories: one of them stays as it was |
 | 78 | bad configuration |
 """
 
@@ -18,9 +19,11 @@ from helix_shared.errors import HelixError, InvalidInputError, OverloadedError, 
 FAILED_EXIT: Final = 1
 USAGE_EXIT: Final = 2
 UNREACHABLE_EXIT: Final = 3
+UNCHANGED_EXIT: Final = 4
 
 EXIT_CODES: Final = (
-    "Exit codes: 0 done, 1 refused or failed, 2 usage or invalid input,\n3 not reachable, 78 configuration."
+    "Exit codes: 0 done, 1 refused or failed, 2 usage or invalid input,\n"
+    "3 not reachable, 4 a memory stays as it was, 78 configuration."
 )
 
 

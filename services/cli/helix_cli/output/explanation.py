@@ -31,7 +31,8 @@ REASONS: Final = {
     recall_pb2.LOSS_ALREADY_SERVED: "already served",
     recall_pb2.LOSS_TOKEN_BUDGET: "over the token budget",
     recall_pb2.LOSS_ABSTAINED: "nothing packed, because no memory is relevant enough",
-    recall_pb2.LOSS_FORGOTTEN: "forgotten, or about to be erased",
+    recall_pb2.LOSS_FORGOTTEN: "forgotten",
+    recall_pb2.LOSS_ERASED: "about to be erased",
     recall_pb2.LOSS_REPLACED: "replaced by a later memory",
     recall_pb2.LOSS_NOT_VALID: "not valid",
     recall_pb2.LOSS_DECAYED: "hidden by decay",
@@ -117,7 +118,7 @@ def _print_candidate(console: Console, candidate: recall_pb2.Candidate, *, whole
         *_signals(candidate),
         *_factors(candidate),
     ]
-    for parts in (values, [*_words(candidate)]):
+    for parts in (values, [*_words(candidate)], [*_cross_encoding(candidate)]):
         for line in _lines(parts, width=console.width - len(INDENT)):
             console.print(Text(INDENT + line), style=style, soft_wrap=True)
 
@@ -158,6 +159,14 @@ def _words(candidate: recall_pb2.Candidate) -> Iterator[str]:
     """Words of the query with the nearest word of the memory."""
     for match in candidate.late_interaction.words:
         yield f"{match.word} ~ {match.nearest or '?'} {match.similarity:.2f}"
+
+
+def _cross_encoding(candidate: recall_pb2.Candidate) -> Iterator[str]:
+    """What the cross-encoder says, in its own numbers and in standard deviations."""
+    if candidate.HasField("cross_encoding"):
+        cross = candidate.cross_encoding
+        yield f"{cross.model} logit {cross.logit:.3f}"
+        yield f"{cross.normalised:+.2f} standard deviations x {cross.scale:.3g}"
 
 
 def _factors(candidate: recall_pb2.Candidate) -> Iterator[str]:

@@ -6,7 +6,7 @@ Results go to standard output; errors, notes and progress to standard error.
 from __future__ import annotations
 
 import unicodedata
-from typing import Final
+from typing import Any, Final
 
 import typer
 from rich.console import Console
@@ -42,6 +42,13 @@ def complain(message: str) -> None:
 def note(message: str) -> None:
     """Print a note on standard error."""
     typer.echo(printable(message), err=True)
+
+
+def print_message(message: Any) -> None:
+    """Print a protobuf message as JSON on standard output."""
+    from google.protobuf import json_format  # type: ignore[import-untyped] # noqa: PLC0415  slow to import
+
+    typer.echo(json_format.MessageToJson(message, preserving_proto_field_name=True))
 
 
 def stdout() -> Console:

@@ -14,15 +14,18 @@ from typing import Final
 from helix_cli.clients.polling import poll
 from helix_cli.output.terminal import note
 from helix_cli.stack.home import HomeFolder, RunRecord, is_starting, running_record
-from helix_shared.errors import TemporaryError
+from helix_shared.errors import InvalidInputError, TemporaryError
 
 USUAL_NATS_PORT: Final = 4222
 USUAL_QUERY_PORT: Final = 7461
+USUAL_DEEP_PORT: Final = 7463
 """Ports of `helix up` where they are free."""
 START_SECONDS: Final = 120.0
 """How long a command waits for a `helix up` that is starting; the first start builds a model."""
 NATS_VARIABLE: Final = "HELIX_NATS_URL"
 QUERY_VARIABLE: Final = "HELIX_RECALL_ADDRESS"
+DEEP_VARIABLE: Final = "HELIX_RECALL_DEEP_ADDRESS"
+"""Not HELIX_DEEP_...: those are settings of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,24 @@ def query_server(option: str, home: Path, *, wait: bool = True) -> Server:
         TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
     """
     return _server(option, home, lambda record: record.query_address, wait=wait)
+
+
+def deep_server(option: str, home: Path) -> Server:
+    """Where the deep service listens; waits for a `helix up` that is starting on the home.
+
+    Raises:
+        TemporaryError: no address is given and nothing runs on the home, or nothing listens yet.
+        InvalidInputError: the `helix up` of the home runs no deep service.
+    """
+    server = _server(option, home, lambda record: record.deep_address, wait=True)
+    if not server.address:
+        raise InvalidInputError(
+            "--deep",
+            "no deep service runs in this home; set HELIX_DEEP_BASE_URL, HELIX_DEEP_MODEL and "
+            "HELIX_DEEP_TENANTS and start `helix up` again, or name one with --deep-address "
+            f"({DEEP_VARIABLE})",
+        )
+    return server
 
 
 def _server(option: str, home: Path, address: Callable[[RunRecord], str], *, wait: bool) -> Server:

@@ -80,6 +80,8 @@ class RunRecord:
     """Process name to process id."""
     start_times: Mapping[str, str] = field(default_factory=dict)
     """Process name to start time (`start_time`), because the system reuses process ids."""
+    deep_address: str = ""
+    """Where the deep service listens; empty: there is none."""
 
 
 def write_record(home: HomeFolder, record: RunRecord) -> None:
@@ -100,6 +102,7 @@ def read_record(home: HomeFolder) -> RunRecord | None:
             str(fields.get("instance", "")),
             {str(name): int(pid) for name, pid in fields["pids"].items()},
             {str(name): str(time) for name, time in fields.get("start_times", {}).items()},
+            str(fields.get("deep_address", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -9,6 +9,7 @@ from typing import Final
 from nats.js import JetStreamContext
 
 from helix_cli.clients.broker import connected, run_async
+from helix_cli.clients.deep_client import is_listening
 from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.writer_status import writer_status
 from helix_shared.broker.streams import DurableConsumer
@@ -17,16 +18,27 @@ from helix_shared.errors import HelixError
 CALL_SECONDS: Final = 2.0
 
 
-def missing(*, query_address: str, nats_url: str, data: Path, consumers: Sequence[DurableConsumer]) -> str:
+def missing(
+    *,
+    query_address: str,
+    nats_url: str,
+    data: Path,
+    consumers: Sequence[DurableConsumer],
+    deep_address: str = "",
+) -> str:
     """The part that is not ready yet, for people; empty when every part is ready."""
     try:
         if reason := run_async(_not_consuming(nats_url, consumers)):
             return reason
         with RecallClient(query_address, call_seconds=CALL_SECONDS) as client:
             served = client.status().generation
-        return f"query serves generation {served}" if served < _published(data) else ""
+        if served < _published(data):
+            return f"query serves generation {served}"
+        if deep_address and not is_listening(deep_address, wait_seconds=CALL_SECONDS):
+            return f"the deep service does not listen at {deep_address}"
     except HelixError as error:
         return str(error)
+    return ""
 
 
 def _published(data: Path) -> int:

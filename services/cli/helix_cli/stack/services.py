@@ -12,9 +12,10 @@ from helix_shared.errors import InvalidInputError
 
 QUERY: Final = "query"
 EXTRACT: Final = "extract"
-ENDPOINT_VARIABLE: Final = "HELIX_EXTRACT_BASE_URL"
-"""Where it is set, a stack starts the worker that asks a language model."""
-SECRETS: Final = ("HELIX_EXTRACT_API_KEY",)
+DEEP: Final = "deep"
+ENDPOINT_VARIABLES: Final = {EXTRACT: "HELIX_EXTRACT_BASE_URL", DEEP: "HELIX_DEEP_BASE_URL"}
+"""Where one is set, a stack starts that service, which asks a language model."""
+SECRETS: Final = ("HELIX_EXTRACT_API_KEY", "HELIX_DEEP_API_KEY")
 """Variables that only the service they name gets."""
 FORWARDER: Final = "forwarder"
 """Without it the query service records no accesses."""
@@ -40,6 +41,7 @@ SERVICES: Final = (
     Service(QUERY, "helix_query"),
     Service(FORWARDER, "helix_consolidation.forwarder", least=0),
     Service(EXTRACT, "helix_extract", least=0, most=COPIES_AT_MOST, usual=0),
+    Service(DEEP, "helix_deep", least=0, usual=0),
 )
 
 
@@ -55,19 +57,21 @@ def checked_copies(copies: Mapping[str, int]) -> dict[str, int]:
             raise InvalidInputError("--copies", f"unknown service {name!r}; services: {', '.join(services)}")
         least, most = services[name].least, services[name].most
         if not least <= count <= most:
-            allowed = "exactly 1" if most == 1 else f"{least} to {most}"
+            allowed = "exactly 1" if least == most else f"{least} to {most}"
             raise InvalidInputError("--copies", f"{name}={count} must be {allowed}")
-    if copies.get(EXTRACT) and find_spec(services[EXTRACT].module) is None:
-        raise InvalidInputError("--copies", "extract is not installed; install helix-memory-cli[endpoint]")
+    for name in ENDPOINT_VARIABLES:
+        if copies.get(name) and find_spec(services[name].module) is None:
+            reason = f"{name} is not installed; install helix-memory-cli[endpoint]"
+            raise InvalidInputError("--copies", reason)
     return {name: copies.get(name, service.usual) for name, service in services.items()}
 
 
 def configured_copies(copies: Mapping[str, int], environment: Mapping[str, str]) -> dict[str, int]:
-    """`copies`, with one process of `extract` where the environment names an endpoint and `copies` says none.
+    """`copies`, with one process of a service whose endpoint the environment names and `copies` leaves open.
 
     Raises: as `checked_copies`.
     """
-    configured = {EXTRACT: 1} if environment.get(ENDPOINT_VARIABLE, "") else {}
+    configured = {name: 1 for name, variable in ENDPOINT_VARIABLES.items() if environment.get(variable, "")}
     return checked_copies(configured | dict(copies))
 
 
@@ -81,16 +85,19 @@ def service_settings(
     copies: int,
     instance: str = "",
     access_address: str = "",
+    deep_address: str = "",
 ) -> dict[str, str]:
     """Environment variables that connect a service to the stack.
 
     `access_address` is where the forwarder reads accesses; empty: there is no forwarder.
+    `deep_address` is that of the deep service.
     """
     values = {
         "NATS_URL": nats_url,
         "DATA_DIR": str(data),
         "MODELS_DIR": str(models),
-        "LISTEN": query_address,
+        "LISTEN": deep_address if service == DEEP else query_address,
+        "QUERY_ADDRESS": query_address,
         "INSTANCE": instance,
         "ACCESS_LISTEN": access_address,
         "ACCESS_ADDRESS": access_address,
@@ -104,5 +111,6 @@ def service_settings(
         QUERY: ("DATA_DIR", "MODELS_DIR", "LISTEN", "INSTANCE", "ACCESS_LISTEN"),
         FORWARDER: ("NATS_URL", "ACCESS_ADDRESS"),
         EXTRACT: ("NATS_URL", "MODELS_DIR"),
+        DEEP: ("LISTEN", "QUERY_ADDRESS"),
     }
     return {f"HELIX_{service.upper()}_{key}": values[key] for key in used[service]}

@@ -23,7 +23,7 @@ from typing import Final, Self
 from helix_cli.clients.broker import provision
 from helix_cli.clients.polling import poll
 from helix_cli.model_build.default_model import ensure_default_model
-from helix_cli.stack.addresses import USUAL_NATS_PORT, USUAL_QUERY_PORT
+from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
 from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
 from helix_cli.stack.home import (
     HomeFolder,
@@ -39,6 +39,7 @@ from helix_cli.stack.home import (
 from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
 from helix_cli.stack.services import (
+    DEEP,
     EXTRACT,
     FORWARDER,
     QUERY,
@@ -89,7 +90,7 @@ class Stack:
         self._hurry = threading.Event()
         self._resources = contextlib.ExitStack()
         self._supervisor = Supervisor(say=say, changed=self._write_record)
-        self._nats_port = self._query_port = self._access_port = 0
+        self._nats_port = self._query_port = self._access_port = self._deep_port = 0
         self._instance = ""
         self._metrics: Mapping[str, int] = {}
 
@@ -102,6 +103,11 @@ class Stack:
     def query_address(self) -> str:
         """Address of the query service."""
         return f"127.0.0.1:{self._query_port}"
+
+    @property
+    def deep_address(self) -> str:
+        """Address of the deep service; empty where there is none."""
+        return f"127.0.0.1:{self._deep_port}" if self._deep_port else ""
 
     @property
     def processes(self) -> Sequence[Child]:
@@ -130,6 +136,10 @@ class Stack:
             self._nats_port = choose_port(nats_port, usual=USUAL_NATS_PORT, option="--nats-port")
             self._query_port = choose_port(query_port, usual=USUAL_QUERY_PORT, option="--port")
             self._access_port = free_port() if self._copies[FORWARDER] else 0
+            if self._copies[DEEP]:
+                # any port is good for a stack whose others are any as well, as in tests
+                usual = None if query_port is None else 0
+                self._deep_port = choose_port(usual, usual=USUAL_DEEP_PORT, option=DEEP)
             self._metrics = metrics_ports(self._copies, child_environment(self._environment))
             self._run(NatsChild(NatsServer(self.home.nats, port=self._nats_port, name=self._instance)))
             provision(self.nats_url, endpoint=bool(self._copies[EXTRACT]))
@@ -204,6 +214,7 @@ class Stack:
             models=self.models,
             query_address=self.query_address,
             access_address=f"127.0.0.1:{self._access_port}" if self._access_port else "",
+            deep_address=self.deep_address,
             instance=self._instance,
             copies=self._copies[service.name],
         )
@@ -235,6 +246,7 @@ class Stack:
     def _missing(self) -> str:
         return missing(
             query_address=self.query_address,
+            deep_address=self.deep_address,
             nats_url=self.nats_url,
             data=self.home.data,
             consumers=[
@@ -255,6 +267,7 @@ class Stack:
                 instance=self._instance,
                 pids=pids,
                 start_times=start_times,
+                deep_address=self.deep_address,
             ),
         )
 

@@ -8,6 +8,7 @@ them again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -60,9 +61,18 @@ class UnsurePairsStore:
     async def store(self, shard: Shard) -> None:
         """Publish what `shard` collected, without texts that were forgotten or erased since.
 
+        Messages that were published with such a text are removed from the stream, all pairs of the event.
+
         Raises:
             TemporaryError: the stream does not acknowledge; the rest stays collected.
+            NatsError: it does not remove a message; the rest stays collected.
         """
+        while shard.unasked:
+            tenant_id, event = next(iter(shard.unasked))
+            subject = subjects.pairs_subject(tenant_id, event)
+            with contextlib.suppress(NotFoundError):  # without the stream there is no such text
+                await self._jetstream.purge_stream(subjects.PAIRS_STREAM, subject=subject)
+            shard.unasked.remove((tenant_id, event))
         while shard.unsure:
             some = shard.unsure[:AT_ONCE]
             kept = filter(None, (without_removed(shard.state, pairs) for pairs in some))

@@ -34,6 +34,8 @@ class FoldContext:
     decide: Decide = decide
     unsure: list[UnsurePairs] | None = None
     """Pairs to ask a language model about; None: nobody asks."""
+    unasked: set[tuple[str, int]] = field(default_factory=set)
+    """Tenants and events whose unsure pairs may hold a text that was forgotten or erased."""
     unreached: list[int] = field(default_factory=list)
     """Sequences of carried out events that name memories or a document by id and reached nothing."""
 

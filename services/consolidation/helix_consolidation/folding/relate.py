@@ -198,6 +198,7 @@ def relation_of(newer: int, older: int, decision: Decision, *, at: int, closes: 
         at=at,
         closes=closes,
         revives=decision.revives,
+        takes_back=decision.takes_back,
         evidence={name: float(value) for name, value in decision.evidence.items()},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_consolidation.folding.duplicates import match_again, match_later
-from helix_consolidation.folding.status.links import erase_links
+from helix_consolidation.folding.status.links import erase_links, stop_asking
 from helix_consolidation.folding.status.version_family import members_of, update_status
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL, ErasedCorrection
 
@@ -24,6 +24,7 @@ def remove(context: FoldContext, ordinals: Iterable[int], *, erased_at: int = 0)
     """
     state, named = context.state, set(ordinals)
     ledger, removed = state.ledger, sorted(named | state.extracted.of_sources(named))
+    stop_asking(context, removed)
     relatives = set[int]()
     for ordinal in removed:
         if ordinal not in relatives:

@@ -1,6 +1,7 @@
 """Folding verdicts: what a language model says of the pairs of one event that the rules were unsure about.
 
-A message is the complete result for an event; of several messages the latest of HELIX_DERIVED counts. It
+A message is the complete result for an event; of several messages the latest of HELIX_DERIVED counts. One
+without rows says nothing and changes nothing: its pairs are gone, or nobody answered about them. A message
 waits until the statements of its event are decided, so every decision of the rules is made without it, in the
 order of the log. What it changes follows from the decision and the verdict alone (`relations.unsure`), and
 only for relations that were marked as unsure. So nothing depends on when it arrives. An undo takes the
@@ -37,7 +38,7 @@ def fold_verdicts(context: FoldContext, origin: Origin, rows: pa.RecordBatch, se
     state, event = context.state, origin.event_sequence
     if state.applied.floor < event or state.undecided.has_before(event + 1):
         raise TemporaryError(f"verdicts about event {event} came before its statements are decided")
-    if not state.is_latest("verdicts", event, sequence):
+    if not rows.num_rows or not state.is_latest("verdicts", event, sequence):
         return
     verdicts = {
         tuple(_memory(context, origin.tenant_id, row, side) for side in ("newer", "older")): row["verdict"]

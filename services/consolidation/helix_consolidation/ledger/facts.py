@@ -36,6 +36,7 @@ FACTS: Final = np.dtype(
         ("accessed_at", np.int64),
         ("decayed_at", np.int64),
         ("deleted_by", np.int64),
+        ("erasing", np.bool_),
     ]
 )
 USAGE: Final = ("accesses", "helpful", "unhelpful", "accessed_at", "decayed_at")
@@ -79,6 +80,8 @@ class MemoryStatus:
     """Number of later memories that say the same again."""
     deleted_by: int = 0
     """Sequence of the event that forgot or erases it; 0: none."""
+    erasing: bool = False
+    """Whether that event erases it; it waits for earlier events."""
     decayed_at: int = NEVER
     """Since when decay hides it, also after it was replaced; `NEVER` also if it is deleted."""
 

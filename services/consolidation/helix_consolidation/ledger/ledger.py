@@ -90,7 +90,7 @@ class Ledger:
         kept, superseded_by = self._facts[ordinal].copy(), self._superseded_by.get(ordinal)
         closed = self._closed.get(ordinal)
         self._record(ordinal, entry)
-        for name in (*USAGE, "deleted_at", "deleted_by", "duplicate_of", "is_hidden", "is_latest"):
+        for name in (*USAGE, "deleted_at", "deleted_by", "erasing", "duplicate_of", "is_hidden", "is_latest"):
             self._facts[name][ordinal] = kept[name]
         if superseded_by is not None:
             self._superseded_by[ordinal] = superseded_by
@@ -117,7 +117,7 @@ class Ledger:
             entry.created_at,
             entry.salience,
             entry.may_decay,
-            *(0, 0, 0, NEVER, NEVER, 0),  # no use, and no event that deletes it
+            *(0, 0, 0, NEVER, NEVER, 0, False),  # no use, and no event that deletes it
         )
         self._superseded_by.pop(ordinal, None)
         self._closed.pop(ordinal, None)
@@ -208,6 +208,7 @@ class Ledger:
             is_latest=bool(fact["is_latest"]),
             deleted_at=deleted_at,
             deleted_by=int(fact["deleted_by"]),
+            erasing=bool(fact["erasing"]),
             is_hidden=bool(fact["is_hidden"]),
             closed_at=closed_at,
             restated=restated,
@@ -230,6 +231,7 @@ class Ledger:
         fact["is_latest"] = status.is_latest
         fact["deleted_at"] = status.deleted_at
         fact["deleted_by"] = status.deleted_by
+        fact["erasing"] = status.erasing
         fact["is_hidden"] = status.is_hidden
         self._superseded_by.pop(ordinal, None)
         if status.superseded_by:

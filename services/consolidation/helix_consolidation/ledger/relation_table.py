@@ -16,6 +16,7 @@ from helix_shared.artifacts.relations.records import (
     RELATION,
     RELATION_KINDS,
     REVIVES,
+    TAKES_BACK,
     UNSURE,
     EvidenceNames,
     encoded,
@@ -117,6 +118,12 @@ class RelationTable:
         rows: list[int] = chosen[streams[self.records["newer"][chosen]] == event].tolist()
         return rows
 
+    def unsure_about(self, ordinals: Collection[int]) -> list[int]:
+        """Newer memories of the relations from or to any of these memories that a verdict may move."""
+        unsure = [row for row in self.touching(ordinals) if self.records["flags"][row] & UNSURE]
+        newer: list[int] = self.records["newer"][unsure].tolist()
+        return newer
+
     def holds(self, row: int, relation: DecidedRelation) -> bool:
         """Whether a row holds just this relation."""
         wanted = np.zeros(1, RELATION)
@@ -142,13 +149,22 @@ class RelationTable:
         return self._on_status.get(older, [])
 
     def revivals(self, older: int) -> list[int]:
-        """Rows by which the value of a memory was taken back."""
+        """Rows by which the value of a memory holds again."""
         return self._revivals.get(older, [])
 
     @property
     def revived(self) -> set[int]:
-        """Memories whose value was taken back."""
+        """Memories whose value holds again."""
         return {older for older, rows in self._revivals.items() if rows}
+
+    def taking_back(self, older: int) -> list[int]:
+        """Rows by which a memory was not meant."""
+        return [row for row in self.on_status(older) if self._records["flags"][row] & TAKES_BACK]
+
+    @property
+    def taken_back(self) -> set[int]:
+        """Memories that were not meant."""
+        return {older for older in self._on_status if self.taking_back(older)}
 
     def erase(self, ordinals: Collection[int]) -> set[int]:
         """Void the relations of erased memories; returns the other memories of those relations."""

@@ -108,8 +108,8 @@ def corrected(new: Statement, this: Reading, old: Statement, other: Reading) -> 
     words = words_of(old.text[:READ_CHARACTERS])
     if not _holds(words, other, correction.wrong) or not _is_news(words, other, correction):
         return None
-    wrong = frozenset(map(stem, correction.wrong))
-    about, of_old = this.words - wrong - _OF_CORRECTIONS, other.words - wrong
+    values = _values(correction)
+    about, of_old = this.words - values - _OF_CORRECTIONS, other.words - values
     shared = about & of_old
     if of_old & _PERSONS and (about - of_old) & _PERSONS:
         # the sister's birthday, not the brother's
@@ -150,7 +150,7 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     if _is_of_another(new, old):
         return False
     wrong = find_quantities(correction.wrong)
-    added = this.words - other.words - frozenset(map(stem, correction.wrong)) - _OF_CORRECTIONS
+    added = this.words - other.words - _values(correction) - _OF_CORRECTIONS
     if len(added) > (0 if wrong else len(correction.wrong)):
         return False
     kept = {one.value for one in other.quantities} - {one.value for one in wrong}
@@ -179,6 +179,13 @@ def correction_of(text: str) -> Correction | None:
             if 0 < len(wrong) <= _MOST_WORDS and clause and not set(wrong) <= set(clause):
                 return Correction(wrong, tuple(clause))
     return None
+
+
+def _values(correction: Correction) -> frozenset[str]:
+    """The words of the wrong value and, if that is a code with letters, of the right one ("LX-481")."""
+    kinds = {one.kind for one in find_quantities(correction.wrong)}
+    right = (one.value for one in find_quantities(correction.clause) if one.kind in kinds)
+    return frozenset(map(stem, (*correction.wrong, *right)))
 
 
 def _is_of_another(new: Statement, old: Statement) -> bool:

@@ -11,6 +11,7 @@ from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
+from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
 
 SAME_WORDING: Final = 0.9
@@ -34,6 +35,8 @@ def decide(
     """
     if not candidates:
         return []
+    if takes_back(new):
+        return taken_back(new, candidates)
     model = model or shipped_model()
     rows = features(new, candidates)
     chances = model.probabilities(rows)
@@ -107,7 +110,7 @@ def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Dec
     """Tell which earlier value holds again, and which one, said since, is replaced by the return.
 
     The latest replaced statement is the one between. Nothing else is closed: an older one may have the value
-    that holds again.
+    that holds again. One with another identifier does not hold again ("the ferry again, reference ZR2-9073").
     """
     replaced = [decision for decision in found if decision.relation == "UPDATES"]
     if not replaced:
@@ -116,9 +119,10 @@ def _with_return(this: Reading, candidates: Sequence[Candidate], found: list[Dec
         replaced,
         key=lambda decision: (candidates[decision.older].statement.occurred_at, decision.older),
     )
+    others = [read(candidate.statement.text) for candidate in candidates]
     counts = [
-        sum(holds_value(read(candidate.statement.text), value) for value in this.returned)
-        for candidate in candidates
+        0 if rules.have_other_codes(this, other) else sum(holds_value(other, one) for one in this.returned)
+        for other in others
     ]
     revived = _revived(candidates, counts, between.older, alone=len(replaced) == 1)
     is_sure = revived is not None and counts[between.older] < counts[revived]

@@ -14,6 +14,8 @@ from helix_shared.artifacts.relations.records import RelationKind
 
 REVIVES: Final = "revives"
 """Evidence: the value of the older statement holds again."""
+TAKES_BACK: Final = "takes_back"
+"""Evidence: the older statement was not meant; what it says about earlier ones does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +82,8 @@ class Decision:
     def revives(self) -> bool:
         """The value of the older statement holds again."""
         return REVIVES in self.evidence
+
+    @property
+    def takes_back(self) -> bool:
+        """The older statement was not meant."""
+        return TAKES_BACK in self.evidence

@@ -50,6 +50,7 @@ _PLAIN: Final = {
     "helpful": "helpful_count",
     "unhelpful": "unhelpful_count",
     "deleted_by": "deleted_by",
+    "erasing": "erasing",
 }
 _TIMES: Final = {
     "expires_at": "expires_at",

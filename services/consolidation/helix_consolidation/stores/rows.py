@@ -92,6 +92,7 @@ def records_of(edge: pa.Table, fields: Sequence[RecordFields]) -> pa.Table:
         "duplicate_of": pa.array([f.duplicate_of for f in fields], pa.string()),
         "deleted_at": _times([_nullable(f.status.deleted_at) for f in fields]),
         "deleted_by": pa.array([f.status.deleted_by for f in fields], pa.int64()),
+        "erasing": pa.array([f.status.erasing for f in fields], pa.bool_()),
         "access_count": pa.array([f.additions.access_count for f in fields], pa.int32()),
         "helpful_count": pa.array([f.additions.helpful_count for f in fields], pa.int32()),
         "unhelpful_count": pa.array([f.additions.unhelpful_count for f in fields], pa.int32()),

@@ -75,6 +75,8 @@ class Shard:
         self.manifest = manifest
         self.unsure: list[UnsurePairs] | None = None
         """Pairs to ask a language model about, which the writer publishes; None: nobody asks."""
+        self.unasked: set[tuple[str, int]] = set()
+        """Tenants and events whose published pairs hold a text that was forgotten or erased since."""
         self.unreached: list[int] = []
         """Events that reached nothing of what they name by id; the writer stores their dead letters."""
 
@@ -212,7 +214,16 @@ class Shard:
 
     def _context(self, now: int) -> FoldContext:
         changes = Changes(stored_before=self.state.ledger.size)
-        return FoldContext(self.state, changes, now, self._stored, self.decide, self.unsure, self.unreached)
+        return FoldContext(
+            self.state,
+            changes,
+            now,
+            self._stored,
+            self.decide,
+            self.unsure,
+            self.unasked,
+            self.unreached,
+        )
 
     def _stored(self, ordinal: int, columns: Sequence[str]) -> Mapping[str, Any]:
         if self._live is None:

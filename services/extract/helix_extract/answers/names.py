@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
-from helix_extract.answers.passages import holds, plain
 from helix_extract.windows.window import Turn, Window
 from helix_memory.predicates import PREDICATES
+from helix_shared.endpoint.passages import holds, plain
 
 NAME_CHARACTERS: Final = 120
 MOST_NAMES: Final = 32

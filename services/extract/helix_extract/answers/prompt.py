@@ -22,6 +22,8 @@ KINDS: Final = ("fact", "preference", "decision", "instruction", "plan", "event"
 ENTITY_TYPES: Final = ("person", "organisation", "place", "product", "project", "other")
 MOST_MEMORIES: Final = 24
 MOST_QUESTIONS: Final = 3
+LISTS: Final = ("entities", "memories", "links")
+"""The lists of an answer."""
 
 SYSTEM: Final = """\
 You read a few consecutive turns of one conversation and note what is worth remembering later.

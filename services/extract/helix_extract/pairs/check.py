@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
-from helix_extract.answers.json_text import MOST_ITEMS, object_in
-from helix_extract.answers.passages import holds, plain
 from helix_extract.answers.records import RecordedAnswer
 from helix_extract.pairs.prompt import LIST
+from helix_shared.endpoint.json_text import MOST_ITEMS, object_in
+from helix_shared.endpoint.passages import holds, plain
 from helix_shared.pairs.messages import Pair
 from helix_shared.pairs.verdicts import NO_VERDICT
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from helix_extract.accounting.metrics import ABOUT_PAIRS
 from helix_extract.answers.records import RecordedAnswer, find_answer
-from helix_extract.asking import Asking, Part
-from helix_extract.endpoint.client import Question, RefusedError
-from helix_extract.endpoint.metrics import ABOUT_PAIRS
+from helix_extract.asking import Asking, Part, Subject
 from helix_extract.pairs.batches import Batches
 from helix_extract.pairs.check import CheckedVerdicts, check
 from helix_extract.pairs.prompt import (
@@ -32,6 +32,7 @@ from helix_shared.broker import deadline, log
 from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.broker.worker.rederive import requested_sequence
 from helix_shared.edges import Origin
+from helix_shared.endpoint.client import Question, RefusedError
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.pairs.messages import UnsurePairs, read_pairs
 from helix_shared.pairs.verdicts import EDGE, NO_VERDICT, SCHEMA
@@ -111,19 +112,32 @@ class Judge:
 
     async def _answer(self, asked: UnsurePairs, key: str, connected: Connected) -> RecordedAnswer | None:
         """The recorded answer about the pairs of one event; None where the model may not be asked."""
-        count = len(asked.pairs)
-        recorded = await find_answer(connected.client, asked.tenant_id, key)
-        if recorded is not None:
-            await self._asking.note(ABOUT_PAIRS, "repeated", count)
-            return recorded
-        if self._asking.is_old(datetime.fromtimestamp(asked.stored_at / 1e6, UTC)):
-            await self._asking.note(ABOUT_PAIRS, "too old", count)
-            return None
-        group = asked.tenant_id, asked.group
-        return await self._batches.answer(group, _Waiting(asked, key, connected), size=count)
+        group, count = (asked.tenant_id, asked.group), len(asked.pairs)
+        waiting = _Waiting(asked, key, connected)
+        ask = partial(self._batches.answer, group, waiting, size=count)
+        stored_at = datetime.fromtimestamp(asked.stored_at / 1e6, UTC)
+        about = Subject(ABOUT_PAIRS, asked.tenant_id, key, stored_at, count)
+        return await self._asking.recorded_or_asked(about, ask, connected)
 
     async def _ask(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer | None]:
-        """Ask one question about the pairs of several events of one tenant and group."""
+        """Ask one question about the pairs of several events of one tenant and group.
+
+        Pairs whose message consolidation removed from the stream are left out, also while the model is waited
+        for: a text of theirs was forgotten or erased.
+        """
+        answers: dict[str, RecordedAnswer] = {}
+        while there := [one for one in waiting if await _is_there(one)]:
+            found = await self._ask_about(there)
+            answers = {one.key: answer for one, answer in zip(there, found, strict=False)}
+            if found or await _are_there(there):
+                break
+        gone = sum(len(one.asked.pairs) for one in waiting if one not in there)
+        if gone:
+            await self._asking.note(ABOUT_PAIRS, "forgotten", gone)
+        return [answers.get(one.key) for one in waiting]
+
+    async def _ask_about(self, waiting: Sequence[_Waiting]) -> Sequence[RecordedAnswer]:
+        """The answer for each; none where the model may not be asked, or a message is not there any more."""
         pairs = [pair for one in waiting for pair in one.asked.pairs]
         parts, first = list[Part](), 1
         for one in waiting:
@@ -134,11 +148,24 @@ class Judge:
         asked = Question(ABOUT_PAIRS, SYSTEM, question(pairs), answer_schema(), most_tokens)
         tenant, connected = waiting[0].asked.tenant_id, waiting[0].connected
         try:
-            answers = await self._asking.ask(asked, tenant, PROMPT_VERSION, parts, connected)
+            answers = await self._asking.ask(
+                asked, tenant, PROMPT_VERSION, parts, connected, may_ask=partial(_are_there, waiting)
+            )
         except RefusedError:
             # it was counted, and the rules have decided already
             answers = None
-        return answers or [None] * len(waiting)
+        return answers or ()
+
+
+async def _are_there(waiting: Sequence[_Waiting]) -> bool:
+    return all([await _is_there(one) for one in waiting])
+
+
+async def _is_there(waiting: _Waiting) -> bool:
+    """Whether the message still lies in the stream."""
+    subject = subjects.pairs_subject(waiting.asked.tenant_id, waiting.asked.event_sequence)
+    client = waiting.connected.client
+    return await log.first_after(client, subjects.PAIRS_STREAM, subject, 0) is not None
 
 
 def _origin(tenant_id: str, event_sequence: int) -> Origin:

@@ -13,6 +13,7 @@ from typing import Final
 from helix_ingest.extraction.draft import LoggedEvent
 from helix_memory.events import MessageEvent
 from helix_shared.audience import may_quote
+from helix_shared.encoders.passages import before_turn
 
 TURNS_BEFORE: Final = 2
 NEIGHBOUR_CHARACTERS: Final = 1_000
@@ -28,8 +29,7 @@ def quotable(turns: Sequence[LoggedEvent], quoting: LoggedEvent) -> list[LoggedE
 
 def speak(event: MessageEvent) -> str:
     """A turn with its speaker in front, as used in contexts and passages."""
-    name = event.speaker or event.role
-    return f"{name}: {event.text}"
+    return before_turn(event.speaker, event.role) + event.text
 
 
 def neighbours(turns: Sequence[LoggedEvent], *, most_characters: int) -> str:

@@ -32,6 +32,7 @@ from helix_memory.events import (
     ToolEvent,
 )
 from helix_shared.audience import may_quote
+from helix_shared.encoders.passages import before_piece, before_turn
 from helix_shared.identity import memory_id
 
 Cut = Callable[[str], list[Piece]]
@@ -120,7 +121,7 @@ def _turn(
             above if n == 0 else pieces[n - 1].text,
             below if n == len(pieces) - 1 else pieces[n + 1].text,
         )
-        passage = f"{event.speaker or event.role}: {piece.shown}"
+        passage = before_turn(event.speaker, event.role) + piece.shown
         windowed = revision is not None and len(pieces) == 1
         drafts.append(
             Draft(
@@ -150,7 +151,7 @@ def _derived(verbatim: Draft, event: MessageEvent, statement: Statement, cut: Cu
     """
     if len(cut(statement.text)) > 1:
         return []
-    passage = f"{event.speaker or event.role}: {statement.embedded}"
+    passage = before_turn(event.speaker, event.role) + statement.embedded
     return [
         replace(
             verbatim,
@@ -223,7 +224,7 @@ def _pieces(logged: LoggedEvent, pieces: Sequence[Piece], *, title: str, context
                 context="\n".join(line[:NEIGHBOUR_CHARACTERS] for line in around if line),
                 char_start=piece.start,
                 char_end=piece.end,
-                passage=f"{heading}\n{piece.shown}" if heading else piece.shown,
+                passage=before_piece(heading) + piece.shown,
                 window="",
                 revision_sequence=logged.sequence,
             )

@@ -16,6 +16,7 @@ from typing import Final
 
 from helix_ingest.extraction.draft import Piece
 from helix_ingest.extraction.tables import split_at_tables, start_of_rows
+from helix_shared.naming.abbreviations import sentence_ends
 from helix_shared.scripts import FULL_STOPS
 
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```|~~~)", re.MULTILINE)
@@ -148,8 +149,11 @@ def _paragraphs(text: str, span: Span) -> list[Span]:
 
 def _split(text: str, span: Span, separator: re.Pattern[str]) -> list[Span]:
     """Split a span after every separator; the parts cover it without gaps."""
-    cuts = [m.end() for m in separator.finditer(text, span[0], span[1])]
-    edges = [span[0], *cuts, span[1]]
+    return _cut(span, separator.finditer(text, span[0], span[1]))
+
+
+def _cut(span: Span, separators: Iterable[re.Match[str]]) -> list[Span]:
+    edges = [span[0], *(found.end() for found in separators), span[1]]
     return [(a, b) for a, b in itertools.pairwise(edges) if b > a]
 
 
@@ -158,7 +162,7 @@ def _lines(text: str, span: Span) -> list[Span]:
 
 
 def _sentences(text: str, span: Span) -> list[Span]:
-    return _split(text, span, _SENTENCE)
+    return _cut(span, sentence_ends(_SENTENCE.finditer(text, span[0], span[1])))
 
 
 def _words(text: str, span: Span) -> list[Span]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_ingest.extraction.acts.speech_act import speech_act
+from helix_ingest.extraction.persons.organisations import with_organisation
 from helix_ingest.extraction.persons.pronouns import Turn, resolved
 from helix_memory.events import MessageEvent
 from helix_shared.scripts import FULL_STOPS, QUESTION_MARKS, word_count
@@ -47,7 +48,7 @@ def statement_of(
     if question is None or word_count(event.text) > ANSWER_WORDS:
         if word_count(event.text) > RESOLVED_WORDS or speech_act(event, event.text) in STATING_NOTHING:
             return None
-        text = resolved(said_by(event), turns)
+        text = resolved(said_by(event), turns) or with_organisation(said_by(event), turns)
         return Statement(text, text) if text else None
     asked, said = _resolved_question(question, turns), resolved(said_by(event), turns) or event.text
     answered = f"{_ended(asked[-QUESTION_CHARACTERS:].strip())} {said}"

@@ -111,18 +111,23 @@ _NOT_A_ROLE = (
     r"(?!bit\b|little\b|lot\b|few\b|while\b|fool\b|mess\b|minute\b|second\b|moment\b|wreck\b"
     r"|\w+ (?:person|late)\b)"
 )
+_NO_GROUP = (
+    r"(?!(?:an?|the|my|our|your|their|in|us|him|her|them|you|it|this|that|as|at|on|for|from|up|back|after|and"
+    r"|late|early|yesterday|today|last|to|two|some|another|forces|hands|via|with|by|when|because)\b)"
+)
 IDENTITY: Final = re.compile(
     r"\bmy (?:full |last |first |middle |nick|sur)?name(?:'s| is)\b|\bcall me \w+"
     rf"|\b{_AM} (?:an? {_NOT_A_ROLE}[\w-]+|the (?:new |only |local )?\w+ (?:of|for|at|on|in)\b"
     rf"|from (?!the (?:shop|office)|home|work)\w+"
     r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
     r"|based in|born in"
-    r"|(?:1[5-9]|[2-9]\d)(?: years old|[,.!]| and\b|$))"
+    r"|(?:1[5-9]|[2-9]\d)(?: years old| now\b|[,.!]| and\b|$))"
     rf"|^(?:\w+,? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
     rf"|^[a-z][\w'-]+ here\b(?!'s)|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated) (?:to|into|in with|back)\b"
-    rf"|\bwe(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved (?:house|in together|into)|relocated"
+    rf"|\bwe(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved (?:house|in together|in with|into)"
+    r"|relocated"
     r"|moved to (?:an? )?(?:\w+ )?(?:flat|house|apartment|cottage|place|farm|street|road|town|village))\b"
     rf"|\b(?:i|we) {_NOW}work (?:at|for|as|in|on|part|full|nights|shifts|from home|with)\b"
     rf"|\b{_AM} {_NOW}(?:working (?:as|at|for) (?:an? |the )?(?!it\b|this\b|that\b)\w|employed|a partner at)"
@@ -130,6 +135,8 @@ IDENTITY: Final = re.compile(
     r"|at (?!\d|the (?:end|beginning|start)\b)\w)"
     r"|\bi(?:'ve| have)? (?:got|have|took|found) (?:a|the) (?:new |part-time |full-time )?job"
     r" (?:at|as|in|with)\b"
+    rf"|\bi(?:'ve| have)? {_NOW}(?:turned (?:1[5-9]|[2-9]\d)\b|joined {_NO_GROUP}\w)"
+    rf"|\b(?:i|we)(?:'ve| have)? {_NOW}got (?:married|engaged|divorced)\b"
     r"|\b(?:my|our) (?:new |old |home |work |current )?(?:address|flat|house|apartment|job) is\b"
     r"|\bi (?:run|own|teach|study|volunteer at|manage|coach) (?!out\b|into\b|it\b|that\b|the risk)\w+"
     r"|\bmy (?:job|occupation|birthday|address|phone(?: number)?|e-?mail|pronouns|nationality"
@@ -146,6 +153,8 @@ BACKGROUND: Final = re.compile(
     r"|since|decades?)\b"
     r"|\b\w+ years (?:of experience|as an?|in (?:the|a|this))\b|\bwhen i was (?:a (?:kid|child|student"
     r"|teenager|boy|girl)|young|little|\d)\b"
+    r"|\b(?:i|we)(?:'ve| have)? (?:just |finally )?(?:(?:quit|lost|left) my (?:\w+ )?job"
+    r"|(?:broke|broken|split) up with)\b"
     r"|\bi moved (?:here|to|from) .{0,40}\b(?:ago|in (?:19|20)\d\d|as a)\b|\bi did (?:two|three|four|five"
     r"|six|\d+) ye?a?rs\b"
 )  # fmt: skip

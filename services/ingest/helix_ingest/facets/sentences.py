@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from helix_shared.naming.abbreviations import is_abbreviation
+from helix_shared.naming.abbreviations import sentence_ends
 
 READ_CHARACTERS: Final = 4_000
 """Characters of a text that are read; a profile line further down is rare."""
@@ -77,9 +77,7 @@ def _is_question(text: str) -> bool:
 def _sentences(text: str) -> Iterator[Sentence]:
     """All sentences; one of a single word is part of the one after it: "no. never again"."""
     start = 0
-    for found in _END.finditer(text):
-        if found[0] == "." and is_abbreviation(text, found.start()):
-            continue
+    for found in sentence_ends(_END.finditer(text)):
         said = text[start : found.end()]
         if len(said.split()) > 1 or _JOKED.match(said):
             yield from _trimmed(text, start, found.end())

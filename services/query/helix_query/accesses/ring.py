@@ -61,15 +61,21 @@ class AccessRing:
 
     def record_recall(self, query: Query, reply: recall_pb2.RecallResponse) -> None:
         """Record what a recall packed; everything it returned if it packed nothing."""
-        if not self.is_on or query.explain or query.selection.past or reply.abstained:
+        if query.not_served or query.explain or query.selection.past or reply.abstained:
             return
         packed = [one.memory.memory_id for one in reply.memories if one.packed]
         served = packed or [one.memory.memory_id for one in reply.memories]
         self._record(query.selection.tenant_id, reply.generation, served)
 
+    def record_pack(self, query: Query, reply: recall_pb2.PackResponse) -> None:
+        """Record what a caller had packed; all that it named and may see if nothing fitted."""
+        if not (query.explain or query.selection.past):
+            served = list(reply.context.memory_ids) or list(reply.memory_ids)
+            self._record(query.selection.tenant_id, reply.generation, served)
+
     def record_read(self, scope: Selection, reply: recall_pb2.GetMemoryResponse) -> None:
         """Record a memory that was read by id."""
-        if self.is_on and not scope.past:
+        if not scope.past:
             self._record(scope.tenant_id, reply.generation, [reply.memory.memory_id])
 
     def describe(self, reply: recall_pb2.GetStatusResponse) -> None:
@@ -95,7 +101,7 @@ class AccessRing:
         self._arrived.set()
 
     def _record(self, tenant_id: str, generation: int, memory_ids: Sequence[str]) -> None:
-        if not memory_ids:
+        if not (self.is_on and memory_ids):
             return
         if len(self._kept) == self._capacity:
             self._kept.popleft()

@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE, left
+from helix_query.scheduling.deadline import PASSED_IN_QUEUE, left
 from helix_query.scheduling.fair_executor import FairExecutor
-from helix_shared.errors import OverdueError
+from helix_shared.errors import PASSED, OverdueError
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource

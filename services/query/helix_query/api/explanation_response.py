@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helix_memory.arithmetic import ADD
+from helix_memory.arithmetic import ADD, normalised
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.profile.sections.section import LEXICAL
@@ -78,6 +78,7 @@ def candidate_message(explanation: Explanation, position: int) -> recall_pb2.Can
         rank=rank,
         packed=loss is Loss.NONE,
         late_interaction=_late_interaction(explanation, position),
+        cross_encoding=_cross_encoding(explanation, position),
     )
 
 
@@ -150,9 +151,25 @@ def _late_interaction(explanation: Explanation, position: int) -> recall_pb2.Lat
             recall_pb2.WordMatch(word=word, nearest=nearest, similarity=similarity, rarity=rarity)
             for word, nearest, similarity, rarity in words
         ],
-        score=gains.scores[row],
+        score=gains.found[row],
         mean=gains.mean,
         deviation=gains.deviation,
+        scale=gains.scale,
+    )
+
+
+def _cross_encoding(explanation: Explanation, position: int) -> recall_pb2.CrossEncoding | None:
+    cross, gains = explanation.trace.candidates.cross, explanation.scoring.cross
+    row = None if cross is None else _row(cross.positions, position)
+    if cross is None or gains is None or row is None:
+        return None
+    return recall_pb2.CrossEncoding(
+        model=cross.model,
+        logit=gains.found[row],
+        mean=gains.mean,
+        deviation=gains.deviation,
+        normalised=normalised(gains.found[row], gains.mean, gains.deviation),
+        weight=cross.weight,
         scale=gains.scale,
     )
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.responses import memory_message, memory_response
+from helix_query.diagnostics.explanation import Loss
+from helix_query.diagnostics.hidden import hidden_memory
 from helix_query.diagnostics.history import history_of
 from helix_query.recall.packing.memory import get_memory
 from helix_query.scheduling.deadline import check
+from helix_shared.artifacts.signals.columns import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +85,23 @@ def ids_reply(
     rows = vectors.find_prefix(prefix, selection.tenant_id, columns, limit=vectors.count + 1).to_pylist()
     ids = sorted(row["memory_id"] for row in rows if selection.access.admits(row))
     return recall_pb2.FindIdsResponse(
-        memory_ids=ids[:IDS_FOUND], truncated=len(ids) > IDS_FOUND, generation=snapshot.number
+        memory_ids=ids[:IDS_FOUND],
+        truncated=len(ids) > IDS_FOUND,
+        generation=snapshot.number,
+        states=[_state(one, selection, snapshot) for one in ids[:IDS_FOUND]],
+    )
+
+
+def _state(memory_id: str, selection: Selection, snapshot: Snapshot) -> recall_pb2.MemoryState:
+    hidden = hidden_memory(memory_id, selection, snapshot, now=datetime.now(UTC))
+    if hidden is None:
+        [decayed_at] = snapshot.generation.signals.decayed_at[snapshot.ordinals_of([memory_id])]
+        loss = Loss.NONE if decayed_at == NO_TIME else Loss.DECAYED
+        return recall_pb2.MemoryState(loss=recall_pb2.Loss.Value(f"LOSS_{loss.name}"))
+    return recall_pb2.MemoryState(
+        loss=recall_pb2.Loss.Value(f"LOSS_{hidden.loss.name}"),
+        event_sequence=hidden.state["deleted_by"],
+        replaced_by="" if hidden.replacement is None else hidden.replacement["memory_id"],
     )
 
 

@@ -24,9 +24,6 @@ from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.errors import InvalidInputError
 from helix_shared.identity import MEMORY_ID_PATTERN
 
-MALFORMED: Final = object()
-"""Replaces a request that is not a valid protobuf message."""
-
 MODES: Final = {
     recall_pb2.MODE_UNSPECIFIED: "hybrid",
     recall_pb2.MODE_DENSE: "dense",
@@ -86,6 +83,7 @@ def query_of(request: recall_pb2.RecallRequest, *, profiles: Collection[str], cl
         expand_context=EXPAND_CONTEXTS[request.expand_context],
         explain=request.explain,
         include_profile=request.include_profile,
+        not_served=request.not_served,
     )
 
 
@@ -147,6 +145,17 @@ def profile_query_of(request: recall_pb2.GetProfileRequest) -> ProfileQuery:
         zone=zone_of(request.time_zone),
         min_sequence=request.min_seq,
     )
+
+
+def packed_ids_of(request: recall_pb2.PackRequest) -> tuple[str, ...]:
+    """The memories to pack, each once.
+
+    Raises:
+        InvalidInputError: there are none or too many, or one is no memory id.
+    """
+    if not request.memory_ids:
+        raise InvalidInputError("memory_ids", f"must have 1 to {limits.TOP_K} entries")
+    return _memory_ids("memory_ids", request.memory_ids, most=limits.TOP_K)
 
 
 def memory_id_of(memory_id: str) -> str:

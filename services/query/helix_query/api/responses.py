@@ -14,12 +14,13 @@ from helix_query.api.explanation_response import explanation_message
 from helix_query.api.profile_response import profile_message
 
 if TYPE_CHECKING:
-    from helix_query.api.errors import Refused
     from helix_query.diagnostics.explanation import Explanation
     from helix_query.generations.snapshot import Snapshot
     from helix_query.recall.candidates import Route
     from helix_query.recall.query import Query
-    from helix_query.recall.result import RecalledRow, RecallResult
+    from helix_query.recall.result import Packed, RecalledRow, RecallResult
+    from helix_shared.encoders.cross_encoder import CrossEncoder
+    from helix_shared.rpc.statuses import Refused
 
 MILLISECONDS: Final = 1000.0
 SECONDS_PER_DAY: Final = 86_400
@@ -56,12 +57,7 @@ def recall_response(
             _recalled(found, rank, packed, likely)
             for rank, (found, likely) in enumerate(zip(result.rows, relevance, strict=True), start=1)
         ],
-        context=recall_pb2.PackedContext(
-            text=result.packed.text,
-            memory_ids=result.packed.memory_ids,
-            tokens=result.packed.tokens,
-            surrounding_ids=result.packed.surrounding_ids,
-        ),
+        context=context_message(result.packed),
         route=_route(result.route),
         stages=[
             recall_pb2.StageTime(stage=stage, milliseconds=seconds * MILLISECONDS)
@@ -80,6 +76,16 @@ def recall_response(
         abstained=estimate is not None and estimate.abstained,
         abstained_because="" if estimate is None else estimate.reason,
         profile=None if result.profile is None else profile_message(result.profile),
+    )
+
+
+def context_message(packed: Packed) -> recall_pb2.PackedContext:
+    """A packed context as a message."""
+    return recall_pb2.PackedContext(
+        text=packed.text,
+        memory_ids=packed.memory_ids,
+        tokens=packed.tokens,
+        surrounding_ids=packed.surrounding_ids,
     )
 
 
@@ -131,6 +137,20 @@ def status_response(
         decayed=manifest.counts.decayed,
         uptime_seconds=uptime_seconds,
         instance=instance,
+    )
+
+
+def describe_cross_encoders(
+    reply: recall_pb2.GetStatusResponse,
+    loaded: Mapping[str, CrossEncoder],
+    profiles: Mapping[str, Sequence[str]],
+) -> None:
+    """Add the loaded cross-encoders to a status, with the profiles that name each."""
+    reply.cross_encoders.extend(
+        recall_pb2.LoadedCrossEncoder(
+            model=name, checksum=one.card.checksum, ranking_profiles=profiles.get(name, ())
+        )
+        for name, one in loaded.items()
     )
 
 

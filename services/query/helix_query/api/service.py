@@ -19,22 +19,27 @@ import grpc
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
-from helix_query.api.errors import refused_of
-from helix_query.api.guard import Call, guarded, tolerant
 from helix_query.api.memory_replies import history_reply, ids_reply, memory_reply
+from helix_query.api.pack_call import pack_reply
 from helix_query.api.profile_call import profile_reply
 from helix_query.api.requests import (
     id_prefix_of,
     memory_id_of,
+    packed_ids_of,
     profile_query_of,
     queries_of,
     query_of,
     scope_of,
 )
-from helix_query.api.responses import batch_response, recall_response, status_response
-from helix_query.api.server import SERVICE_NAME
+from helix_query.api.responses import (
+    batch_response,
+    describe_cross_encoders,
+    recall_response,
+    status_response,
+)
 from helix_query.api.why_not_call import WhyNotSearch
 from helix_query.diagnostics.explain import explained
+from helix_query.profile.cross_encoders import profiles_by_cross_encoder
 from helix_query.profile.profile import DEFAULT_PROFILE
 from helix_query.recall.channels import LANES
 from helix_query.recall.context import RecallContext
@@ -43,12 +48,15 @@ from helix_query.recall.recall import recall
 from helix_query.scheduling.fair_executor import FairExecutor
 from helix_shared.errors import TemporaryError
 from helix_shared.metrics import RECALL_SECONDS
+from helix_shared.rpc.guard import Call, guarded, tolerant
+from helix_shared.rpc.statuses import refused_of
 
 if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot, SnapshotSource
     from helix_query.profile.profile import RankingProfile
     from helix_query.settings import QuerySettings
 
+SERVICE_NAME: Final = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
 WAIT: Final = "wait"
 """Name of the stage in which a recall waits for its event."""
 SEARCHING: Final = 0.6
@@ -105,6 +113,7 @@ class RecallHandlers:
             "GetStatus": (self.get_status, recall_pb2.GetStatusRequest),
             "WhyNot": (self.why_not, recall_pb2.WhyNotRequest),
             "GetProfile": (self.get_profile, recall_pb2.GetProfileRequest),
+            "Pack": (self.pack, recall_pb2.PackRequest),
         }
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
@@ -198,6 +207,16 @@ class RecallHandlers:
         tenant = query.selection.tenant_id
         return await self._calls.one("GetProfile", tenant, work, until, wanted=query.min_sequence)
 
+    async def pack(self, request: recall_pb2.PackRequest, context: Any) -> recall_pb2.PackResponse:
+        """Memories in the order of the caller, packed."""
+        until, memory_ids = self._until(context), packed_ids_of(request)
+        query = query_of(request.recall, profiles=self._profiles, clock=datetime.now(UTC))
+        work = partial(pack_reply, query, memory_ids, profiles=self._profiles, until=until)
+        tenant = query.selection.tenant_id
+        reply = await self._calls.one("Pack", tenant, work, until, wanted=query.min_sequence)
+        self._accesses.record_pack(query, reply)
+        return reply
+
     async def get_status(
         self, _request: recall_pb2.GetStatusRequest, _context: Any
     ) -> recall_pb2.GetStatusResponse:
@@ -208,6 +227,8 @@ class RecallHandlers:
                 reply = status_response(snapshot, uptime_seconds=uptime, instance=self._settings.instance)
         except TemporaryError:
             reply = status_response(None, uptime_seconds=uptime, instance=self._settings.instance)
+        used = profiles_by_cross_encoder(self._profiles)
+        describe_cross_encoders(reply, self._current.cross_encoders, used)
         self._accesses.describe(reply)
         return reply
 

@@ -8,12 +8,13 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_memory import limits
-from helix_memory.explanation import LATE_INTERACTION
+from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.api.explanation_response import candidate_message
 from helix_query.diagnostics.channel_rank import SEARCHED, channel_ranks
 from helix_query.diagnostics.explanation import STAGES, Loss
 from helix_query.diagnostics.proposals import tokens_needed
+from helix_query.recall.evidence.cross_encoding import CROSS_ENCODER as CROSS_ENCODED
 from helix_query.recall.packing.entries import quoted
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ def why_not_response(found: WhyNot, snapshot: Snapshot) -> Reply:
 def hidden_response(hidden: Hidden, memory_id: str, snapshot: Snapshot, zone: tzinfo) -> Reply:
     """The reply for a memory that no recall of the present returns: nothing was asked again."""
     state = hidden.state
-    if hidden.loss is Loss.FORGOTTEN:
-        by = f" by the event with sequence {state['deleted_by']}" if state["deleted_by"] else ""
-        # the row tells when and by which event, not of what kind it was
-        verdict = f"It was forgotten {_minute(state['deleted_at'], zone)}{by}, or is being erased since."
-        advice = (
-            f"If it was forgotten, `helix memory restore {memory_id}`, a forget event with restore, shows it "
-            "again; an erasure cannot be taken back."
-        )
+    if hidden.loss in (Loss.FORGOTTEN, Loss.ERASED):
+        by = f"{_minute(state['deleted_at'], zone)} by the event with sequence {state['deleted_by']}"
+        if hidden.loss is Loss.FORGOTTEN:
+            verdict = f"It was forgotten {by}."
+            advice = f"`helix memory restore {memory_id}`, a forget event with restore, shows it again."
+        else:
+            verdict = f"It was erased {by}, and is removed when every earlier event is processed."
+            advice = "An erasure cannot be taken back."
     elif hidden.loss is Loss.REPLACED:
         since = f" {_minute(state['closed_at'], zone)}" if state["closed_at"] else ""
         verdict = f"It holds no longer: {_named(hidden.replacement)} replaced it{since}."
@@ -187,7 +188,9 @@ def _top_k(reply: Reply, first: Replay) -> str:
 def _by_score(reply: Reply, first: Replay) -> str:
     candidate, chosen = reply.candidate, first.explanation.trace.chosen
     place = f"place {candidate.place} by score ({candidate.score:.4f})"
-    verdict = f"It is at {place}, and top_k is {first.context.top_k}.{_late_interaction(candidate)}"
+    verdict = f"It is at {place}, and top_k is {first.context.top_k}.{_comparisons(candidate)}"
+    if CROSS_ENCODED in first.result.degraded:
+        verdict += " The cross-encoder had no time to compare."
     if not len(chosen):
         return verdict
     reply.needed_score = float(chosen.scores.min())
@@ -197,13 +200,15 @@ def _by_score(reply: Reply, first: Replay) -> str:
     return f"{verdict} The lowest score in the answer is {reply.needed_score:.4f}, {lacking:.4f} more."
 
 
-def _late_interaction(candidate: recall_pb2.Candidate) -> str:
-    """What comparing its words with those of the query did to its score; empty: nothing."""
-    gain = next((step.value for step in candidate.steps if step.name == LATE_INTERACTION), 0.0)
-    if not gain:
-        return ""
-    said = f"added {gain:.4f} to" if gain > 0 else f"took {-gain:.4f} from"
-    return f" Late interaction {said} its score."
+def _comparisons(candidate: recall_pb2.Candidate) -> str:
+    """What comparing it with the query did to its score; empty: nothing."""
+    found = []
+    for name, subject in ((LATE_INTERACTION, "Late interaction"), (CROSS_ENCODER, "The cross-encoder")):
+        gain = next((step.value for step in candidate.steps if step.name == name), 0.0)
+        if gain:
+            said = f"added {gain:.4f} to" if gain > 0 else f"took {-gain:.4f} from"
+            found.append(f" {subject} {said} its score.")
+    return "".join(found)
 
 
 def _near_duplicate(reply: Reply, first: Replay) -> str:

@@ -34,6 +34,7 @@ class Loss(IntEnum):
     ABSTAINED = 10
     SAME_TURN = 11
     FORGOTTEN = 40
+    ERASED = 46
     REPLACED = 41
     NOT_VALID = 42
     DECAYED = 45
@@ -53,6 +54,7 @@ STAGES: Final[Mapping[Loss, str]] = {
     Loss.ABSTAINED: "abstain",
     Loss.SAME_TURN: "diversify",
     Loss.FORGOTTEN: "retrieve",
+    Loss.ERASED: "retrieve",
     Loss.REPLACED: "retrieve",
     Loss.NOT_VALID: "retrieve",
     Loss.DECAYED: "retrieve",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
     from helix_shared.artifacts.filter.selection import Selection
 
-_STATE: Final = ("ordinal", "deleted_at", "deleted_by", "superseded_by", "closed_at")
+_STATE: Final = ("ordinal", "deleted_at", "deleted_by", "erasing", "superseded_by", "closed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Hidden:
     """A hidden memory: what hides it, and since when or from what event."""
 
     loss: Loss
-    """`FORGOTTEN`, `REPLACED` or `NOT_VALID`."""
+    """`FORGOTTEN`, `ERASED`, `REPLACED` or `NOT_VALID`."""
     state: Mapping[str, Any]
     """Columns of the vector table."""
     replacement: Mapping[str, Any] | None
@@ -50,7 +50,7 @@ def hidden_memory(
         return None
     [state] = snapshot.generation.vectors.take(ordinals, _STATE).to_pylist()
     if state["deleted_at"] is not None:
-        return Hidden(Loss.FORGOTTEN, state, None)
+        return Hidden(Loss.ERASED if state["erasing"] else Loss.FORGOTTEN, state, None)
     if not state["superseded_by"]:
         return Hidden(Loss.NOT_VALID, state, None)
     later = snapshot.ordinals_of([state["superseded_by"]])

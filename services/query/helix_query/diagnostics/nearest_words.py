@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from helix_query.recall.evidence.late_interaction import similarities
+from helix_shared.encoders.passages import before_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,9 +58,7 @@ def _words(
     """The words that the tokens are pieces of; before the text stand its speaker or title."""
     if line is None:
         return (UNKNOWN,) * len(tokens)
-    text, title, speaker = line["text"], line["title"], line["speaker"]
-    # what ingest embeds before the text (`helix_ingest.extraction.drafts`)
-    turn = f"{speaker or line['role']}: " if line["event_kind"] == "message" else ""
-    spans = context.snapshot.encoder.coded_words(text, count, f"{title}\n" if title else turn)
-    shown = speaker or title
+    text = line["text"]
+    spans = context.snapshot.encoder.coded_words(text, count, before_record(line))
+    shown = line["speaker"] or line["title"]
     return tuple(shown if (span := spans[token]) is None else text[span[0] : span[1]] for token in tokens)

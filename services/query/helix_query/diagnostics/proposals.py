@@ -199,10 +199,13 @@ def _position_by_score(replay: Replay) -> int:
 
 
 def _other_weights(replay: Replay) -> Iterator[Proposal]:
-    """No late interaction where it lowered the score; the weight of one channel 1, of the other 0."""
+    """No comparison that lowered the score; the weight of one channel 1, of the other 0."""
     late = replay.explanation.scoring.late
     if late is not None and late.gains[_position(replay)] < 0:
         yield (constant_change(replay, "rerank.candidates", 0),)
+    cross = replay.explanation.scoring.cross
+    if cross is not None and cross.gains[_position(replay)] < 0:
+        yield (constant_change(replay, "rerank.cross_encoder.model", ""),)
     fuse = replay.profile.fuse
     others: list[tuple[str, Any]] = [("fuse.by_intent", {})] if fuse.by_intent else []
     others += [("fuse.adaptive", None)] if fuse.adaptive is not None else []

@@ -11,25 +11,23 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from helix_query.generations.installed_model import installed_encoder
 from helix_query.generations.verified_files import read_verified_files, write_verified_files
 from helix_query.generations.warmup import warm
 from helix_query.scheduling.progress import Progress
 from helix_shared.artifacts.generation.folders import current_number, folder_of, published_numbers
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation
-from helix_shared.encoders.encoder import Encoder
-from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import model_folders
 from helix_shared.errors import (
     CorruptArtifactError,
     NotFoundError,
-    PermanentError,
     TemporaryError,
 )
 from helix_shared.metrics import GENERATION, GENERATIONS_REJECTED
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
     from helix_query.generations.snapshot import Snapshot
     from helix_query.profile.profile import RankingProfile
     from helix_shared.artifacts.generation.manifest import Manifest
+    from helix_shared.encoders.cross_encoder import CrossEncoder
+    from helix_shared.encoders.encoder import Encoder
 
 SERVICE: Final = "query"
 RETRY_SECONDS: Final = 30.0
@@ -71,10 +71,12 @@ class CurrentGeneration:
         encoder_threads: int = 1,
         poll_seconds: float = 0.25,
         verified_files: Path | None = None,
+        cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
     ) -> None:
         """No generation is loaded yet.
 
         `scratch` is a folder for links to held files. Files that `verified_files` lists are not hashed again.
+        `cross_encoders` are those that ranking profiles name.
         """
         self._root = root
         self._models = models
@@ -83,6 +85,7 @@ class CurrentGeneration:
         self._encoder_threads = encoder_threads
         self._poll_seconds = poll_seconds
         self.progress = Progress()
+        self.cross_encoders = cross_encoders
         self._on_first: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._leased: _Leased | None = None
@@ -194,6 +197,7 @@ class CurrentGeneration:
                 now=datetime.now(UTC),
                 at_start=previous is None or previous.encoder is not encoder,
                 previous_order=None if previous is None else previous.session_order,
+                cross_encoders=self.cross_encoders,
             )
         except BaseException:
             generation.close()
@@ -213,23 +217,9 @@ class CurrentGeneration:
 
     def _encoder_for(self, manifest: Manifest, previous: Snapshot | None) -> Encoder:
         """The encoder of the model that made the generation's vectors."""
-        wanted = manifest.model
-        if previous is not None and previous.encoder.card.checksum == wanted.checksum:
+        if previous is not None and previous.encoder.card.checksum == manifest.model.checksum:
             return previous.encoder
-        for folder in model_folders(self._models):
-            try:
-                if read_card(folder).checksum == wanted.checksum:
-                    # tenants share the encoder, so it must not cache queries
-                    return Encoder.load(
-                        folder, lanes=1, threads_per_lane=self._encoder_threads, remembers=False
-                    )
-            except PermanentError as error:
-                _log.warning("model_unreadable", folder=str(folder), error=str(error))
-        raise NotFoundError(
-            f"generation {manifest.generation} was made with model {wanted.name}, checksum "
-            f"{wanted.checksum}, not installed under {self._models}: "
-            "install it, or rebuild with an installed one"
-        )
+        return installed_encoder(manifest, self._models, threads=self._encoder_threads)
 
     def _swap(self, snapshot: Snapshot | None) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ few queries need: these are computed on first use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,6 +19,7 @@ from helix_query.generations.session_order import SessionOrder
 from helix_query.recall.visibility import VisibilityEstimate
 from helix_query.scheduling.lazy import Lazy
 from helix_shared.artifacts.lexicon.reader import SELECTIONS
+from helix_shared.errors import NotFoundError
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from helix_query.scheduling.progress import Progress
     from helix_shared.artifacts.filter.selection import Selection
     from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.encoders.cross_encoder import CrossEncoder
     from helix_shared.encoders.encoder import Encoder
 
 _HOUR: Final = 3_600_000_000
@@ -58,6 +60,8 @@ class Snapshot:
     """The order inside sessions; for packing neighbours."""
     visibility_estimates: dict[tuple[Selection, int], VisibilityEstimate] = field(default_factory=dict)
     """Estimates by selection and hour; cleared when full."""
+    cross_encoders: Mapping[str, CrossEncoder] = field(default_factory=dict)
+    """By name; empty where no ranking profile names one."""
 
     def __post_init__(self, previous_order: SessionOrder | None) -> None:
         signals = self.generation.signals
@@ -68,6 +72,13 @@ class Snapshot:
         object.__setattr__(self, "_as_of_reads", Lazy(lambda: _read(as_of_index.value, vectors.versions)))
         order = SessionOrder.of(signals, previous=previous_order)
         object.__setattr__(self, "session_order", order)
+
+    def cross_encoder(self, name: str) -> CrossEncoder:
+        """The loaded cross-encoder; NotFoundError if it was not loaded at the start."""
+        found = self.cross_encoders.get(name)
+        if found is None:
+            raise NotFoundError(f"cross-encoder {name!r} was not loaded")
+        return found
 
     @property
     def number(self) -> int:
@@ -126,6 +137,10 @@ class SnapshotSource(Protocol):
     @property
     def progress(self) -> Progress:
         """The last event sequence served, to wait for."""
+
+    @property
+    def cross_encoders(self) -> Mapping[str, CrossEncoder]:
+        """Those that ranking profiles name, loaded at the start."""
 
     def lease(self) -> AbstractContextManager[Snapshot]:
         """The snapshot that answers one request; raises TemporaryError where there is none yet."""

@@ -6,8 +6,10 @@ good one still answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from helix_query.generations.session_order import SessionOrder
     from helix_query.profile.profile import RankingProfile
     from helix_shared.artifacts.generation.reader import Generation
+    from helix_shared.encoders.cross_encoder import CrossEncoder
     from helix_shared.encoders.encoder import Encoder
 
 CANARY_SECONDS: Final = 30.0
@@ -46,16 +49,19 @@ def warm(
     now: datetime,
     at_start: bool = True,
     previous_order: SessionOrder | None = None,
+    cross_encoders: Mapping[str, CrossEncoder] = MappingProxyType({}),
 ) -> Snapshot:
     """The snapshot of a generation, warmed.
 
     Later swaps than the first one of an encoder (`at_start`) warm less, because queries run beside them.
-    `previous_order` is the session order of the generation before.
+    `previous_order` is the session order of the generation before, `cross_encoders` those of the profiles.
 
     Raises:
         CorruptArtifactError: a channel does not answer.
     """
-    snapshot = Snapshot(generation, encoder, centroids_of(encoder), previous_order)
+    snapshot = Snapshot(
+        generation, encoder, centroids_of(encoder), previous_order, cross_encoders=cross_encoders
+    )
     generation.vectors.warm(with_index=at_start)
     generation.lexicon.warm()
     generation.signals.warm()

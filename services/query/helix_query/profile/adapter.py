@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from helix_shared.encoders.query_adapter import QueryAdapter
+
+if TYPE_CHECKING:
+    from helix_shared.encoders.encoder import Encoder
 
 ADAPTER_FILE: Final = "query_adapter.npz"
 
 
-@cache
-def adapter_for(model: str) -> QueryAdapter | None:
-    """The query adapter for the model of this checksum; None: it was fitted for another one.
+def adapter_for(encoder: Encoder) -> QueryAdapter | None:
+    """The query adapter in the numbers of the encoder's projection; None: it was fitted for another model.
 
     Raises:
         CorruptArtifactError: the file of the package was changed.
     """
-    found = QueryAdapter.load(resources.files("helix_query.profile") / ADAPTER_FILE)
-    return found if found.model == model else None
+    checksum = encoder.card.checksum
+    if checksum not in _OF_MODELS:
+        found = QueryAdapter.load(resources.files("helix_query.profile") / ADAPTER_FILE)
+        is_fitted = found.encoder == encoder.card.encoder_checksum
+        matrix = encoder.required_projection().matrix if is_fitted else None
+        _OF_MODELS[checksum] = None if matrix is None else found.for_projection(matrix)
+    return _OF_MODELS[checksum]
+
+
+_OF_MODELS: Final[dict[str, QueryAdapter | None]] = {}
+"""By the checksum of a model."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_query.profile.intent import Intent
+    from helix_query.recall.relevance import Weighed
     from helix_shared.artifacts.hits import Hits
 
 GRAPH: Final = "graph"
@@ -151,14 +152,28 @@ class LateInteraction:
 
 
 @dataclass(frozen=True, slots=True)
-class LateGains:
-    """What late interaction adds: (score - mean) / deviation x scale, so that no score falls below 0."""
+class CrossEncoding:
+    """What a cross-encoder says of the first candidates."""
 
-    scores: NDArray[np.float64]
-    """Of the candidates that were compared, in the order of `LateInteraction.positions`."""
+    model: str
+    """Its name."""
+    positions: NDArray[np.int64]
+    """Of the candidates that were compared, ascending."""
+    logits: NDArray[np.float64]
+    """Parallel to `positions`."""
+    weight: float
+    """Standard deviations of the score that one of the logits is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandardGains:
+    """What a comparison adds: (found - mean) / deviation x scale, so that no score falls below 0."""
+
+    found: NDArray[np.float64]
+    """Of the candidates that were compared, in the order of their positions."""
     mean: float
     deviation: float
-    """Standard deviation of `scores`; 1 where they are equal, then `scale` is 0."""
+    """Standard deviation of `found`; 1 where all are equal, then `scale` is 0."""
     scale: float
     """What a standard deviation is worth."""
     gains: NDArray[np.float64]
@@ -189,13 +204,18 @@ class Candidates:
     walked: GraphMethod | None = None
     """How stage 5 walked the graph; None: it did not."""
     degraded: tuple[str, ...] = ()
-    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead."""
+    """`PAGERANK` if the graph was too dense for it and the bounded walk was used instead; `CROSS_ENCODER` if
+    it could not compare in time."""
     related: Related | None = None
     """Which candidates answer or replace which; None: none."""
     signals: CandidateSignals | None = None
     """Raw signals; None before stage 6, which reads them once."""
+    weighed: Weighed | None = None
+    """The scores before all steps; None before stage 6, which computes them once."""
     late: LateInteraction | None = None
     """None: stage 6 has not compared words yet, or does not."""
+    cross: CrossEncoding | None = None
+    """None: no cross-encoder has compared them."""
 
     def __len__(self) -> int:
         return len(self.ordinals)

@@ -41,5 +41,7 @@ class Query:
     """What may be packed around a memory; None: what the ranking profile says."""
     include_profile: bool = False
     """Whether the caller's profile is packed before the memories."""
+    not_served: bool = False
+    """Whether the answer does not count as an access."""
     explain: bool = False
     """Whether the result keeps a trace, from which `diagnostics.explain` makes an explanation."""

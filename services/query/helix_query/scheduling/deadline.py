@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from helix_shared.errors import OverdueError
+from helix_shared.errors import PASSED, OverdueError
 
-PASSED: Final = "deadline passed before the answer was ready"
 PASSED_IN_QUEUE: Final = f"{PASSED}; the call was still queued"
 
 

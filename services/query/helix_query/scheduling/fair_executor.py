@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from helix_query.scheduling.deadline import PASSED, PASSED_IN_QUEUE
+from helix_query.scheduling.deadline import PASSED_IN_QUEUE
 from helix_query.scheduling.fair_queue import Call, FairQueue, Work
 from helix_query.scheduling.worker_threads import WorkerThreads, end_all, outcome, settle
-from helix_shared.errors import OverdueError
+from helix_shared.errors import PASSED, OverdueError
 from helix_shared.metrics import RECALL_SECONDS, RECALL_STUCK
 from helix_shared.telemetry import logger
 

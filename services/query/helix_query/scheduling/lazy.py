@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from helix_query.scheduling.deadline import PASSED, left
-from helix_shared.errors import OverdueError
+from helix_query.scheduling.deadline import left
+from helix_shared.errors import PASSED, OverdueError
 
 T = TypeVar("T")
 

@@ -20,8 +20,9 @@ CLOSES: Final = 1
 REVIVES: Final = 2
 UNSURE: Final = 4
 CLOSABLE: Final = 8
+TAKES_BACK: Final = 16
 """Bits of `flags`: the older memory stops holding; it holds again; a verdict may move the probability; the
-rules permit closing, and only the probability does not."""
+rules permit closing, and only the probability does not; the older memory was not meant."""
 MOST_EVIDENCE: Final = 6
 NO_NAME: Final = 255
 """Number of no evidence; so at most 255 names are stored."""
@@ -72,6 +73,8 @@ class DecidedRelation:
     """A verdict of a language model may move the probability."""
     closable: bool = False
     """The rules permit closing; the probability does not reach."""
+    takes_back: bool = False
+    """The older memory was not meant: its own relations to earlier ones do not count."""
     evidence: Mapping[str, float] = field(default_factory=dict)
     """The strongest values by name; rounded to half precision when stored."""
 
@@ -111,7 +114,8 @@ def encoded(relation: DecidedRelation, names: EvidenceNames) -> tuple[Any, ...]:
         CLOSES * relation.closes
         + REVIVES * relation.revives
         + UNSURE * relation.unsure
-        + CLOSABLE * relation.closable,
+        + CLOSABLE * relation.closable
+        + TAKES_BACK * relation.takes_back,
         relation.probability,
         relation.at,
         numbers + [NO_NAME] * missing,
@@ -137,5 +141,6 @@ def decoded(record: np.void, names: Sequence[str]) -> DecidedRelation:
         revives=bool(flags & REVIVES),
         unsure=bool(flags & UNSURE),
         closable=bool(flags & CLOSABLE),
+        takes_back=bool(flags & TAKES_BACK),
         evidence=evidence,
     )

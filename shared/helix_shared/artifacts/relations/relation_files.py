@@ -6,6 +6,7 @@ milliseconds for millions of relations. Who asks for a history waits for that; n
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 from typing import TYPE_CHECKING, Final
@@ -87,6 +88,12 @@ class RelationReader:
             return cls((), (), np.zeros(0, np.int64))
         segments = [_load(path) for path in sorted(folder.glob("seg-*.npy"))]
         return cls(segments, read_names(folder), _read_void(folder))
+
+    @functools.cached_property
+    def void_pairs(self) -> frozenset[tuple[int, int]]:
+        """The newer and the older memory of each relation that does not count."""
+        records = np.concatenate([np.zeros(0, RELATION), *self._segments])[self._void]
+        return frozenset(zip(records["newer"].tolist(), records["older"].tolist(), strict=True))
 
     def of(self, ordinals: NDArray[np.int64]) -> list[tuple[DecidedRelation, bool]]:
         """The relations from or to any of these memories, in order of decision, and whether they count."""

@@ -53,6 +53,8 @@ def record_schema(dimensions: int) -> pa.Schema:
             pa.field("decayed_at", time),
             # sequence of the event that forgot or erases it; 0: none
             pa.field("deleted_by", pa.int64(), nullable=False),
+            # whether that event erases it, as soon as every earlier event is processed
+            pa.field("erasing", pa.bool_(), nullable=False),
         ]
     )
 

@@ -72,7 +72,8 @@ def test_the_advised_change_brings_every_memory_in(world: World) -> None:
         assert memory_id in [found.row["memory_id"] for found in after.rows], told
     # tested in recall/test_speech_acts.py, in test_cli/test_accesses.py, and below
     elsewhere = {recall_pb2.LOSS_SAME_TURN, recall_pb2.LOSS_DECAYED}
-    elsewhere |= {recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_REPLACED, recall_pb2.LOSS_NOT_VALID}
+    elsewhere |= {recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_ERASED}
+    elsewhere |= {recall_pb2.LOSS_REPLACED, recall_pb2.LOSS_NOT_VALID}
     assert seen == set(recall_pb2.Loss.values()) - elsewhere, seen
 
 
@@ -121,7 +122,7 @@ def test_the_reported_channel_rank_is_the_true_rank(world: World) -> None:
     """The rank equals that by exact cosine of the adapted question among all visible memories."""
     request = request_of("What did Ann do with the printer?", "narrow", mode=recall_pb2.MODE_DENSE, top_k=9)
     encoder = world.served.encoder
-    adapter = adapter_for(encoder.card.checksum)
+    adapter = adapter_for(encoder)
     assert adapter is not None
     vector = adapter.vector(encoder.embed_query(request.query))
     visible = np.arange(len(world.ids) - 3)
@@ -216,7 +217,11 @@ def test_the_service_answers_why_not(answering: Any) -> None:
     again, constants = changed(asked, reply.changes)
     assert constants == {}
     assert known in service.stub().Recall(again, timeout=10).context.memory_ids
-    for name, loss in (("deleted", recall_pb2.LOSS_FORGOTTEN), ("expired", recall_pb2.LOSS_NOT_VALID)):
+    for name, loss in (
+        ("deleted", recall_pb2.LOSS_FORGOTTEN),
+        ("erasing", recall_pb2.LOSS_ERASED),
+        ("expired", recall_pb2.LOSS_NOT_VALID),
+    ):
         hidden = service.stub().WhyNot(
             recall_pb2.WhyNotRequest(recall=asked, memory_id=ids[name]), timeout=10
         )

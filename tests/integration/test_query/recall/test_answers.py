@@ -252,7 +252,7 @@ def test_status_reports_what_is_served(answering: Any, encoder: Any) -> None:
     status = service.status()
     assert (status.generation, status.applied_sequence, status.derived_sequence) == (1, 10, 20)
     assert (status.model, status.model_checksum) == (encoder.card.name, encoder.card.checksum)
-    assert status.memories == len(ids) - 2
+    assert status.memories == len(ids) - 3
     assert status.entities > 0
     assert status.edges > 0
     assert status.uptime_seconds > 0

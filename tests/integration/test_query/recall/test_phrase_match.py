@@ -31,7 +31,8 @@ pytestmark = pytest.mark.integration
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 WORDS = "drain the queue, restart worker-7 and then check its log for errors"
 SAID = (
-    f"When deliveries pile up we {WORDS}. Somebody from the platform team looks at the dashboards afterwards."
+    f"When deliveries pile up we {WORDS}. Somebody from the platform team looks at dashboards afterwards, "
+    "and the next morning we talk about it: who was on call, what the customers noticed, what it cost us."
 )
 NEW_PORT = "Since the move the staging database has 6543 as its current port."
 QUOTED_IN_CHINESE = "昨天夜里数据库连接池耗尽导致支付接口超时，今天已经恢复。"  # noqa: RUF001 - meant

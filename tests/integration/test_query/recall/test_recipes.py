@@ -46,11 +46,12 @@ def test_cems_returns_five_within_its_threshold(answering: Any) -> None:
 
 
 def test_cems_prefers_the_callers_project(start: Any, corpus: Any) -> None:
-    """1.3 against .8: of two equal memories that of the project is first, in either order."""
+    """1.3 against .8: of two memories that are nearly as good that of the project is first."""
     corpus.add(
         [
             {"text": "Deploys run on Mondays.", "name": "a", "project_id": "a"},
             {"text": "Deploys run on Tuesdays.", "name": "b", "project_id": "b"},
+            {"text": "The canteen closes at noon.", "name": "c", "project_id": "c"},
         ]
     )
     corpus.publish()

@@ -20,6 +20,7 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         self.profile_reply = recall_pb2.GetProfileResponse()
         self.history_reply = recall_pb2.GetHistoryResponse()
         self.ids: list[str] = []
+        self.states: list[recall_pb2.MemoryState] = []
         self.history_request = recall_pb2.GetHistoryRequest()
         self.refuse: tuple[grpc.StatusCode, str] | None = None
         self.applied = 0
@@ -74,7 +75,8 @@ class FakeService(recall_pb2_grpc.RecallServiceServicer):
         """The ids that begin so."""
         del context
         return recall_pb2.FindIdsResponse(
-            memory_ids=[one for one in self.ids if one.startswith(request.prefix.lower())]
+            memory_ids=[one for one in self.ids if one.startswith(request.prefix.lower())],
+            states=self.states,
         )
 
     def GetStatus(  # noqa: N802  gRPC's name

@@ -1,10 +1,15 @@
 import json
 from datetime import UTC, datetime
+from typing import Any
 
+import grpc
 import pytest
+from click.testing import Result
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
+from helix_cli.commands.memory import state
+from helix_cli.output.exit_codes import UNCHANGED_EXIT, UNREACHABLE_EXIT
 from helix_memory.recall.v1 import recall_pb2
 
 from .fake_service import FakeService
@@ -67,14 +72,24 @@ def test_times_are_those_of_this_machine(service: FakeService, monkeypatch: pyte
     assert "2026-10-10 00:30" in history(service)
 
 
-def test_what_was_undone_is_called_so(service: FakeService) -> None:
-    """A relation that no longer counts; the tables cut ids, and say where whole ones are."""
+def test_what_does_not_count_is_called_ignored(service: FakeService) -> None:
+    """Undone, taken back, or of a value that holds again; where whole ids are is said."""
     out = history(service, "--all")
-    assert "undone" in out
+    assert "ignored" in out
     assert "--json prints them whole" in out
 
 
-@pytest.mark.parametrize("command", ["history", "undo", "forget", "restore"])
+CHANGING = ["undo", "forget", "restore", "correct", "pin", "unpin"]
+
+
+def invoked(command: str, given: str, *options: str) -> Result:
+    """The result of a command; a correction has a text, too."""
+    text = ["A text."] if command == "correct" else []
+    nats = [] if command == "history" else ["--nats", "nats://127.0.0.1:1"]
+    return CliRunner().invoke(app, ["memory", command, given, *text, "--tenant", "acme", *nats, *options])
+
+
+@pytest.mark.parametrize("command", ["history", *CHANGING])
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -87,9 +102,7 @@ def test_the_beginning_of_an_id_that_tells_no_memory_is_refused(
 ) -> None:
     """Nothing is published, and no other memory is taken."""
     service.ids = ["aaaa0" + "0" * 27, "aaaa1" + "0" * 27]
-    options = ["--tenant", "acme", "--query", service.address]
-    options += [] if command == "history" else ["--nats", "nats://127.0.0.1:1"]
-    result = CliRunner().invoke(app, ["memory", command, given, *options])
+    result = invoked(command, given, "--query", service.address)
     assert result.exit_code != 0
     assert reason in result.stderr
 
@@ -103,14 +116,121 @@ def test_the_beginning_of_an_id_is_enough(service: FakeService) -> None:
         assert service.history_request.memory_id == ASKED
 
 
-@pytest.mark.parametrize("command", ["history", "undo", "forget", "restore"])
+@pytest.mark.parametrize("command", ["history", *CHANGING])
 @pytest.mark.parametrize("given", ["a", "8d", "8d1", "tea!", "a" * 33])
 def test_what_is_no_beginning_of_an_id_is_refused_with_what_is_enough(command: str, given: str) -> None:
     """Before anything is asked or published; `--help` says the same."""
     enough = "at least the first 4 hexadecimal digits of an id"
-    nowhere = ["--query", "127.0.0.1:1"] + ([] if command == "history" else ["--nats", "nats://127.0.0.1:1"])
-    result = CliRunner().invoke(app, ["memory", command, given, "--tenant", "acme", *nowhere])
+    result = invoked(command, given, "--query", "127.0.0.1:1")
     assert result.exit_code == 2
     assert enough in result.stderr
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["memory", command, "--help"]).stdout
     assert enough in " ".join(shown.split())
+
+
+VERSION = recall_pb2.Memory(memory_id=REPLACED, text="Tea on Tuesday.", pinned=True)
+CORRECTED = recall_pb2.GetHistoryResponse(
+    memories=[recall_pb2.Memory(memory_id=ASKED, text="Tea on Monday."), VERSION],
+    relations=[
+        recall_pb2.HistoryRelation(newer_id=REPLACED, older_id=ASKED, relation="CORRECTS", counts=True)
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [("pin", "it is pinned already"), ("unpin", ""), ("correct", "")],
+)
+def test_the_last_version_of_a_memory_is_corrected(service: FakeService, command: str, reason: str) -> None:
+    """What has the wanted value stays as it is: nothing is published, and the exit code tells."""
+    service.ids, service.history_reply = [ASKED], CORRECTED
+    result = invoked(command, ASKED, "--query", service.address)
+    assert (result.exit_code, f"unchanged {ASKED[:8]}: {reason}" in result.stderr) == (
+        (UNCHANGED_EXIT, True) if reason else (UNREACHABLE_EXIT, False)
+    )
+
+
+def test_a_forgotten_memory_is_not_corrected(service: FakeService) -> None:
+    """The state names the event, so that the reason does."""
+    service.ids, service.refuse = [ASKED], (grpc.StatusCode.NOT_FOUND, "no memory")
+    service.states = [recall_pb2.MemoryState(loss=recall_pb2.LOSS_FORGOTTEN, event_sequence=7)]
+    result = invoked("pin", ASKED, "--query", service.address, "--json")
+    reason = "it is forgotten by the event with sequence 7; restore it first"
+    assert (result.exit_code, json.loads(result.stdout)) == (
+        UNCHANGED_EXIT,
+        {"changed": {}, "unchanged": {ASKED: reason}},
+    )
+
+
+def test_pinning_an_unknown_memory_fails(service: FakeService) -> None:
+    """Its text is needed; without a user the hint says whose memories are looked at."""
+    service.refuse = (grpc.StatusCode.NOT_FOUND, "no memory")
+    result = invoked("pin", ASKED, "--query", service.address)
+    assert result.exit_code == 1
+    assert "is visible to this scope; without --user" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted", "reason"),
+    [
+        ("FORGOTTEN", {"text": "Tea."}, "it is forgotten by the event with sequence 7; restore it first"),
+        ("ERASED", {"text": "Tea."}, "it is erased by the event with sequence 7, which cannot be taken back"),
+        ("NOT_VALID", {"text": "Tea."}, ""),
+        ("NOT_VALID", {"pinned": True}, "it has expired, is not valid now, or its document has another"),
+        ("NONE", {"pinned": True}, ""),
+    ],
+)
+def test_why_a_hidden_memory_has_no_correction(loss: str, wanted: dict[str, Any], reason: str) -> None:
+    """A text is given to what has expired; a pin needs the text, which is not served."""
+    found = state.nothing_to_correct(state.Seen(ASKED, a_state(loss, event_sequence=7), None), wanted)
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+def a_state(loss: str, **fields: Any) -> recall_pb2.MemoryState:
+    """A state by the name of what hides the memory."""
+    return recall_pb2.MemoryState(loss=recall_pb2.Loss.Value(f"LOSS_{loss}"), **fields)
+
+
+HIDDEN, ERASED = a_state("FORGOTTEN", event_sequence=7), a_state("ERASED", event_sequence=8)
+SHOWN, DECAYED, CLOSED = a_state("NONE"), a_state("DECAYED"), a_state("REPLACED", replaced_by=REPLACED)
+
+
+@pytest.mark.parametrize(
+    ("told", "before", "after", "text", "is_change"),
+    [
+        (state.forgotten, SHOWN, HIDDEN, "forgotten;", True),
+        (state.forgotten, None, HIDDEN, "forgotten;", True),
+        (state.forgotten, HIDDEN, HIDDEN, "it is forgotten already, by the event with sequence 7", False),
+        (state.forgotten, ERASED, ERASED, "it is erased already, by the event with sequence 8", False),
+        (state.forgotten, SHOWN, SHOWN, "a later event restored it", False),
+        (state.restored, HIDDEN, SHOWN, "restored", True),
+        (state.restored, DECAYED, SHOWN, "restored", True),
+        (state.restored, HIDDEN, CLOSED, "restored, but it holds no longer: bbbbbbbb replaced it", True),
+        (state.restored, HIDDEN, HIDDEN, "it is forgotten by the event with sequence 7; restore what", False),
+        (state.restored, SHOWN, SHOWN, "it was not forgotten", False),
+        (state.restored, CLOSED, CLOSED, "it was not forgotten; it holds no longer", False),
+        (state.restored, ERASED, ERASED, "it was not forgotten; it is erased by the event", False),
+        (state.undone, HIDDEN, HIDDEN, "it is forgotten by the event with sequence 7: no relation", False),
+        (state.undone, SHOWN, SHOWN, "it has no relation that counts, and no correction", False),
+    ],
+)
+def test_what_an_event_changed_is_told_by_what_is_served_before_and_after(
+    told: Any, before: Any, after: Any, text: str, *, is_change: bool
+) -> None:
+    """Each rule with what it says; undoing with relations is below."""
+    found = told(state.Seen(ASKED, before, None), state.Seen(ASKED, after, None))
+    assert found.text.startswith(text)
+    assert found.is_change == is_change
+
+
+def test_an_undo_names_the_relations_that_no_longer_count() -> None:
+    """Others are not named."""
+    before = state.Seen(ASKED, SHOWN, CORRECTED)
+    assert state.undone(before, state.Seen(ASKED, SHOWN, None)).text == (
+        "taken back: bbbbbbbb CORRECTS aaaaaaaa"
+    )
+    elsewhere = state.Seen(WEAK, SHOWN, CORRECTED)
+    assert not state.undone(elsewhere, state.Seen(WEAK, HIDDEN, None)).is_change
+    unchanged = state.undone(before, before, other=WEAK)
+    assert (unchanged.text, unchanged.is_change) == ("no relation between it and cccccccc counts", False)

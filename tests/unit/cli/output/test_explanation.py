@@ -36,6 +36,10 @@ def explanation_of(count: int) -> recall_pb2.Explanation:
         candidate.steps.add(name="latest_statement", value=2.5, adds=True)
         candidate.late_interaction.words.add(word="moved", nearest="relocated", similarity=0.61, rarity=2.0)
         candidate.late_interaction.words.add(word="Graz", similarity=0.2, rarity=5.0)
+        candidate.cross_encoding.model = "ms-marco"
+        candidate.cross_encoding.logit = -3.25
+        candidate.cross_encoding.normalised = 1.5
+        candidate.cross_encoding.scale = 0.125
     return explanation
 
 
@@ -53,6 +57,7 @@ def test_a_candidate_shows_lists_signals_and_factors_that_change_its_score() -> 
         assert part in text
     assert "latest_statement +2.5" in text
     assert "moved ~ relocated 0.61 · Graz ~ ? 0.20" in text
+    assert "ms-marco logit -3.250 · +1.50 standard deviations x 0.125" in text
     assert "dense 0.25, lexical 0.75" in text
     assert "[red]memory 1[/red]" in text
     assert "rank 1" in text
@@ -73,7 +78,7 @@ def test_an_explanation_fits_the_terminal_and_breaks_between_values(columns: int
     print_explanation(Console(file=stream, width=columns), explanation)
     lines = stream.getvalue().splitlines()
     assert max(map(len, lines)) <= columns
-    assert len(lines) <= 6
+    assert len(lines) <= 7
     for value in ("a much longer rephrasing #40 3.25", "latest_statement +2.5", "window x1.2", "sim 0.75"):
         assert any(value in line for line in lines), lines
 

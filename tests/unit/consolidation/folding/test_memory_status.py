@@ -96,6 +96,17 @@ def test_a_pending_action_hides_at_once() -> None:
     assert status_of(ROW, Tombstones(), pending, 0) == _deleted(77, by=12)
 
 
+def test_a_pending_erasure_is_told_from_a_forget() -> None:
+    """Also where the memory is forgotten as well, before or after: only a forget can be taken back."""
+    pending = PendingActions()
+    pending.add(LifecycleAction(12, 9, "erase", "acme", TENANT, "session", (2,), 77))
+    for forget in (11, 13):
+        tombstones = forgotten((1, ForgetRecord(forget, is_hidden=True, at=1)))
+        found = status_of(ROW, tombstones, pending, 0)
+        assert (found.erasing, found.deleted_by, found.deleted_at) == (True, 12, 77)
+        assert not status_of(ROW, tombstones, NOTHING_PENDING, 0).erasing
+
+
 def test_an_expired_row_is_hidden_from_its_expiry_on() -> None:
     """Hidden from its expiry, not before; never when it has none."""
     row = replace(ROW, expires_at=100)

@@ -62,6 +62,16 @@ def test_without_the_newer_memory_the_older_one_is_current_again(
         assert edges(slots) == {(ID[2], ID[1], "UPDATES"): 0.99}
 
 
+def test_a_generation_says_which_relations_do_not_count(slots: Bench, stream: Stream) -> None:
+    """An undone one, for readers that would draw the same conclusion themselves."""
+    slots.apply(said(stream, 1, "port 80"), said(stream, 2, "port 443"))
+    slots.apply(lifecycle(event("undo", "x", ID[2]), 3))
+    assert current(slots) == {"port 80", "port 443"}
+    folder = slots.folder / "generations" / f"{slots.publish().generation:012d}"
+    old, new = _ordinals(slots, ID[1], ID[2]).tolist()
+    assert RelationReader.open(folder).void_pairs == {(new, old)}
+
+
 def test_a_corrected_memory_closes_nothing_any_more(slots: Bench, stream: Stream) -> None:
     """The correction is a statement of its own: about another slot it closes nothing."""
     correction = stream.memories(TENANT, "e3", 3, [row(TENANT, "e3", 3, "host 443", corrects=ID[2])])
@@ -89,6 +99,24 @@ def test_a_decision_taken_back_makes_the_older_value_current_again(slots: Bench,
     assert found[ID[3], ID[2], "UPDATES"] == 0.99
     slots.apply(lifecycle(event("forget", "x", ID[3]), 4))
     assert current(slots) == {"state zustand"}
+
+
+def test_what_was_taken_back_as_a_joke_is_closed_and_replaces_nothing(slots: Bench, stream: Stream) -> None:
+    """The value before holds again, as if the joke had not been said; after a restart, too."""
+    slots.apply(*(said(stream, n, t) for n, t in enumerate(("port 80", "port 443", "jk now"), 1)))
+    for _ in range(2):
+        assert current(slots) == {"port 80", "jk now"}
+        assert slots.rows()[ID[2]]["closed_at"] is not None
+        assert edges(slots) == {(ID[3], ID[2], "RELATES"): 1.0}
+        restarted(slots)
+
+
+@pytest.mark.parametrize("kind", ["forget", "erase", "undo"])
+def test_taking_a_joke_back_can_be_taken_back(slots: Bench, stream: Stream, kind: str) -> None:
+    """The statement counts again, and closes what it had closed."""
+    slots.apply(*(said(stream, n, t) for n, t in enumerate(("port 80", "port 443", "jk now"), 1)))
+    slots.apply(lifecycle(event(kind, "x", ID[3]), 4))
+    assert current(slots) - {"jk now"} == {"port 443"}
 
 
 def test_a_repetition_raises_the_confidence_of_the_first(slots: Bench, stream: Stream) -> None:

@@ -18,15 +18,19 @@ from tests.unit.consolidation.slots import decide_unsure, event, ids, said
 ID = ids(9)
 
 
-class Published:
-    """Keeps the bodies of what is published."""
+class Pairs:
+    """The stream of pairs: the last body of each subject."""
 
     def __init__(self) -> None:
-        self.bodies: list[bytes] = []
+        self.bodies: dict[str, bytes] = {}
 
-    async def publish(self, _subject: str, body: bytes, **_: object) -> None:
+    async def publish(self, subject: str, body: bytes, **_: object) -> None:
         """Keep a body."""
-        self.bodies.append(body)
+        self.bodies[subject] = body
+
+    async def purge_stream(self, _name: str, *, subject: str) -> None:
+        """Remove the body of a subject."""
+        self.bodies.pop(subject, None)
 
 
 @pytest.fixture
@@ -38,13 +42,13 @@ def asking(tmp_path: Path) -> Iterator[Bench]:
     bench.shard.close()
 
 
-def asked(bench: Bench) -> list[tuple[str, str]]:
-    """The texts of the pairs that are published."""
-    published = Published()
-    store = UnsurePairsStore(cast("Any", None), cast("Any", published), epoch=1)
+def asked(bench: Bench, stored: Pairs | None = None) -> list[tuple[str, str]]:
+    """The texts of the pairs that are in the stream after the writer's turn."""
+    published = stored or Pairs()
+    store = UnsurePairsStore(cast("Any", published), cast("Any", published), epoch=1)
     asyncio.run(store.store(bench.shard))
-    assert bench.shard.unsure == []
-    pairs = [pair for body in published.bodies for pair in read_pairs(body).pairs]
+    assert (bench.shard.unsure, bench.shard.unasked) == ([], set())
+    pairs = [pair for body in published.bodies.values() for pair in read_pairs(body).pairs]
     return [(pair.newer.text, pair.older.text) for pair in pairs]
 
 
@@ -76,3 +80,19 @@ def test_a_restored_memory_is_asked_about(asking: Bench, stream: Stream) -> None
     asking.apply(lifecycle(event("forget", "f", ID[1]), 3))
     asking.apply(lifecycle(event("restore", "r", ID[1]), 4))
     assert asked(asking) == [("port 2", "port 1")]
+
+
+@pytest.mark.parametrize("kind", ["forget", "erase"])
+@pytest.mark.parametrize("removed", [1, 2])
+def test_what_is_removed_after_it_was_published_is_taken_from_the_stream(
+    asking: Bench, stream: Stream, kind: str, removed: int
+) -> None:
+    """The pairs of other events stay; nothing is published again."""
+    stored = Pairs()
+    asking.apply(*(said(stream, number, f"port {number}") for number in (1, 2)))
+    asking.apply(*(said(stream, number, f"host {number}") for number in (3, 4)))
+    assert asked(asking, stored) == [("port 2", "port 1"), ("host 4", "host 3")]
+    asking.apply(lifecycle(event(kind, "f", ID[removed]), 5))
+    assert asked(asking, stored) == [("host 4", "host 3")]
+    asking.apply(lifecycle(event("restore", "r", ID[removed]), 6))
+    assert asked(asking, stored) == [("host 4", "host 3")]

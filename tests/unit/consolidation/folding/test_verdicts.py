@@ -95,6 +95,15 @@ def test_a_verdict_moves_the_odds_by_a_bounded_factor(
     assert dict(relation.evidence) == {"slot": 1.0}
 
 
+def test_a_message_without_rows_takes_no_verdict_back(unsure: Bench, stream: Stream) -> None:
+    """It is derived again where the pairs have expired; the verdict that was folded before stays."""
+    unsure.apply(*ports(stream))
+    unsure.apply(told(stream, 2, {1: "replaces"}), told(stream, 2, {}))
+    assert current(unsure) == {"port 443"}
+    unsure.apply(told(stream, 2, {1: "unrelated"}))
+    assert current(unsure) == {"port 80", "port 443"}
+
+
 def test_an_undo_takes_a_verdict_back_before_and_after_it(unsure: Bench, stream: Stream) -> None:
     """An undone relation does not come back with a later verdict."""
     unsure.apply(*ports(stream), told(stream, 2, {1: "replaces"}))
@@ -157,7 +166,7 @@ def history(seed: int) -> list[Msg]:
             messages.append(lifecycle(event(kind, f"x{number}", *named), number))
             continue
         sure = random.choice(("", "", " sure"))
-        text = f"{random.choice(('port', 'host'))} {random.choice('abc')}{sure}"
+        text = f"{random.choice(('port', 'host', 'port', 'host', 'jk'))} {random.choice('abc')}{sure}"
         corrects = random.choice(known[:number]) if kind == "correct" else ""
         messages.append(said(stream, number, text, corrects=corrects))
         if random.random() < 0.3:

@@ -20,6 +20,7 @@ from tests.unit.consolidation.relations.test_decide import DAY, decided, said
             "The invoice to Brandt was 1,200 euros",
             "my mistake, the Brandt invoice was 1,400 euros, not 1,200",
         ),
+        ("My locker code is Q4418", "Sorry, my locker code is Q4481, not Q4418"),
         ("The deploy is on Friday", "Actually the deploy is not on Friday, it's on Monday"),
         ("Pickup is at 9:30", "I said pickup was 9:30, it's 8:30"),
         (
@@ -44,6 +45,11 @@ def test_a_correction_closes_what_holds_the_wrong_value(older: str, newer: str) 
         ("Let's meet on Tuesday at the Greek place", "I meant Thursday, not Tuesday"),
         ("The cake is for Dan's birthday, 14 March", "Sorry, Dan's birthday is 15 March, not 14 March"),
         ("Flight LH 402 leaves at 14:10 from gate B7", "Sorry, flight LH 402 leaves at 15:10, not 14:10"),
+        (
+            "Booked the ferry to Hull for 12 September, booking reference QX7-4418",
+            "Sorry, the reference is QX7-4481, not QX7-4418",
+        ),
+        ("Our flight is LX-418 to Oslo", "Sorry, the flight is LX-481, not LX-418"),
         ("Scan on 3 May with Dr Hale, second floor", "Wait, the scan is not on 3 May but on 5 May"),
     ],
 )
@@ -58,6 +64,7 @@ def test_a_correction_that_repeats_less_only_links(older: str, newer: str) -> No
     ("older", "newer"),
     [
         ("My brother's birthday is 4 June", "No, my sister's birthday is 14 June, not 4 June"),
+        ("My parcel is at locker Q4418", "Sorry, the flight to Oslo is Q4481, not Q4418"),
         ("Train tickets cost 8 euros", "Sorry, the train leaves at 9, not 8"),
         ("The gate code is 4417", "Correction: the gate code is 4417, not 4471"),
         ("Is the gate code 4471?", "Correction: the gate code is 4417, not 4471"),

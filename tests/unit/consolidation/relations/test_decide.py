@@ -116,6 +116,16 @@ def test_a_return_revives_the_first_value_and_replaces_the_one_between() -> None
     assert not found[0].closes
 
 
+def test_what_has_another_identifier_is_not_revived() -> None:
+    """A second booking leaves the correction of the first one in force."""
+    booked = said("Booked the ferry to Hull for 12 September, booking reference QX7-4418")
+    corrected = said("Sorry, the reference is QX7-4481, not QX7-4418", 1)
+    again = "Ferry to Hull again: 20 December"
+    assert decided(said(again, 40), booked, corrected, cosine=0.6)[0].revives
+    found = decided(said(f"{again}, reference ZR2-9073", 40), booked, corrected, cosine=0.6)
+    assert not any(one.revives for one in found.values())
+
+
 def test_the_order_of_candidates_changes_nothing() -> None:
     """Decisions go by what is compared."""
     new = said("the dentist moved me to 10 May", 9)

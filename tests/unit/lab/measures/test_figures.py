@@ -112,6 +112,37 @@ def test_packed_evidence_is_the_share_of_relevant_documents_handed_over() -> Non
     assert figures_of(RUN, DATA)["packed"] == {"tokens": 15.0, "evidence": 50.0}
 
 
+def test_evidence_is_measured_at_every_budget() -> None:
+    """At 500 tokens q1's document and one of q2's two are inside, at 1,000 all of both; q3 has nothing."""
+    found = figures_of(within(RUN, {"q1": ("a", "a"), "q2": ("b", "bc"), "q3": ("", "")}), DATA)
+    expected = {
+        "Evidence@500": 50.0,
+        "Evidence@1000": 66.7,
+        "AllEvidence@500": 33.3,
+        "AllEvidence@1000": 66.7,
+    }
+    assert {name: found[name] for name in expected} == expected
+    assert found["intervals"]["Evidence@1000"] == [0.0, 100.0]
+
+
+def within(run: Run, packed: dict[str, tuple[str, str]]) -> Run:
+    """The run with these documents, one a letter, inside 500 and 1,000 tokens."""
+    packs = {name: {500: tuple(small), 1_000: tuple(large)} for name, (small, large) in packed.items()}
+    answers = (replace(one, packed_within=packs.get(one.question_id, {})) for one in run.answers)
+    return replace(run, answers=tuple(answers))
+
+
+def test_evidence_is_compared_where_both_runs_have_it() -> None:
+    """An engine that packs nothing is compared by its ranking alone."""
+    packs = {"q1": ("", "a"), "q2": ("b", "bc"), "q3": ("", "")}
+    against = figures_of(within(RUN, packs), DATA, baseline=replace(RUN, name="bare"))["against"]
+    assert "R@5" in against
+    assert "Evidence@500" not in against
+    before = within(replace(RUN, name="before"), packs | {"q1": ("", "")})
+    against = figures_of(within(RUN, packs), DATA, baseline=before)["against"]
+    assert against["Evidence@1000"]["difference"] == 33.3
+
+
 def test_a_run_is_compared_with_the_baseline() -> None:
     """Document a moved up for q1: R@1 gains 1/3, one of three questions, which chance gives every time."""
     better = replace(

@@ -29,6 +29,6 @@ def test_the_command_writes_an_adapter_for_the_default_model(
     assert result.exit_code == 0
     assert "held out" in result.stdout
     adapter = QueryAdapter.load(out)
-    assert adapter.model == read_card(default_model(models_dir)).checksum
+    assert adapter.encoder == read_card(default_model(models_dir)).encoder_checksum
     assert np.isfinite(adapter.of_vector).all()
     assert adapter.of_vector.any()

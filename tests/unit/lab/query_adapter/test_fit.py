@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DIMENSIONS = 6
 MEMORIES = 5
 TINY = 1e-2
+PROJECTION = np.eye(DIMENSIONS, CODE_BITS, dtype=np.float32)
 
 
 def units(*shape: int, seed: int) -> NDArray[np.float32]:
@@ -89,11 +90,13 @@ def test_a_planted_turn_is_found() -> None:
     turn = np.eye(DIMENSIONS, dtype=np.float32) + 0.9 * units(DIMENSIONS, DIMENSIONS, seed=99)
     seen = [observation(seed, turn=turn) for seed in range(2_000)]
     left_out = [observation(seed, turn=turn) for seed in range(5_000, 5_200)]
-    adapter = fit("0" * 64, seen)
+    adapter = fit("0" * 64, PROJECTION, seen)
     before = np.mean([loss_of_vector(one, np.zeros_like(turn)) for one in left_out])
     after = np.mean([loss_of_vector(one, adapter.of_vector) for one in left_out])
     assert after < 0.9 * before
-    assert np.array_equal(fit("0" * 64, seen[:64]).of_states, fit("0" * 64, seen[:64]).of_states)
+    assert np.array_equal(
+        fit("0" * 64, PROJECTION, seen[:64]).of_states, fit("0" * 64, PROJECTION, seen[:64]).of_states
+    )
 
 
 def test_a_question_whose_words_cannot_be_compared_has_no_slope() -> None:
@@ -109,4 +112,4 @@ def test_a_question_whose_words_cannot_be_compared_has_no_slope() -> None:
 def test_too_few_questions_are_refused() -> None:
     """Without a single step the adapter would be zeros."""
     with pytest.raises(InvalidInputError, match="have 3 answered questions, a fit needs 32"):
-        fit("0" * 64, [observation(seed) for seed in range(3)])
+        fit("0" * 64, PROJECTION, [observation(seed) for seed in range(3)])

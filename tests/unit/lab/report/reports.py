@@ -16,7 +16,7 @@ def times(p50: float) -> dict[str, float]:
 def figures(value: float, **more: Any) -> dict[str, Any]:
     """All figures of one profile on one set; no two of them are alike by chance."""
     metrics = dict(zip(("R@1", "R@5", "R@10", "Hit@1", "Hit@5", "Hit@10"), range(6), strict=True))
-    metrics |= {"All@5": 6, "All@10": 7, "MRR@10": 8, "nDCG@10": 9}
+    metrics |= {"All@5": 6, "All@10": 7, "MRR@10": 8, "nDCG@10": 9, "Evidence@500": 10, "AllEvidence@500": 11}
     scores = {name: round(value + 1.1 * step, 1) for name, step in metrics.items()}
     return {
         "queries": 997,
@@ -46,6 +46,13 @@ def against(profile: str, value: float, low: float, high: float) -> dict[str, An
     return {"profile": profile, "R@10": {"difference": value, "low": low, "high": high, "p": 0.0123}}
 
 
+def linkage() -> dict[str, Any]:
+    """Pairs of one set, connected by one length of path."""
+    gold, random = {"one step": 62.3, "intervals": {"one step": [57.1, 67.9]}}, {"one step": 4.7}
+    difference = {"one step": {"difference": 57.6, "low": 51.4, "high": 63.2, "p": 0.0007}}
+    return {"questions": 137, "pairs": 391, "gold": gold, "random": random, "against": difference}
+
+
 def full() -> dict[str, Any]:
     """A report that has every part of the form."""
     categories = {"temporal": {"queries": 321, "R@10": 83.2, "MRR@10": 44.4}, "other": {"queries": 12}}
@@ -62,6 +69,7 @@ def full() -> dict[str, Any]:
                 "helix": figures(50.2, sessions=sessions, against=against("dense", -1.1, -3.2, 0.9)),
             },
         },
+        "linkage": {"locomo": linkage()},
         "meta": {"command": "helix-lab eval", "versions": {"numpy": "2.3.4"}, "seconds": 12.5},
     }
 

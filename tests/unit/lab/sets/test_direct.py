@@ -9,11 +9,13 @@ from helix_lab.sets.ask import request_of
 from helix_lab.sets.build import BUILT
 from helix_lab.sets.cached_corpus import CachedCorpus
 from helix_lab.sets.data import EvaluationSet
-from helix_lab.sets.direct import build_direct, corpus_folder, open_direct
+from helix_lab.sets.direct import build_direct, corpus_folder, open_direct, open_graph
 from helix_lab.sets.handles import event_of
+from helix_lab.sets.packs import BUDGETS
 from helix_lab.sets.vector_store import VectorStore
 from helix_memory.events import encode_event
 from helix_query.profile.files import load_profiles
+from helix_query.profile.overrides import with_constants
 from helix_shared.edges import TOKEN_CODE_BYTES
 from helix_shared.encoders.token_codes import Embedding
 
@@ -96,6 +98,43 @@ def test_a_question_finds_its_document_in_its_own_tenant(
             assert 0 < answer.packed_tokens <= 2_000
             assert list(answer.stages_ms)[:3] == ["embed", "route", "retrieve"]
             assert sum(answer.stages_ms.values()) <= answer.milliseconds
+
+
+@pytest.mark.parametrize(("around", "top_k"), [("none", 50), ("neighbours", 3)])
+def test_evidence_is_packed_as_for_a_caller_with_that_budget(
+    small_set: EvaluationSet, home: Path, models_dir: Path, around: str, top_k: int
+) -> None:
+    """A recall of 500 tokens packs what is measured inside 500, and so at every budget; neighbours count."""
+    own = with_constants(PROFILES["helix"], {"pack.expand_context": around})
+    profiles = PROFILES | {
+        f"of-{budget}": with_constants(own, {"token_budget": budget}) for budget in BUDGETS
+    }
+    build_direct(small_set, home, models_dir)
+    with open_direct(small_set, home, models_dir, profiles) as corpus:
+        for question in small_set.questions[:3]:
+            answers = {budget: corpus.ask(question, f"of-{budget}", top_k=top_k) for budget in BUDGETS}
+            assert len({tuple(one.packed_within.items()) for one in answers.values()}) == 1
+            for budget, answer in answers.items():
+                inside = answer.packed_within[budget]
+                assert inside[: len(answer.packed)] == answer.packed
+                assert (len(inside) > len(answer.packed)) == (around == "neighbours")
+
+
+def test_the_graph_of_a_built_corpus_names_its_documents(
+    small_set: EvaluationSet, home: Path, models_dir: Path
+) -> None:
+    """Each ordinal leads to the document whose text it holds; without a corpus there is none."""
+    build_direct(small_set, home, models_dir)
+    built = open_graph(small_set, home, models_dir)
+    assert built is not None
+    graph, document_of = built
+    assert graph.memories == len(document_of)
+    with open_direct(small_set, home, models_dir, PROFILES) as corpus:
+        lines = corpus.served.generation.signals.records(np.arange(len(document_of)))
+    assert [small_set.documents[place].id for place in document_of[[line["ordinal"] for line in lines]]] == [
+        corpus.names[line["event_id"]] for line in lines
+    ]
+    assert open_graph(replace(small_set, name="other"), home, models_dir) is None
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))

@@ -8,7 +8,14 @@ from helix_lab.sets.runs import RunFile
 def answer(question_id: str) -> Answer:
     """An answer with every field filled."""
     return Answer(
-        question_id, ("b", "a"), 1.5, {"embed": 0.5}, packed=("b",), packed_tokens=7, confidence=0.4
+        question_id,
+        ("b", "a"),
+        1.5,
+        {"embed": 0.5},
+        packed=("b",),
+        packed_tokens=7,
+        packed_within={500: ("b",), 1_000: ()},
+        confidence=0.4,
     )
 
 

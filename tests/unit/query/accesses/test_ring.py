@@ -15,7 +15,8 @@ from helix_query.accesses.server import AccessServer
 def query(**fields: Any) -> Any:
     """The part of a query that the ring reads."""
     selection = SimpleNamespace(tenant_id="acme", past=fields.pop("past", None))
-    return SimpleNamespace(selection=selection, explain=fields.pop("explain", False))
+    given = {"explain": False, "not_served": False, **fields}
+    return SimpleNamespace(selection=selection, **given)
 
 
 def reply(*names: str, packed: tuple[str, ...] = (), **fields: Any) -> recall_pb2.RecallResponse:
@@ -41,9 +42,13 @@ def test_packed_memories_are_recorded_and_all_where_nothing_was_packed() -> None
 
 
 def test_looking_is_no_access() -> None:
-    """Explanations, past moments and abstained answers are not recorded; nothing is while the ring is off."""
+    """Explanations, intermediate results, past moments and abstained answers are not recorded.
+
+    Nothing is while the ring is off.
+    """
     ring = AccessRing(10)
     ring.record_recall(query(explain=True), reply("a"))
+    ring.record_recall(query(not_served=True), reply("a"))
     ring.record_recall(query(past=datetime(2026, 1, 1, tzinfo=UTC)), reply("a"))
     ring.record_recall(query(), reply("a", abstained=True))
     assert len(ring) == 0

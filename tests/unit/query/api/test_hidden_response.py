@@ -14,13 +14,21 @@ MOMENT = datetime(2026, 3, 2, tzinfo=UTC)
 SNAPSHOT: Any = SimpleNamespace(number=3)
 
 
-def test_restoring_is_advised_for_what_was_forgotten_not_for_an_erasure() -> None:
-    """The row does not tell them apart."""
+@pytest.mark.parametrize(
+    ("loss", "verdict", "advice"),
+    [
+        (Loss.FORGOTTEN, "It was forgotten on 2026-03-02 00:00 UTC by", "`helix memory restore a1`"),
+        (Loss.ERASED, "It was erased on 2026-03-02 00:00 UTC by", "cannot be taken back"),
+    ],
+)
+def test_restoring_is_advised_for_what_was_forgotten_not_for_an_erasure(
+    loss: Loss, verdict: str, advice: str
+) -> None:
+    """Both name the event."""
     state = {"deleted_at": MOMENT, "deleted_by": 7}
-    reply = hidden_response(Hidden(Loss.FORGOTTEN, state, None), "a1", SNAPSHOT, UTC)
-    assert "being erased" in reply.verdict
-    assert "If it was forgotten, `helix memory restore a1`" in reply.advice
-    assert "an erasure cannot be taken back" in reply.advice
+    reply = hidden_response(Hidden(loss, state, None), "a1", SNAPSHOT, UTC)
+    assert reply.verdict.startswith(f"{verdict} the event with sequence 7")
+    assert advice in reply.advice
 
 
 @pytest.mark.parametrize(

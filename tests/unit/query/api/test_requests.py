@@ -5,7 +5,6 @@ import grpc
 import pytest
 
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.errors import status_of
 from helix_query.api.requests import memory_id_of, query_of, scope_of
 from helix_shared.artifacts.filter.filters import EventTime, Projects, Types
 from helix_shared.errors import (
@@ -15,6 +14,7 @@ from helix_shared.errors import (
     OverloadedError,
     TemporaryError,
 )
+from helix_shared.rpc.statuses import status_of
 
 CLOCK = datetime(2026, 3, 4, tzinfo=UTC)
 SCOPE: dict[str, Any] = {"tenant_id": "acme", "user_id": "ann"}

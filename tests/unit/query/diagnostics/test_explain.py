@@ -20,6 +20,7 @@ from helix_query.recall.candidates import (
     GRAPH,
     Candidates,
     CandidateSignals,
+    CrossEncoding,
     LateInteraction,
     Ranking,
     Related,
@@ -78,6 +79,7 @@ def with_graph_candidates(candidates: Candidates, random: np.random.Generator) -
         else np.append(candidates.phrase_match, np.zeros(count, bool)),
         related=related_of(random, total) if total else None,
         late=late_of(random, total) if total and random.random() < 0.6 else None,
+        cross=cross_of(random, total) if total and random.random() < 0.6 else None,
     )
 
 
@@ -96,6 +98,16 @@ def late_of(random: np.random.Generator, count: int) -> LateInteraction:
         np.zeros((words, 128), np.float32),
         np.arange(words),
     )
+
+
+def cross_of(random: np.random.Generator, count: int) -> CrossEncoding:
+    """Random logits of some of the candidates; sometimes all are equal."""
+    positions = np.flatnonzero(random.random(count) < 0.7)
+    positions = positions if len(positions) else np.zeros(1, np.int64)
+    logits = random.normal(0.0, 5.0, len(positions)).astype(np.float32).astype(np.float64)
+    if random.random() < 0.1:
+        logits[:] = 0.5
+    return CrossEncoding("model", positions, logits, float(random.uniform(0.0, 10.0)))
 
 
 def related_of(random: np.random.Generator, count: int) -> Related:

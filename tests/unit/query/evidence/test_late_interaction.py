@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_query.recall.candidates import LateInteraction
-from helix_query.recall.evidence.late_interaction import by_word, late_gains, nearest, similarities
+from helix_query.recall.evidence.comparisons import late_gains
+from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
 
 BITS = 128
 
@@ -109,7 +110,7 @@ def test_a_word_is_the_mean_of_its_tokens() -> None:
 def test_rare_words_decide() -> None:
     """By hand: scores (3 x .8 + 1 x .2) / 4 = .65 and .35; scores before are 1 and 3, so sigma is 1."""
     gained = late_gains(np.array([1.0, 3.0]), late_of([[0.8, 0.4], [0.2, 0.2]], [3.0, 1.0]))
-    assert gained.scores.tolist() == pytest.approx([0.65, 0.35])
+    assert gained.found.tolist() == pytest.approx([0.65, 0.35])
     assert (gained.mean, gained.deviation, gained.scale) == pytest.approx((0.5, 0.15, 0.5))
     assert gained.gains.tolist() == pytest.approx([0.5, -0.5])
 

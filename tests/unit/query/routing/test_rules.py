@@ -79,9 +79,11 @@ def test_a_plain_question_is_not_multi_hop(query: str) -> None:
         ("CD28 is expressed on T cells.", "exact_lookup"),
         ("What kind of music does Mira like?", "exact_lookup"),
         ("Which book that Mira liked did Tom read?", "exact_lookup"),
+        ("Where do I live?", "exact_lookup"),
+        ("where does Mira live", "exact_lookup"),
         ("Can you list the order in which I brought up the topics?", "multi_hop"),
     ],
 )
 def test_an_intent_is_not_found_in_similar_words(query: str, intent: str) -> None:
-    """A statement, a past tense without a date, and a symbol mentioned in a sentence."""
+    """A statement, a past tense without a date, a symbol mentioned in a sentence, and a home."""
     assert intent not in intents_by_rule(query)

@@ -1,6 +1,6 @@
 """What several commands share; holds no command.
 
 Start with `query_options` (options of a query, and the request made of them) and `options` (those of several
-commands). `publishing` sends events with a progress bar for `publish` and `import`. May import every room but
-the commands.
+commands). `option_group` gives a command a group of options. `publishing` sends events with a progress bar,
+`deep_lines` words what `helix status --deep` measures. May import every room but the commands.
 """

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from helix_cli.stack.addresses import NATS_VARIABLE, QUERY_VARIABLE
+from helix_cli.stack.addresses import DEEP_VARIABLE, NATS_VARIABLE, QUERY_VARIABLE
 
 DEFAULT_HOME: Final = Path("~/.helix")
 TENANT_VARIABLE: Final = "HELIX_TENANT"
@@ -19,6 +19,12 @@ Nats = Annotated[
 Query = Annotated[
     str,
     typer.Option("--query", envvar=QUERY_VARIABLE, help="Address of the query service, e.g. 127.0.0.1:7461."),
+]
+Deep = Annotated[
+    str,
+    typer.Option(
+        "--deep-address", envvar=DEEP_VARIABLE, help="Address of the deep service, e.g. 127.0.0.1:7463."
+    ),
 ]
 Tenant = Annotated[
     str,

@@ -124,7 +124,10 @@ def conclude(
         show()
     try:
         if waiting is not None and tally.last_sequence:
-            _await_outcome(tally, waiting, quiet=as_json)
+            before = len(tally.refusals)
+            generation = await_outcome(tally, waiting)
+            if not as_json and len(tally.refusals) - before < len(tally.places or {}):
+                typer.echo(f"recallable in generation {generation}")
     finally:
         if as_json:
             show()
@@ -155,15 +158,20 @@ def summary(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _await_outcome(tally: Tally, waiting: Waiting, *, quiet: bool) -> None:
-    """Wait until the events are processed, and add those that became dead letters to the refusals."""
+def await_outcome(tally: Tally, waiting: Waiting) -> int:
+    """Wait until the events are processed, and add those that became dead letters to the refusals.
+
+    Returns the generation that was served then.
+
+    Raises:
+        TemporaryError: it takes longer; nothing that was published is lost.
+    """
     generation = wait_for(tally.last_sequence, waiting.query, waiting.seconds)
     refused = _refused(tally, waiting.nats)
     for refusal in refused:
         note(f"refused {refusal}")
     tally.refusals += refused
-    if not quiet and len(refused) < len(tally.places or {}):
-        typer.echo(f"recallable in generation {generation}")
+    return generation
 
 
 def _refused(tally: Tally, server: Server) -> list[Refusal]:

@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from enum import StrEnum
-from functools import wraps
-from itertools import takewhile
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
 from helix_cli.commands.common import options
+from helix_cli.commands.common.option_group import with_options
 from helix_cli.output.time_zone import machine_zone, moment, zone_of
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
@@ -72,26 +69,6 @@ IncludeProfile = Annotated[
     bool, Option("--include-profile", help="Pack the profile of the user before the memories.")
 ]
 NeverSkip = Annotated[bool, Option("--never-skip", help="Search even if the question is small talk.")]
-
-
-def with_query_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `request` of `command` by the arguments and options of `request_of`."""
-    query_parameters = inspect.signature(request_of, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True).parameters
-    before = list(takewhile(lambda name: name != "request", own))
-    after = [own[name] for name in own if name not in (*before, "request")]
-
-    @wraps(command)
-    def wrapper(**values: Any) -> None:
-        request = request_of(**{name: values.pop(name) for name in query_parameters})
-        command(request=request, **values)
-
-    parameters = [*(own[name] for name in before), *query_parameters.values(), *after]
-    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer reads it
-    # typer also reads type hints; without these it would find those of `command`
-    wrapper.__annotations__ = {one.name: one.annotation for one in parameters}
-    del wrapper.__wrapped__
-    return wrapper
 
 
 def request_of(
@@ -158,6 +135,10 @@ def request_of(
         already_served=already_served or [],
         expand_context=recall_pb2.ExpandContext.Value(f"EXPAND_CONTEXT_{expand_context.name}"),
     )
+
+
+with_query_options = with_options("request", request_of)
+"""Replaces the parameter `request` of a command by the arguments and options of `request_of`."""
 
 
 def _count(option: str, value: int | None) -> int | None:

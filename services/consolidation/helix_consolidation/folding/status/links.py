@@ -2,7 +2,8 @@
 
 Nothing is toggled: whether a relation counts follows from the memories, the undos and the other relations.
 It counts while both memories exist and the newer one holds (not withdrawn, corrected or forgotten), unless it
-was undone, or a still newer memory took the old value back (`revives`). Then it is an edge of the graph, and
+was undone, a still newer memory returned to the old value (`revives`), or the newer one was not meant
+(`takes_back`). Then it is an edge of the graph, and
 may close the older memory or raise its confidence.
 """
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from helix_consolidation.folding.changes import Relation
 from helix_consolidation.folding.status.memory_status import NOTHING_DECIDED, Decided
-from helix_shared.artifacts.relations.records import CLOSES, RELATION_KINDS, REVIVES
+from helix_shared.artifacts.relations.records import CLOSES, RELATION_KINDS, REVIVES, TAKES_BACK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -30,8 +31,7 @@ _ENDED_BY_REVIVAL: Final = ("UPDATES", "CONTRADICTS")
 def add_link(context: FoldContext, relation: DecidedRelation) -> set[int]:
     """Add a decided relation; returns the memories whose status may change."""
     table = context.state.relations
-    row = table.add(relation)
-    return _update_rows(context, table.to([relation.older]) if relation.revives else [row])
+    return _update_rows(context, _with_dependent(context.state, [table.add(relation)]))
 
 
 def drop_links(context: FoldContext, rows: Iterable[int]) -> set[int]:
@@ -43,14 +43,14 @@ def drop_links(context: FoldContext, rows: Iterable[int]) -> set[int]:
             _set_edge(context, record, 0.0)
             affected.add(int(record["older"]))
         table.retract(row)
-        if record["flags"] & REVIVES:
-            affected |= _update_rows(context, table.to([int(record["older"])]))
+        if record["flags"] & (REVIVES | TAKES_BACK):
+            affected |= _update_rows(context, _depending(context.state, [record]))
     return affected
 
 
 def update_links(context: FoldContext, changed: Collection[int]) -> set[int]:
     """Update the relations of memories that began or ceased to hold; returns whose status may change."""
-    return _update_rows(context, _with_revived(context.state, context.state.relations.touching(changed)))
+    return _update_rows(context, _with_dependent(context.state, context.state.relations.touching(changed)))
 
 
 def erase_links(context: FoldContext, erased: Collection[int]) -> set[int]:
@@ -60,6 +60,15 @@ def erase_links(context: FoldContext, erased: Collection[int]) -> set[int]:
     for other in others:
         context.state.extracted.touch(other)
     return others | _update_rows(context, table.to(others)) if others else others
+
+
+def stop_asking(context: FoldContext, removed: Collection[int]) -> None:
+    """Note whose unsure pairs hold the text of a memory that is forgotten or erased."""
+    if context.unsure is None:
+        return
+    ledger = context.state.ledger
+    for newer in context.state.relations.unsure_about(removed):
+        context.unasked.add((ledger.tenant_id(newer), ledger.sequences(newer)[0]))
 
 
 def decided_of(state: ConsolidationState, ordinal: int) -> Decided:
@@ -99,16 +108,32 @@ def restore_links(state: ConsolidationState) -> None:
         if (undone := state.tombstones.undone)
         else []
     )
-    for row in {*table.touching({*named, *state.extracted.of_sources(named)}), *table.to(table.revived)}:
+    rows = {*table.touching({*named, *state.extracted.of_sources(named)}), *table.to(table.revived)}
+    taking_back = [row for one in table.taken_back for row in table.taking_back(one)]
+    for row in sorted({*rows, *_with_dependent(state, taking_back)}, reverse=True):
         table.set_counts(row, counts=_counts(state, row))
 
 
-def _with_revived(state: ConsolidationState, rows: Iterable[int]) -> list[int]:
-    """The rows, and all relations to what one of them revives."""
-    chosen = list(rows)
-    records = state.relations.records
-    revived = {int(records["older"][row]) for row in chosen if records["flags"][row] & REVIVES}
-    return sorted({*chosen, *state.relations.to(revived)})
+def _with_dependent(state: ConsolidationState, rows: Iterable[int]) -> list[int]:
+    """The rows, and all relations that count or not because of one of them; earlier relations come last."""
+    chosen, waiting = dict.fromkeys(rows), list(rows)
+    while waiting:
+        found = _depending(state, [state.relations.records[row] for row in waiting])
+        waiting = [row for row in found if row not in chosen]
+        chosen |= dict.fromkeys(waiting)
+    return sorted(chosen, reverse=True)
+
+
+def _depending(state: ConsolidationState, records: Iterable[np.void]) -> list[int]:
+    """Relations to what one of these revives, and from what one of these takes back."""
+    revived, taken = set[int](), set[int]()
+    for record in records:
+        older = int(record["older"])
+        revived |= {older} if record["flags"] & REVIVES else set()
+        taken |= {older} if record["flags"] & TAKES_BACK else set()
+    turns = taken.union(*(state.ledger.sources.same_turn(one) for one in taken)) if taken else taken
+    turns |= state.extracted.of_sources(turns) if turns else set()
+    return sorted({*state.relations.to(revived), *state.relations.from_(turns)})
 
 
 def _update_rows(context: FoldContext, rows: Iterable[int]) -> set[int]:
@@ -154,7 +179,7 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
     """Whether the newer memory holds and nobody undid the relation."""
     record, ledger = state.relations.records[row], state.ledger
     newer, older = int(record["newer"]), int(record["older"])
-    if not ledger.status(newer).holds:
+    if not ledger.status(newer).holds or _was_not_meant(state, newer):
         return False
     if not state.tombstones.undone:
         return True
@@ -164,3 +189,10 @@ def _is_in_force(state: ConsolidationState, row: int) -> bool:
     return not any(
         state.tombstones.is_undone(ledger.memory_facts(one), ledger.code(other)) for one, other in pairs
     )
+
+
+def _was_not_meant(state: ConsolidationState, ordinal: int) -> bool:
+    """Whether a later turn took back what a memory says, or what it was derived or drawn from."""
+    sources = (ordinal, state.ledger.sources.of(ordinal), state.extracted.source_of(ordinal))
+    rows = [row for one in sources if one is not None for row in state.relations.taking_back(one)]
+    return any(_is_in_force(state, row) for row in rows)

@@ -60,6 +60,7 @@ def status_of(
         is_latest=is_latest,
         deleted_at=deleted_at,
         deleted_by=0 if hiding is None else hiding.sequence,
+        erasing=hiding is not None and hiding.erases,
         is_hidden=not is_latest or deleted_at != NEVER or expired or decayed_at != NEVER,
         closed_at=decided.closed_at if is_closed else NEVER,
         restated=decided.restated,
@@ -70,10 +71,13 @@ def status_of(
 def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> ForgetRecord | None:
     """By what a memory was forgotten, or its erasure was published; None when it is neither.
 
-    Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory.
+    Of the forgets and restores of one selector the last counts; one selector is enough to hide the memory. An
+    erasure goes before them, since nothing takes it back.
     """
     actions = pending.reaching(memory)
-    hiding = [ForgetRecord(a.sequence, is_hidden=True, at=a.at) for a in actions if a.kind == "erase"]
+    hiding = [
+        ForgetRecord(a.sequence, is_hidden=True, at=a.at, erases=True) for a in actions if a.kind == "erase"
+    ]
     for selector in filter(None, memory.selectors):
         records = tombstones.forget_records(memory, selector)
         records += [
@@ -84,7 +88,7 @@ def forgotten(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActio
         last = max(records, key=_sequence, default=None)
         if last is not None and last.is_hidden:
             hiding.append(last)
-    return max(hiding, key=_sequence, default=None)
+    return max(hiding, key=_last_erasure_first, default=None)
 
 
 def _is_outdated(memory: MemoryFacts, tombstones: Tombstones, pending: PendingActions) -> bool:
@@ -94,6 +98,10 @@ def _is_outdated(memory: MemoryFacts, tombstones: Tombstones, pending: PendingAc
         or tombstones.is_replaced(memory)
         or any(action.kind == "replace" for action in pending.reaching(memory))
     )
+
+
+def _last_erasure_first(record: ForgetRecord) -> tuple[bool, int]:
+    return record.erases, record.sequence
 
 
 def _sequence(record: ForgetRecord) -> int:

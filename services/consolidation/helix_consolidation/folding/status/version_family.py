@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from helix_consolidation.folding.status.links import decided_of, update_links
+from helix_consolidation.folding.status.links import decided_of, stop_asking, update_links
 from helix_consolidation.folding.status.memory_status import Decided, forgotten, status_of
 from helix_consolidation.ledger.event_reach import NEVER, NOTHING
 from helix_consolidation.ledger.lifecycle.tombstones import NO_ORDINAL
@@ -58,6 +58,8 @@ def _update(context: FoldContext, requested: set[int]) -> list[int]:
         for member, status in _statuses(state, start, context.now, requested).items():
             before = state.ledger.status(member)
             if status != before:
+                if status.deleted_at != NEVER and before.deleted_at == NEVER:
+                    stop_asking(context, [member])
                 state.ledger.record_status(member, status)
                 context.changes.reindex(member)
                 changed += [member] * (status.holds != before.holds)
@@ -146,6 +148,7 @@ def _as_drawn(state: ConsolidationState, ordinal: int, own: MemoryStatus) -> Mem
         is_latest=own.is_latest and its.is_latest,
         deleted_at=own.deleted_at if own.deleted_at != NEVER else its.deleted_at,
         deleted_by=own.deleted_by or its.deleted_by,
+        erasing=own.erasing if own.deleted_by else its.erasing,
         is_hidden=own.is_hidden or its.is_hidden,
         closed_at=own.closed_at if own.closed_at != NEVER else its.closed_at,
     )

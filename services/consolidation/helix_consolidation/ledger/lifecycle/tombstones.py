@@ -36,6 +36,8 @@ class ForgetRecord:
     sequence: int
     is_hidden: bool
     at: int
+    erases: bool = False
+    """Whether it is an erasure that waits; such a record is never stored."""
 
 
 class ErasedMemory(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from helix_shared.naming.abbreviations import sentence_ends
 from helix_shared.scripts import FULL_STOPS, HAN, HANGUL, KANA, QUESTION_MARKS
 
 MOST_CHARACTERS: Final = 2_000
@@ -91,7 +92,7 @@ def sentences(text: str) -> list[Sentence]:
     """The first sentences of a text, without outer white space; an empty one is left out."""
     read = text[:MOST_CHARACTERS]
     found, start = list[Sentence](), 0
-    for mark in _BREAK.finditer(read):
+    for mark in sentence_ends(_BREAK.finditer(read)):
         _add(found, read[start : mark.start() + _marks(mark[0])], start)
         start = mark.end()
         if len(found) >= MOST_SENTENCES:

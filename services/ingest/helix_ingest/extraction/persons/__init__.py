@@ -1,4 +1,4 @@
-"""Which persons a turn mentions (`mentions`), and whom its first "he" or "she" means (`pronouns`).
+"""Whom the first pronoun of a turn means: "he" or "she" (`pronouns`), "they" (`organisations`).
 
-Start with `pronouns`. The rules prefer no answer to a wrong one.
+Start with `pronouns`; `mentions` finds the persons of a turn. The rules prefer no answer to a wrong one.
 """

@@ -91,6 +91,19 @@ class Outdated(Section):
     )
 
 
+class Newer(Section):
+    """What the order in time of the first candidates does where a question asks for a value that holds."""
+
+    gain: Factor = Field(default=0.0, description="share of its score that the latest one gains; 0: off")
+    compared: int = Field(default=20, ge=2, le=200, description="first candidates that are compared")
+    longest: int = Field(
+        default=60, ge=0, le=10_000, description="tokens of a memory whose time is compared, at most"
+    )
+    least: float = Field(
+        default=0.0, ge=0, le=1, description="share of the best score that a compared candidate has, at least"
+    )
+
+
 class Rank(Section):
     """Stage 6. All signals are normalised over the candidates.
 
@@ -117,6 +130,7 @@ class Rank(Section):
     boosts: Boosts = Boosts()
     acts: SpeechActs = SpeechActs()
     outdated: Outdated = Outdated()
+    newer: Newer = Newer()
     recipe: Recipe = Recipe()
     current_min_coverage: Share = Field(
         default=0.8,

@@ -15,6 +15,7 @@ from typing import Final
 
 from helix_query.recall.query_text import read_query
 from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.naming.abbreviations import sentence_ends
 
 TEXT_CHARACTERS: Final = 2_000
 """Characters of a memory that are read."""
@@ -162,7 +163,7 @@ _NAMES: Final = re.compile(
     r"(?<![\w'-])(?:[A-Z][\w&'-]+|[\w-]*\d[\w-]*)|(?<!\w)\w+[/._]\w[\w/._-]*"
     r"|[\"\u201c\u2018`][^\"\u201d\u2019`]{2,80}"
 )
-_SENTENCE: Final = re.compile(r"\n\s*+|(?<![.!?;])[.!?;]++(?=\s|$)\s*+|\s[-\u2013\u2014]\s")
+_SENTENCE_END: Final = re.compile(r"\n\s*+|(?<![.!?;])[.!?;]++(?=\s|$)\s*+|\s[-\u2013\u2014]\s")
 _KIN: Final = re.compile(
     r"\b(?:I|me|we|us)\b|\b(?:my|his|her|our|the|their) (?:\w+ )?(?:mum|mom|mother|dad|father|sister|brother|"
     r"wife|husband|son|daughter|uncle|aunt|cousin|boss|manager|neighbou?r|friend|partner|doctor|nurse|gran\w*|"
@@ -200,10 +201,18 @@ def asked_value(question: str) -> AskedValue | None:
 def states(asked: AskedValue, text: str, *, speaker: str = "") -> bool:
     """Whether a sentence of `text` is about the thing and states a value of the kind asked for."""
     text = text[:TEXT_CHARACTERS].replace("\u2019", "'")
-    for sentence in _SENTENCE.split(text):
+    for sentence in _sentences(text):
         if sentence and _STATES[asked.kind](asked, sentence, speaker) and _is_about(asked, sentence):
             return True
     return False
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for found in sentence_ends(_SENTENCE_END.finditer(text)):
+        yield text[start : found.start()]
+        start = found.end()
+    yield text[start:]
 
 
 def _is_about(asked: AskedValue, sentence: str) -> bool:

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from helix_memory.arithmetic import normalised, weighted
-from helix_query.recall.candidates import LateGains
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from helix_query.recall.candidates import LateInteraction
 
 AT_ONCE: Final = 512
 """Tokens whose signs are unpacked at once: 256 KiB of floats, which the cache of a core holds."""
-LEAST_DEVIATION: Final = 1e-9
-"""Standard deviation below which all late interactions count as equal."""
 _LEAST_LENGTH: Final = np.float32(1e-12)
 
 
@@ -67,21 +61,3 @@ def by_word(best: NDArray[np.float32], word_of_state: NDArray[np.int64], count: 
     np.add.at(sums, word_of_state, best.T.astype(np.float64))
     means: NDArray[np.float64] = sums / np.bincount(word_of_state, minlength=count)[:, None]
     return means
-
-
-def late_gains(before: NDArray[np.float64], late: LateInteraction) -> LateGains:
-    """What late interaction adds to the scores `before`; 0 for candidates that were not compared.
-
-    The mean similarity of the words, weighted by rarity, is standardised over the compared candidates and
-    counts in standard deviations of their scores. No score falls below 0.
-    """
-    rarities = late.rarities.tolist()
-    total = weighted((1.0, rarity) for rarity in rarities)
-    scores = weighted(zip(rarities, late.similarities, strict=True)) / total
-    compared, mean, deviation = before[late.positions], float(scores.mean()), float(scores.std())
-    scale = late.weight * float(compared.std())
-    if deviation <= LEAST_DEVIATION:
-        deviation, scale = 1.0, 0.0
-    gains = np.zeros(len(before))
-    gains[late.positions] = np.maximum(normalised(scores, mean, deviation) * scale, -compared)
-    return LateGains(scores, mean, deviation, scale, gains)

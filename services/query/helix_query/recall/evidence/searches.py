@@ -11,7 +11,8 @@ from helix_query.recall.candidates import PHRASE_MATCH, TERM_COVERAGE
 from helix_query.recall.channels.lexical import created_by
 from helix_query.recall.evidence.phrase_match import phrase_match
 from helix_query.recall.evidence.quotation import is_quotation
-from helix_query.recall.evidence.term_coverage import term_coverage
+from helix_query.recall.evidence.term_coverage import of_several_words, term_coverage
+from helix_query.recall.query_words import QueryWords
 from helix_query.recall.routing.strip_times import strip_times
 from helix_shared.moments import microseconds
 
@@ -38,14 +39,20 @@ def evidence_searches(context: RecallContext, route: Route) -> Mapping[str, Call
 
 def _term_coverage(context: RecallContext, route: Route) -> Hits:
     """Memories that hold most of the words and had happened by the moment the query asks about."""
-    now = context.query.now
-    return term_coverage(
-        strip_times(context.query.text, now),
+    query, now = context.query, context.query.now
+    words = strip_times(query.text, now)
+    found = term_coverage(
+        words,
         context.visibility,
         lexicon=context.generation.lexicon,
         limit=context.profile.retrieve.term_coverage_limit,
         happened_by=microseconds(route.as_of_moment or now),
         within=created_by(context),
+    )
+    return of_several_words(
+        found,
+        QueryWords.of(words, query.selection, context.generation),
+        min_coverage=context.profile.rank.current_min_text_coverage,
     )
 
 

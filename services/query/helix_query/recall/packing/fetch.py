@@ -10,8 +10,11 @@ from helix_query.recall.result import RecalledRow
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from helix_query.recall.candidates import Candidates, Ranked
     from helix_query.recall.context import RecallContext
@@ -23,8 +26,7 @@ def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tup
     """The rows of the chosen, best first; each is checked once more against the caller's selection."""
     generation, selection = context.generation, context.query.selection
     ordinals = candidates.ordinals[ranked.positions]
-    rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
-    _note_replacements(context, rows.values())
+    rows = _rows_of(context, ordinals)
     linked = generation.graph.entities_of(ordinals)
     fetched = []
     for position, ordinal, score, entities in zip(
@@ -37,6 +39,24 @@ def fetch(context: RecallContext, ranked: Ranked, candidates: Candidates) -> tup
         cosine = float(candidates.cosine[position])
         fetched.append(RecalledRow(row, entities, float(score), cosine, candidates.channels_of(position)))
     return tuple(fetched)
+
+
+def fetch_by_id(context: RecallContext, memory_ids: Sequence[str]) -> tuple[RecalledRow, ...]:
+    """The rows of memories that the caller names, in their order; without those that it may not see.
+
+    They have no entities, scores and channels: packing shows none.
+    """
+    ordinals = context.snapshot.ordinals_of(memory_ids)
+    rows = _rows_of(context, ordinals).values()
+    by_id = {row["memory_id"]: row for row in rows if context.query.selection.admits(row)}
+    return tuple(RecalledRow(by_id[one], (), 0.0, 0.0, ()) for one in memory_ids if one in by_id)
+
+
+def _rows_of(context: RecallContext, ordinals: NDArray[np.int64]) -> dict[int, dict[str, Any]]:
+    """Rows of the valid among `ordinals` with what replaced them; callers must check `Selection.admits`."""
+    rows = {row["ordinal"]: row for row in stored_rows(context.snapshot, ordinals, context.visibility)}
+    _note_replacements(context, rows.values())
+    return rows
 
 
 def _note_replacements(context: RecallContext, rows: Collection[dict[str, Any]]) -> None:

@@ -25,11 +25,23 @@ Item = TypeVar("Item")
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def pack(context: RecallContext, rows: Sequence[RecalledRow], route: Route, *, token_budget: int) -> Packed:
-    """Stage 8 without a profile, counted by the generation's own tokenizer."""
-    query, encoder, budget = context.query, context.snapshot.encoder, token_budget
+def counter_of(context: RecallContext) -> TokenCounter:
+    """A counter by the generation's own tokenizer."""
+    encoder = context.snapshot.encoder
+    return TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
+
+
+def pack(
+    context: RecallContext,
+    rows: Sequence[RecalledRow],
+    route: Route,
+    *,
+    token_budget: int,
+    counter: TokenCounter,
+) -> Packed:
+    """Stage 8 without a profile; who packs several times gives every call the same `counter`."""
+    query, budget = context.query, token_budget
     entries = [entry_of(found.row, query.zone) for found in rows]
-    counter = TokenCounter(encoder.count_tokens, adds_up=encoder.counts_add_up)
     in_time = route.past.is_said
     packed = pack_entries(entries, token_budget=budget, counter=counter, in_time=in_time)
     expand_context = query.expand_context or context.profile.pack.expand_context

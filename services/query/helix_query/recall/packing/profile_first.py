@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from helix_query.recall.packing.entries import BETWEEN
-from helix_query.recall.packing.pack import pack
+from helix_query.recall.packing.pack import counter_of, pack
 from helix_query.recall.user_profile.build import user_profile
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def pack_with_profile(
         OverdueError: the deadline of the recall has passed.
     """
     query, encoder, budget = context.query, context.snapshot.encoder, context.token_budget
+    counter = counter_of(context)
     if not query.include_profile:
-        return pack(context, rows, route, token_budget=budget), None
+        return pack(context, rows, route, token_budget=budget, counter=counter), None
     profile = user_profile(
         context.snapshot,
         query.selection,
@@ -44,7 +45,7 @@ def pack_with_profile(
     )
     room = budget - profile.tokens
     while True:
-        packed = pack(context, rows, route, token_budget=room)
+        packed = pack(context, rows, route, token_budget=room, counter=counter)
         text = BETWEEN.join(part for part in (profile.text, packed.text) if part)
         tokens = profile.tokens + packed.tokens
         if not encoder.counts_add_up:

@@ -53,7 +53,7 @@ def asks_for_advice(query: str, vector: NDArray[np.float32], topics: Topics) -> 
     """How surely a query asks for advice, a choice or an action, 0 to 1; 0 for what asks for a fact."""
     if _ASKS_FACT.match(query[:READ_CHARACTERS].replace("\u2019", "'")):
         return 0.0
-    return float(np.clip(topics.advice(vector) / CLEAR, 0.0, 1.0))
+    return float(np.clip(topics.asks_advice.of(vector) / CLEAR, 0.0, 1.0))
 
 
 def preference_hits(context: RecallContext, embedded: EmbeddedQuery) -> Hits | None:

@@ -28,6 +28,31 @@ Embed = Callable[[str], "NDArray[np.float32]"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Discriminant:
+    """About 1 for the one class and -1 for the other."""
+
+    weights: NDArray[np.float64]
+    """[dimensions]"""
+    bias: float
+
+    @classmethod
+    def fitted(cls, one: NDArray[np.float64], other: NDArray[np.float64], *, ridge: float) -> Self:
+        """A ridge regression on +1 and -1 over unit vectors [n, dimensions]; both classes weigh the same."""
+        samples = np.concatenate([one, other])
+        target = np.concatenate([np.ones(len(one)), -np.ones(len(other))])
+        shares = np.concatenate([np.full(len(group), 0.5 / len(group)) for group in (one, other)])
+        mean, offset = shares @ samples, float(shares @ target)
+        weighted = (samples - mean) * shares[:, None]
+        inner = weighted.T @ (samples - mean) + ridge * np.eye(samples.shape[1])
+        weights = np.linalg.solve(inner, weighted.T @ (target - offset))
+        return cls(weights, offset - float(mean @ weights))
+
+    def of(self, vector: NDArray[np.float32]) -> float:
+        """The value of a unit vector."""
+        return float(vector @ self.weights) + self.bias
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Topics:
     """Fitted to the examples for one encoder."""
 
@@ -35,9 +60,8 @@ class Topics:
     """Mean of the centroids [dimensions]."""
     directions: NDArray[np.float64]
     """Unit vectors from the centre to each centroid [topics, dimensions]."""
-    advice_weights: NDArray[np.float64]
-    """Linear discriminant [dimensions]: above 0 for what is asked for advice, below for a fact."""
-    advice_bias: float
+    asks_advice: Discriminant
+    """Above 0 for a question that asks for advice, below for one that asks for a fact."""
 
     @classmethod
     def fitted(
@@ -46,24 +70,14 @@ class Topics:
         asked: Sequence[NDArray[np.float64]],
         facts: NDArray[np.float64],
     ) -> Self:
-        """Of unit vectors [sentences, dimensions]: two arrays a topic, and questions for facts.
-
-        The discriminant is a ridge regression on +1 and -1, both classes with equal weight.
-        """
+        """Of unit vectors [sentences, dimensions]: two arrays a topic, and questions for facts."""
         means = [np.concatenate(pair).mean(axis=0) for pair in zip(stated, asked, strict=True)]
         centroids = np.stack([mean / np.linalg.norm(mean) for mean in means])
         centre = centroids.mean(axis=0)
         directions = centroids - centre
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        advice = np.concatenate(asked)
-        samples = np.concatenate([advice, facts])
-        target = np.concatenate([np.ones(len(advice)), -np.ones(len(facts))])
-        shares = np.concatenate([np.full(len(one), 0.5 / len(one)) for one in (advice, facts)])
-        mean, offset = shares @ samples, float(shares @ target)
-        weighted = (samples - mean) * shares[:, None]
-        inner = weighted.T @ (samples - mean) + RIDGE * np.eye(samples.shape[1])
-        weights = np.linalg.solve(inner, weighted.T @ (target - offset))
-        return cls(centre, directions, weights, offset - float(mean @ weights))
+        advice = Discriminant.fitted(np.concatenate(asked), facts, ridge=RIDGE)
+        return cls(centre, directions, advice)
 
     def of(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Shares of the topics in texts with these unit vectors, as unit vectors [n, topics]."""
@@ -71,10 +85,6 @@ class Topics:
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         found: NDArray[np.float64] = shares / np.linalg.norm(shares, axis=1, keepdims=True)
         return found
-
-    def advice(self, vector: NDArray[np.float32]) -> float:
-        """How clearly a question asks for advice: about 1 for the examples, -1 for questions for facts."""
-        return float(vector @ self.advice_weights) + self.advice_bias
 
 
 def load_topics(embed: Embed, facts: Sequence[NDArray[np.float32]]) -> Topics:

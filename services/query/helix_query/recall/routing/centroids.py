@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.profile.intent import Intent
-from helix_query.recall.preferences.topics import Topics, load_topics
+from helix_query.recall.preferences.topics import Discriminant, Topics, load_topics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from helix_shared.encoders.encoder import Encoder
 
+PLACE_RIDGE: Final = 0.03
+"""Penalty of the discriminant of `places.toml`; of .001 to .03, the best on 75 names."""
+PLACE: Final = 0.1
+"""Least value of a name that is surely that of a place.
+
+Of two lists of names that are not in the file, 77 % of the 75 places and 3 % of the 68 others reach it.
+"""
 PLAIN: Final = "plain"
 """Key of the questions without an intent in `examples.toml`."""
 
@@ -36,12 +43,18 @@ class Centroids:
     plain: NDArray[np.float32]
     topics: Topics | None = None
     """Topics of preferences, by example as well; None: no question gets preferences."""
+    place_names: Discriminant | None = None
+    """Names of places, by example as well; None: no name is known to be one."""
 
     def near(self, vector: NDArray[np.float32], *, margin: float) -> tuple[Intent, ...]:
         """The closest intent, if its cosine exceeds that of `plain` by `margin`; else nothing."""
         cosines = self.vectors @ vector
         best = int(np.argmax(cosines))
         return (self.intents[best],) if cosines[best] - float(self.plain @ vector) >= margin else ()
+
+    def is_place(self, vector: NDArray[np.float32]) -> bool:
+        """Whether a name with this vector is surely that of a place."""
+        return self.place_names is not None and self.place_names.of(vector) >= PLACE
 
 
 def centroids_of(encoder: Encoder) -> Centroids:
@@ -69,7 +82,18 @@ def load_centroids(embed_query: Callable[[str], NDArray[np.float32]]) -> Centroi
     means = {name: _mean(group) for name, group in vectors.items()}
     plain = means.pop(PLAIN)
     topics = load_topics(embed_query, facts)
-    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain, topics)
+    places = _load_places(embed_query)
+    return Centroids(tuple(map(Intent, means)), np.stack(list(means.values())), plain, topics, places)
+
+
+def _load_places(embed: Callable[[str], NDArray[np.float32]]) -> Discriminant:
+    """Above 0 for names of places ("I moved to Porto"), below for others ("I moved to Vim")."""
+    text = (resources.files("helix_query.recall.routing") / "places.toml").read_text(encoding="utf-8")
+    examples: dict[str, list[str]] = tomllib.loads(text)
+    places, others = (
+        np.stack([embed(name) for name in examples[kind]]).astype(np.float64) for kind in ("places", "others")
+    )
+    return Discriminant.fitted(places, others, ridge=PLACE_RIDGE)
 
 
 def _mean(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -37,7 +37,7 @@ _LOOKS_UP: Final = re.compile(
     r"(?: code)? (?:(?:of|for|named|called) )?(?:the )?[`'\"]?[\w.:/-]+(?:\(\))?[`'\"]?\??$"
     r"|^(?:where|in which file|which file|what file|who)(?:'s| is| are| does| do)? .{1,80}(?:defined|"
     r"declared|implemented|"
-    r"located|set|raised|thrown|called|calls|imported|imports|used|live)\??$",
+    r"located|set|raised|thrown|called|calls|imported|imports|used)\??$",
     re.IGNORECASE,
 )
 _TOKEN: Final = re.compile(r"[\w.:/@#$%-]{2,120}(?:\(\))?\??")

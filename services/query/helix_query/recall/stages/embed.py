@@ -34,7 +34,7 @@ class EmbeddedQuery:
 def embed(context: RecallContext) -> EmbeddedQuery:
     """The query of `context` by the model of the generation."""
     encoder, text, profile = context.snapshot.encoder, context.query.text, context.profile
-    adapter = adapter_for(encoder.card.checksum) if profile.embed.adapted else None
+    adapter = adapter_for(encoder) if profile.embed.adapted else None
     if not profile.rerank.candidates:
         plain = encoder.embed_query(text)
         return EmbeddedQuery(plain if adapter is None else adapter.vector(plain), plain)

@@ -12,6 +12,7 @@ import numpy as np
 
 from helix_query.profile.intent import Intent
 from helix_query.profile.past import Past
+from helix_query.recall.lifecycle.newer import asks_for_newest, newer_factors
 from helix_query.recall.lifecycle.outdated import (
     OF_CHANGED,
     held_then,
@@ -50,7 +51,7 @@ def lifecycle_steps(
     constants: Rank,
     wants_questions: bool,
 ) -> None:
-    """Later memories, answers, replacements, the latest statement of a value, statements before questions."""
+    """Later memories, answers, replacements, newer first, latest statement, statements before questions."""
     if constants.future_penalty != 1.0:
         later = raw.occurred_at > microseconds(now)
         builder.times("future_penalty", np.where(later, constants.future_penalty, 1.0))
@@ -83,11 +84,14 @@ def _current_steps(
 ) -> None:
     """Replacements, and the latest statement of a value that the question asks for."""
     latest = _latest_gains(candidates, raw, route, constants, holding)
+    # Memories that state the value in the words of the question need no other evidence.
+    stated = latest is not None and bool(latest(builder.scores).any())
     if holding is not None:
-        # Memories that state the value in the words of the question need no other evidence.
-        if latest is None or not latest(builder.scores).any():
+        if not stated:
             builder.plus("replacement", inherited_gains(builder.scores, holding, constants.outdated))
         builder.times("outdated", outdated_factors(builder.scores, holding, constants.outdated))
+    if constants.newer.gain and not stated and asks_for_newest(route):
+        builder.times("newer", newer_factors(builder.scores, raw, constants.newer))
     if latest is not None:
         builder.plus("latest_statement", latest(builder.scores))
 

@@ -1,26 +1,16 @@
-"""Min-max normalisation over the candidates; a `Signal` keeps its raw values for an explanation."""
+"""Min-max normalisation over the candidates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helix_memory import arithmetic
+from helix_query.recall.relevance import Signal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """One signal of the candidates: (raw - `least`) / `span`, or the same for all where `span` is 0."""
-
-    raw: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    least: float = 0.0
-    span: float = 1.0
 
 
 def signal(values: NDArray[np.floating], *, flat: float = 0.0, least_span: float = 0.0) -> Signal:

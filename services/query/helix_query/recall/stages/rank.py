@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_memory.arithmetic import blend, lifted, weighted
-from helix_memory.explanation import LATE_INTERACTION, QUALITY, WEIGHED
+from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION, QUALITY, WEIGHED
 from helix_memory.memory_types import MEMORY_TYPES
 from helix_query.profile.intent import Intent
 from helix_query.recall.candidates import Candidates, CandidateSignals, Ranked, Route, Window
-from helix_query.recall.evidence.late_interaction import late_gains
+from helix_query.recall.evidence.comparisons import comparisons
 from helix_query.recall.lifecycle.speech_acts import asks_about_questions
 from helix_query.recall.lifecycle.turns import derived_gains
 from helix_query.recall.recipes.factors import blended_signals, passing, recipe_factors, scale
 from helix_query.recall.recipes.noise import noise
+from helix_query.recall.relevance import Relevance, Signal, Weighed
 from helix_query.recall.stages.latest_statement import STEP
 from helix_query.recall.stages.lifecycle import lifecycle_steps
-from helix_query.recall.stages.normalise import Signal, signal
-from helix_query.recall.stages.scoring import Relevance, Scoring, boosted
+from helix_query.recall.stages.normalise import signal
+from helix_query.recall.stages.scoring import Scoring, boosted
 from helix_shared.artifacts.signals.columns import NO_TIME, code, hashed
 from helix_shared.calendar_days import touching
 from helix_shared.moments import microseconds
@@ -45,7 +46,8 @@ MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 def rank(context: RecallContext, candidates: Candidates, route: Route) -> tuple[Candidates, Ranked]:
     """Stage 6: the candidates with their signals, and their order without those below the threshold."""
     read = replace(candidates, signals=_raw_signals(context, candidates))
-    return read, best_first(read, score(context, read, route))
+    scored = score(context, read, route)
+    return replace(read, weighed=scored.weighed), best_first(read, scored)
 
 
 def score(context: RecallContext, candidates: Candidates, route: Route) -> Scoring:
@@ -122,13 +124,13 @@ def scoring(
     `project_code` is the caller's project, `seed` that of the recipe's noise. With `wants_questions` bare
     questions keep their places.
     """
-    signals = _signals(candidates, raw, now=now, constants=constants)
-    relevance = _relevance(signals, raw.type_code, route, constants=constants)
-    boosting = boost_factors(raw, constants.boosts, window=route.window, project_code=project_code)
-    builder = boosted(relevance.values, boosting)
-    late = None if candidates.late is None else late_gains(builder.scores, candidates.late)
-    if late is not None:
-        builder.plus(LATE_INTERACTION, late.gains)
+    weighed = candidates.weighed or _weighed(
+        candidates, raw, route, now=now, constants=constants, project_code=project_code
+    )
+    builder = boosted(weighed)
+    compared = comparisons(builder.scores, candidates)
+    for name, one in compared.items():
+        builder.plus(name, one.gains)
     for name, factor in recipe_factors(
         raw, constants=constants.recipe, now=now, project_code=project_code
     ).items():
@@ -146,22 +148,31 @@ def scoring(
         drawn = noise(candidates.ordinals, seed=seed, sigma=constants.recipe.noise_sigma)
         # a score never falls below 0
         builder.plus("noise", np.maximum(drawn, -builder.scores))
-    reached = passing(relevance.values, builder.scores, constants=constants.recipe)
+    reached = passing(weighed.relevance.values, builder.scores, constants=constants.recipe)
     if candidates.phrase_match is not None:
         # A phrase match is lifted over all others, whose scores stay as they are.
         builder.plus("phrase_match", candidates.phrase_match * (STEP * builder.scores.max(initial=0.0)))
         reached = reached | candidates.phrase_match
     if raw.is_derived.any():
         builder.plus("derived", derived_gains(builder.scores, raw))
-    return Scoring(
+    both = compared.get(LATE_INTERACTION), compared.get(CROSS_ENCODER)
+    return Scoring(weighed, constants.fused_share, tuple(builder.steps), builder.scores, reached, *both)
+
+
+def _weighed(
+    candidates: Candidates,
+    raw: CandidateSignals,
+    route: Route,
+    *,
+    now: datetime,
+    constants: Rank,
+    project_code: int | None,
+) -> Weighed:
+    signals = _signals(candidates, raw, now=now, constants=constants)
+    return Weighed(
         signals,
-        constants.fused_share,
-        relevance,
-        boosting,
-        tuple(builder.steps),
-        builder.scores,
-        reached,
-        late,
+        _relevance(signals, raw.type_code, route, constants=constants),
+        boost_factors(raw, constants.boosts, window=route.window, project_code=project_code),
     )
 
 

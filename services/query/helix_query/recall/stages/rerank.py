@@ -1,7 +1,7 @@
-"""Stage 6b: late interaction of the query with the first candidates of stage 6, which orders them again.
+"""Stage 6b: the query is compared with the first candidates of stage 6, which orders them again.
 
-The step `late_interaction` of the score comes before those of a memory's life, so that what is current still
-goes first.
+Late interaction comes first; then a cross-encoder, where the profile names one, with the first of the new
+order. Both are steps of the score before those of a memory's life, so that what is current still goes first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from helix_query.recall.candidates import LateInteraction
+from helix_query.recall.evidence.cross_encoding import (
+    CROSS_ENCODER,
+    cross_encoding,
+    is_cross_encoded,
+)
 from helix_query.recall.evidence.late_interaction import by_word, nearest, similarities
 from helix_query.recall.query_words import rarity_of
 from helix_query.recall.stages.rank import best_first, score
 from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.metrics import RECALL_DEGRADED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +39,14 @@ MOST_WORDS: Final = 32
 def rerank(
     context: RecallContext, candidates: Candidates, ranked: Ranked, tokens: QueryTokens | None, route: Route
 ) -> tuple[Candidates, Ranked]:
-    """The candidates with late interaction and their new order; what came in where the profile wants none."""
+    """The candidates with their comparisons and their new order; unchanged where none is wanted."""
+    candidates, ranked = _by_words(context, candidates, ranked, tokens, route)
+    return _by_pairs(context, candidates, ranked, route)
+
+
+def _by_words(
+    context: RecallContext, candidates: Candidates, ranked: Ranked, tokens: QueryTokens | None, route: Route
+) -> tuple[Candidates, Ranked]:
     constants = context.profile.rerank
     weight = constants.weight_for(route.intents)
     if tokens is None or not weight or context.query.mode == "dense":
@@ -42,6 +55,21 @@ def rerank(
     if late is None:
         return candidates, ranked
     compared = replace(candidates, late=late)
+    return compared, best_first(compared, score(context, compared, route))
+
+
+def _by_pairs(
+    context: RecallContext, candidates: Candidates, ranked: Ranked, route: Route
+) -> tuple[Candidates, Ranked]:
+    if not is_cross_encoded(context, route):
+        return candidates, ranked
+    cross = cross_encoding(context, candidates, ranked, route)
+    if cross is None:
+        RECALL_DEGRADED.labels(CROSS_ENCODER).inc()
+        return replace(candidates, degraded=(*candidates.degraded, CROSS_ENCODER)), ranked
+    if not len(cross.positions):
+        return candidates, ranked
+    compared = replace(candidates, cross=cross)
     return compared, best_first(compared, score(context, compared, route))
 
 

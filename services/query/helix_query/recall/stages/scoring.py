@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from helix_memory.arithmetic import ADD, MULTIPLY, product, stepped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from helix_query.recall.candidates import LateGains
-    from helix_query.recall.stages.normalise import Signal
-
-Factors = Mapping[str, "NDArray[np.float64]"]
+    from helix_query.recall.candidates import StandardGains
+    from helix_query.recall.relevance import Factors, Relevance, Signal, Weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,37 +51,38 @@ class ScoreBuilder:
 
 
 @dataclass(frozen=True, slots=True)
-class Relevance:
-    """Relevance before all boosts and steps, by the method of the ranking profile."""
-
-    method: str
-    values: NDArray[np.float64]
-    weights: Factors
-    """By signal and candidate; a signal without weights does not count."""
-    graph_weight: float = 0.0
-    """Method multiplicative: share of graph mass in relevance; the rest is sim."""
-    quality_weight: float = 0.0
-    """Method multiplicative: how much quality may add."""
-
-
-@dataclass(frozen=True, slots=True)
 class Scoring:
     """Final scores of the candidates, and how they came about.
 
     scores = relevance x (product of the boosts), then every step in its order.
     """
 
-    signals: Mapping[str, Signal]
+    weighed: Weighed
     fused_share: float
     """Of sim: share of the normalised fused score, the rest is the normalised cosine."""
-    relevance: Relevance
-    boosts: Factors
     steps: tuple[Step, ...]
     scores: NDArray[np.float64]
     reached: NDArray[np.bool_]
     """Whether a candidate reaches the threshold of the ranking profile."""
-    late: LateGains | None = None
+    late: StandardGains | None = None
     """None: no candidate was compared."""
+    cross: StandardGains | None = None
+    """Of the cross-encoder; None: no candidate was compared."""
+
+    @property
+    def signals(self) -> Mapping[str, Signal]:
+        """The normalised signals by name."""
+        return self.weighed.signals
+
+    @property
+    def relevance(self) -> Relevance:
+        """Relevance before all boosts and steps."""
+        return self.weighed.relevance
+
+    @property
+    def boosts(self) -> Factors:
+        """The boosts by name."""
+        return self.weighed.boosts
 
     def weight(self, signal: str, position: int) -> float:
         """Weight of a signal: of fused and cosine in sim, of the others in relevance; 0: unused."""
@@ -94,6 +94,6 @@ class Scoring:
         return 0.0 if weights is None else float(weights[position])
 
 
-def boosted(relevance: NDArray[np.float64], boosts: Factors) -> ScoreBuilder:
+def boosted(weighed: Weighed) -> ScoreBuilder:
     """The scores before all steps: relevance times the product of the boosts."""
-    return ScoreBuilder(relevance * product(boosts.values()))
+    return ScoreBuilder(weighed.relevance.values * product(weighed.boosts.values()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 from helix_query.recall.user_profile.layout import laid_out
 from helix_query.recall.user_profile.lines import UserProfile
+from helix_query.recall.user_profile.links import Links
 from helix_query.recall.user_profile.merge import merged
 from helix_query.recall.user_profile.statements import statements_of
 from helix_query.recall.visibility import Visibility
@@ -41,5 +43,14 @@ def user_profile(
     check(deadline)
     visibility = Visibility.of(snapshot.generation, selection, now)
     moment = selection.past.happened_by or visibility.moment
-    said = merged(statements_of(snapshot, visibility, moment), snapshot.generation.graph)
-    return laid_out(said, token_budget=token_budget, count_tokens=snapshot.encoder.count_tokens, zone=zone)
+    statements = statements_of(snapshot, visibility, moment)
+    encoder, centroids = snapshot.encoder, snapshot.centroids
+
+    @cache
+    def is_place(name: str) -> bool:
+        """Whether a name is surely that of a place: a run of the model for each name."""
+        check(deadline)
+        return centroids.is_place(encoder.embed_query(name))
+
+    said = merged(statements, Links.of(snapshot.generation, statements), is_place)
+    return laid_out(said, token_budget=token_budget, count_tokens=encoder.count_tokens, zone=zone)

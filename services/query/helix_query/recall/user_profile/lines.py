@@ -19,7 +19,7 @@ class Statement:
     memory_id: str
     sequence: int
     """Of the event."""
-    text: str
+    sentences: tuple[str, ...]
     part: Part
     facets: tuple[str, ...]
     speaker: str
@@ -27,6 +27,11 @@ class Statement:
     occurred_at: datetime
     is_derived: bool
     score: float
+
+    @property
+    def text(self) -> str:
+        """The sentences on one line."""
+        return " ".join(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.lines import Merged
-from helix_shared.artifacts.graph.snapshot import EDGE_KINDS
 from helix_shared.artifacts.lexicon.analysis import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
+    from helix_query.recall.user_profile.current_values import IsPlace
     from helix_query.recall.user_profile.lines import Statement
-    from helix_shared.artifacts.graph.snapshot import GraphSnapshot
+    from helix_query.recall.user_profile.links import Links
 
 SAME_WORDS: Final = 0.6
 """Jaccard similarity of the stems of two statements that say the same, or the opposite."""
@@ -24,30 +23,28 @@ REPLACED: Final = 0.5
 """Probability of an UPDATES link from which the older statement is left out; below, it counts less."""
 RESTATED: Final = 0.1
 """What each repetition adds to a score, as a share, three times at most."""
-_UPDATES: Final = EDGE_KINDS.index("UPDATES")
 _NEGATION: Final = re.compile(
     r"\b(?:not|no|never|nothing|neither|nor|without|cannot|cant|dont|wont|no longer|stopped|quit)\b|n't\b"
 )
 
 
-def merged(statements: Iterable[Statement], graph: GraphSnapshot) -> list[Merged]:
+def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> list[Merged]:
     """Best first; equal scores by id. The result does not depend on the order of `statements`.
 
     Of a resolved statement and its verbatim memory the resolved one is shown and both are cited. Of two
     statements of one speaker in the same words, the later one is shown; it cites the earlier one unless it
-    denies it.
+    denies it. Of a home, an employer or a partner only the latest is shown (`current_values`).
     """
     latest_first = sorted(
         statements,
         key=lambda one: (one.occurred_at, one.sequence, one.is_derived, one.memory_id),
         reverse=True,
     )
-    replaced = _replaced(latest_first, graph)
+    replaced = links.replaced()
+    holding = [one for one in latest_first if replaced.get(one.ordinal, 0.0) < REPLACED]
     kept: list[tuple[Merged, frozenset[str], bool]] = []
-    for one in latest_first:
+    for one in with_current_values(holding, links, is_place):
         probability = replaced.get(one.ordinal, 0.0)
-        if probability >= REPLACED:
-            continue
         words, denies = frozenset(stems(one.text)), _denies(one.text)
         place = next(
             (n for n, (line, said, _) in enumerate(kept) if _is_same(one, words, line.statement, said)), None
@@ -83,16 +80,3 @@ def _joined(line: Merged, earlier: Statement) -> Merged:
 
 def _denies(text: str) -> bool:
     return len(_NEGATION.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
-
-
-def _replaced(statements: Sequence[Statement], graph: GraphSnapshot) -> Mapping[int, float]:
-    """The probability that a later memory replaced a statement, by ordinal."""
-    ordinals = np.array(sorted({one.ordinal for one in statements}), np.int64)
-    edges = graph.edges_of(ordinals)
-    targets = np.repeat(ordinals, edges.counts)
-    # an edge goes from the newer to the older memory; at the older one it is stored as not forward
-    chosen = (edges.kinds == _UPDATES) & ~edges.forward
-    found: dict[int, float] = {}
-    for ordinal, weight in zip(targets[chosen].tolist(), edges.weights[chosen].tolist(), strict=True):
-        found[ordinal] = max(found.get(ordinal, 0.0), min(weight, 1.0))
-    return found

@@ -104,7 +104,7 @@ def _stated(
                 ordinal=row["ordinal"],
                 memory_id=row["memory_id"],
                 sequence=row["stream_sequence"],
-                text=_sentences(row["text"], [(start, end) for _, start, end in spans]),
+                sentences=_sentences(row["text"], [(start, end) for _, start, end in spans]),
                 part=part,
                 facets=tuple(dict.fromkeys(facet for facet, _, _ in spans)),
                 speaker=row["speaker"] or ("" if user_id else row["user_id"]),
@@ -114,7 +114,6 @@ def _stated(
             )
 
 
-def _sentences(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _sentences(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """The distinct sentences in their order, each on one line."""
-    said = (" ".join(text[start:end].split()) for start, end in sorted(set(spans)))
-    return " ".join(said)
+    return tuple(" ".join(text[start:end].split()) for start, end in sorted(set(spans)))

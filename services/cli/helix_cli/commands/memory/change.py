@@ -1,0 +1,216 @@
+"""Publishing the events of a command that changes memories, and saying what became of each memory.
+
+The event log has no replies, so a change is told by what the query service serves before and after the event,
+and a refusal by its dead letter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from helix_cli.clients.recall_client import RecallClient
+from helix_cli.commands.common import options
+from helix_cli.commands.common.hints import with_owner_hint
+from helix_cli.commands.common.memory_ids import whole_ids
+from helix_cli.commands.common.option_group import with_options
+from helix_cli.commands.common.publishing import Waiting, await_outcome, outcome, publish_items, summary
+from helix_cli.commands.memory.arguments import Acl, User
+from helix_cli.commands.memory.state import Change, Seen, corrected, nothing_to_correct, seen, short
+from helix_cli.commands.publish import one_event
+from helix_cli.output.exit_codes import FAILED_EXIT, UNCHANGED_EXIT
+from helix_cli.output.terminal import note
+from helix_cli.output.time_zone import local_now
+from helix_cli.sources.source_event import SourceEvent
+from helix_cli.stack.addresses import Server, nats_server, query_server
+from helix_memory.recall.v1 import recall_pb2
+from helix_shared.errors import NotFoundError
+from helix_shared.identity import memory_id as memory_id_of
+
+AwaitChange = Annotated[
+    bool,
+    typer.Option("--wait/--no-wait", help="Whether to wait for the change, and say what it changed."),
+]
+Told = Callable[[Seen, Seen], Change]
+"""What became of a memory, from what was served before and after its event."""
+
+
+@dataclass(slots=True)
+class Result:
+    """Which memories changed, each with its current id, and which stay as they were, with the reason."""
+
+    changed: dict[str, str] = field(default_factory=dict)
+    unchanged: dict[str, str] = field(default_factory=dict)
+
+    def keep(self, memory_id: str, reason: str) -> None:
+        """Note a memory that stays as it was, and say so."""
+        self.unchanged[memory_id] = reason
+        note(f"unchanged {short(memory_id)}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The options of a command that changes memories."""
+
+    scope: recall_pb2.Scope
+    nats: str
+    query: str
+    home: Path
+    wait_seconds: float | None
+    """How long to wait until the events are processed; None: not at all."""
+    as_json: bool
+    result: Result = field(default_factory=Result)
+
+    @property
+    def server(self) -> Server:
+        """The query service."""
+        return query_server(self.query, self.home)
+
+    @contextmanager
+    def client(self) -> Iterator[RecallClient]:
+        """A client of the query service."""
+        server = self.server
+        with RecallClient(server.address, instance=server.instance) as client:
+            yield client
+
+    def ids(self, given: Sequence[str]) -> list[str]:
+        """Whole ids, each once.
+
+        Raises: as `whole_ids`.
+        """
+        return list(dict.fromkeys(whole_ids(given, self.scope, lambda: self.server)))
+
+    def correct(self, wanted: dict[str, dict[str, Any]], *, done: str) -> None:
+        """Publish the next version of each memory, with the wanted fields; `done` says so in a word.
+
+        A correction has a text, so without one that of the current version is read. A memory that has the
+        wanted fields stays as it is.
+
+        Raises:
+            NotFoundError: the text of a memory is needed and cannot be read.
+            typer.Exit, HelixError: as `publish`.
+        """
+        events = {}
+        for memory_id, fields in wanted.items():
+            event = {"memory_id": memory_id, **fields}
+            if "text" not in fields or self.wait_seconds is not None:
+                [found] = self._seen([memory_id]).values()
+                if reason := nothing_to_correct(found, fields):
+                    self.result.keep(memory_id, reason)
+                    continue
+                event |= self._of_current(found, fields)
+            events[memory_id] = event
+        self.publish("correct", events, partial(corrected, done=done), _new_version)
+
+    def _of_current(self, found: Seen, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Id and text of the current version, for a correction of it."""
+        if found.current is not None:
+            text = wanted.get("text", found.current.text)
+            return {"memory_id": found.current.memory_id, "text": text}
+        if "text" not in wanted:
+            error = NotFoundError(f"no memory {found.memory_id} is visible to this scope")
+            raise with_owner_hint(error, self.scope)
+        return {}  # perhaps it was published a moment ago
+
+    def publish(
+        self,
+        kind: str,
+        events: dict[str, dict[str, Any]],
+        told: Told,
+        affected: Callable[[SourceEvent], str] | None = None,
+    ) -> None:
+        """Publish one event for each memory, its own fields; wait, and say what became of each memory.
+
+        `affected` gives the memory that is looked at afterwards, if it is another one.
+
+        Raises:
+            typer.Exit: an event was refused, or a memory stays as it was.
+            HelixError: as `publish_items` and `await_outcome`, or an event breaks a rule: none is published.
+        """
+        items = {memory_id: self._event(kind, memory_id, fields) for memory_id, fields in events.items()}
+        if items:
+            after = {one: one if affected is None else affected(item) for one, item in items.items()}
+            self._publish(items, told, after)
+        elif self.as_json:
+            typer.echo(json.dumps(asdict(self.result)))
+        if self.result.unchanged:
+            raise typer.Exit(UNCHANGED_EXIT)
+
+    def _event(self, kind: str, memory_id: str, fields: dict[str, Any]) -> SourceEvent:
+        given = {"user_id": self.scope.user_id, "acl": list(self.scope.principals), **fields}
+        tenant = self.scope.tenant_id
+        return one_event(given, tenant=tenant, kind=kind, role="", now=local_now(), where=memory_id)
+
+    def _publish(self, items: dict[str, SourceEvent], told: Told, affected: dict[str, str]) -> None:
+        waiting = self.wait_seconds is not None
+        before = self._seen(items) if waiting else {}
+        broker = nats_server(self.nats, self.home)
+        tally = publish_items(
+            items.values(),
+            server=broker,
+            in_flight=1,
+            as_json=self.as_json,
+            total=len(items),
+            tracked=waiting,
+        )
+        try:
+            if self.wait_seconds is not None:
+                await_outcome(tally, Waiting(self.server, broker, self.wait_seconds))
+                for refusal in tally.refusals:
+                    del affected[refusal.where]
+                self._tell(before, affected, told)
+            elif not self.as_json:
+                typer.echo(outcome(tally))
+        finally:
+            if self.as_json:
+                typer.echo(json.dumps(summary(tally) | asdict(self.result)))
+        if tally.refusals:
+            raise typer.Exit(FAILED_EXIT)
+
+    def _seen(self, ids: Iterable[str]) -> dict[str, Seen]:
+        with self.client() as client:
+            return {one: seen(client, self.scope, one) for one in ids}
+
+    def _tell(self, before: dict[str, Seen], affected: dict[str, str], told: Told) -> None:
+        after = self._seen(affected.values())
+        for one, other in affected.items():
+            change = told(before[one], after[other])
+            if not change.is_change:
+                self.result.keep(one, change.text)
+                continue
+            self.result.changed[one] = other
+            if not self.as_json:
+                typer.echo(f"{short(one)}: {change.text}")
+
+
+def _new_version(item: SourceEvent) -> str:
+    """Id of the version that a correction makes."""
+    return memory_id_of(item.event.tenant_id, item.event.event_id, 0)
+
+
+def changes_of(
+    *,
+    tenant: options.Tenant = "",
+    user: User = "",
+    acl: Acl = None,
+    wait: AwaitChange = True,
+    wait_seconds: options.WaitSeconds = 60.0,
+    as_json: options.AsJson = False,
+    nats: options.Nats = "",
+    query: options.Query = "",
+    home: options.Home = options.DEFAULT_HOME,
+) -> Changes:
+    """What these options mean."""
+    scope = recall_pb2.Scope(tenant_id=tenant, user_id=user, principals=acl or [])
+    return Changes(scope, nats, query, home, wait_seconds if wait else None, as_json)
+
+
+with_change_options = with_options("changes", changes_of)
+"""Replaces the parameter `changes` of a command by the options of `changes_of`."""

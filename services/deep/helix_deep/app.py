@@ -1,0 +1,73 @@
+"""The composition root of the deep service; the only module that reads the environment."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from helix_deep.api.service import SERVICE_NAME, DeepHandlers
+from helix_deep.fast.query_service import QueryService
+from helix_deep.settings import DeepSettings
+from helix_shared.endpoint.client import Endpoint
+from helix_shared.errors import InvalidInputError
+from helix_shared.metrics import serve_metrics
+from helix_shared.rpc.server import GrpcServer, stop_signals
+from helix_shared.telemetry import configure_logging, logger
+
+SERVICE: Final = "deep"
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Settings of a service that is ready to run, and the key of its language model."""
+
+    settings: DeepSettings
+    key: str
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT.
+
+        Raises:
+            TemporaryError: the address cannot be bound.
+        """
+        settings, stopped = self.settings, stop_signals()
+        async with AsyncExitStack() as owned:
+            endpoint = None
+            if settings.base_url:
+                endpoint = await owned.enter_async_context(Endpoint.of(settings, self.key))
+            else:
+                _log.warning("no language model is configured", setting="HELIX_DEEP_BASE_URL")
+            query = QueryService(settings.query_address, seconds=settings.query_seconds)
+            owned.push_async_callback(query.close)
+            handlers = DeepHandlers(settings, query, endpoint)
+            server = GrpcServer(
+                handlers.generic_handler(),
+                service=SERVICE_NAME,
+                listen=settings.listen,
+                grace_seconds=settings.grace_seconds,
+            )
+            port = await server.start()
+            server.set_serving()
+            _log.info("listening", address=settings.listen, port=port, query=settings.query_address)
+            try:
+                await stopped.wait()
+            finally:
+                _log.info("stopping")
+                await server.stop()
+
+
+def create_app() -> App:
+    """Read the settings.
+
+    Raises:
+        InvalidInputError: a setting is wrong, or an address has no model.
+    """
+    settings = DeepSettings.load()
+    configure_logging(log_format=settings.log_format, level=settings.log_level, service=SERVICE)
+    if settings.base_url and not settings.model:
+        raise InvalidInputError("HELIX_DEEP_MODEL", "is missing; name the model at HELIX_DEEP_BASE_URL")
+    serve_metrics(settings.metrics_port)
+    return App(settings, settings.key())

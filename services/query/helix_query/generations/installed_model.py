@@ -1,0 +1,37 @@
+"""The encoder of the model that made a generation, found among the installed ones by its checksum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helix_shared.encoders.encoder import Encoder
+from helix_shared.encoders.model import read_card
+from helix_shared.encoders.store import model_folders
+from helix_shared.errors import NotFoundError, PermanentError
+from helix_shared.telemetry import logger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from helix_shared.artifacts.generation.manifest import Manifest
+
+_log = logger(__name__)
+
+
+def installed_encoder(manifest: Manifest, models: Path, *, threads: int = 1) -> Encoder:
+    """Load the encoder; tenants share it, so it remembers no query.
+
+    Raises:
+        NotFoundError: the model is not installed under `models`.
+    """
+    wanted = manifest.model
+    for folder in model_folders(models):
+        try:
+            if read_card(folder).checksum == wanted.checksum:
+                return Encoder.load(folder, lanes=1, threads_per_lane=threads, remembers=False)
+        except PermanentError as error:
+            _log.warning("model_unreadable", folder=str(folder), error=str(error))
+    raise NotFoundError(
+        f"generation {manifest.generation} was made with model {wanted.name}, checksum {wanted.checksum}, "
+        f"not installed under {models}: install it, or rebuild with an installed one"
+    )

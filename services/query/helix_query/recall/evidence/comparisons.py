@@ -1,0 +1,58 @@
+"""What comparing the first candidates with the query adds to their scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_memory.arithmetic import ADD, normalised, stepped, weighted
+from helix_memory.explanation import CROSS_ENCODER, LATE_INTERACTION
+from helix_query.recall.candidates import StandardGains
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.recall.candidates import Candidates, LateInteraction
+
+LEAST_DEVIATION: Final = 1e-9
+"""Standard deviation below which all compared candidates count as equal."""
+
+
+def comparisons(before: NDArray[np.float64], candidates: Candidates) -> dict[str, StandardGains]:
+    """What each comparison adds, by the name of its step, in their order; `before` are the scores of all."""
+    found: dict[str, StandardGains] = {}
+    if candidates.late is not None:
+        found[LATE_INTERACTION] = late_gains(before, candidates.late)
+        before = stepped(before, ADD, found[LATE_INTERACTION].gains)
+    if (cross := candidates.cross) is not None:
+        found[CROSS_ENCODER] = standard_gains(before, cross.positions, cross.logits, cross.weight)
+    return found
+
+
+def late_gains(before: NDArray[np.float64], late: LateInteraction) -> StandardGains:
+    """What late interaction adds to the scores `before`; 0 for candidates that were not compared.
+
+    It is by the mean similarity of the words, weighted by rarity.
+    """
+    rarities = late.rarities.tolist()
+    total = weighted((1.0, rarity) for rarity in rarities)
+    scores = weighted(zip(rarities, late.similarities, strict=True)) / total
+    return standard_gains(before, late.positions, scores, late.weight)
+
+
+def standard_gains(
+    before: NDArray[np.float64], positions: NDArray[np.int64], found: NDArray[np.float64], weight: float
+) -> StandardGains:
+    """What the results `found` of the candidates at `positions` add to the scores `before` of all.
+
+    They are standardised over the compared candidates and count in standard deviations of their scores, times
+    `weight`. No score falls below 0.
+    """
+    compared, mean, deviation = before[positions], float(found.mean()), float(found.std())
+    scale = weight * float(compared.std())
+    if deviation <= LEAST_DEVIATION:
+        deviation, scale = 1.0, 0.0
+    gains = np.zeros(len(before))
+    gains[positions] = np.maximum(normalised(found, mean, deviation) * scale, -compared)
+    return StandardGains(found, mean, deviation, scale, gains)

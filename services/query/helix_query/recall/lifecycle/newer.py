@@ -1,0 +1,53 @@
+"""Stage 6: of the first candidates for a question for what holds, the later ones count more.
+
+Whoever asks what holds is answered best by the last word on it, and few of the changes that people tell can
+be linked to what they change ("the plumber rang, so not before Friday"). What the first candidates have in
+common is that they are near the question, so their order in time says which of them is the last word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from helix_query.profile.intent import Intent
+from helix_query.profile.past import Past
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from helix_query.profile.sections.ranking import Newer
+    from helix_query.recall.candidates import CandidateSignals, Route
+
+FEWEST: Final = 2
+"""Statements whose order in time says something."""
+
+
+def asks_for_newest(route: Route) -> bool:
+    """Whether a question asks for a value that holds, not for an earlier one or one of a past time."""
+    is_value = Intent.CURRENT_VALUE in route.intents
+    return is_value and route.past is Past.NO and route.as_of_moment is None
+
+
+def newer_factors(
+    scores: NDArray[np.float64], raw: CandidateSignals, constants: Newer
+) -> NDArray[np.float64]:
+    """1 + `gain` x share of the first candidates that are earlier; 1 for all others.
+
+    Candidates with less than the share `least` of the best score are about something else, often another
+    person, and gain nothing. What was said in a session is compared, up to `longest` tokens. Documents hold
+    whenever they came, and of all the things that a long text says its time tells little: these get
+    1 + `gain` / 2.
+    """
+    gain, factors = constants.gain, np.ones(len(scores))
+    first = np.argsort(-scores, kind="stable")[: constants.compared]
+    first = first[scores[first] >= constants.least * scores.max(initial=0.0)]
+    compared = first[(raw.session_code[first] != 0) & (raw.token_count[first] <= constants.longest)]
+    if len(compared) < FEWEST:
+        return factors
+    times = raw.occurred_at[compared]
+    earlier = np.searchsorted(np.sort(times), times, side="left")
+    factors[first] = 1.0 + gain / 2.0
+    factors[compared] = 1.0 + gain * earlier / (len(compared) - 1)
+    return factors

@@ -1,0 +1,46 @@
+"""What stage 6 knows of the candidates before the steps of their scores: signals, relevance, boosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Factors = Mapping[str, "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One signal of the candidates: (raw - `least`) / `span`, or the same for all where `span` is 0."""
+
+    raw: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    least: float = 0.0
+    span: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Relevance before all boosts and steps, by the method of the ranking profile."""
+
+    method: str
+    values: NDArray[np.float64]
+    weights: Factors
+    """By signal and candidate; a signal without weights does not count."""
+    graph_weight: float = 0.0
+    """Method multiplicative: share of graph mass in relevance; the rest is sim."""
+    quality_weight: float = 0.0
+    """Method multiplicative: how much quality may add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the scores are before all steps; late interaction, which adds a step, leaves it as it is."""
+
+    signals: Mapping[str, Signal]
+    relevance: Relevance
+    boosts: Factors

@@ -1,0 +1,126 @@
+"""The words that announce a fact of which a person has one at a time: home, work, partner, age.
+
+All ignore case. Every repetition is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+ValueKind = Literal["name", "name_or_thing", "person", "words"]
+
+_SELF = r"(?<![\w'\u2019-])(?:i|we)(?:['\u2019](?:m|ve|re)| am| are| have|m|ve)?"
+_NOW = r"(?: (?:also|now|still|just|recently|finally|currently|actually|both|mostly|already|mainly)){0,2}"
+_I = _SELF + _NOW
+_MY = r"(?<!\w)(?:my|our) (?P<change>new )?"
+_PARTNER = r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf|fianc[\u00e9e]e?)"
+_AS = r"(?: as (?:[\w'-]+ ){1,4}?| )"
+_IS = r"(?:['\u2019]s name is| is called| is|,)? (?=\S)"
+_MOVED = (
+    rf"{_I} (?:moved|relocated|emigrated)"
+    r"(?: back| over| out| away| down| up| house| home| here)?(?: from [\w' -]{1,30}?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Words with a value behind them, or in the group `value`."""
+
+    fact: str
+    """What it is a value of; the group `fact` where this is empty."""
+    words: re.Pattern[str]
+    value: ValueKind = "name"
+    """What the value may be: names; names or a thing ("the bakery"); the person named at once; any words."""
+    is_change: bool = False
+    """Whether they say that the value is new; so does a group `change`."""
+    is_act: bool = False
+    """Whether they tell an act, which may be of long ago."""
+    is_open: bool = False
+    """Whether they are also said of other things: "I moved to Vim"."""
+    is_end: bool = False
+    """Whether they say that the value holds no longer."""
+
+
+def _rule(
+    fact: str,
+    words: str,
+    value: ValueKind = "name",
+    *,
+    is_change: bool = False,
+    is_act: bool = False,
+    is_open: bool = False,
+    is_end: bool = False,
+) -> Rule:
+    return Rule(fact, re.compile(words, re.IGNORECASE), value, is_change, is_act, is_open, is_end)
+
+
+RULES: Final = (
+    _rule("home", rf"{_I} (?:live|living|based|settled)(?: [\w'\u2019-]+){{0,4}}? (?:in|near|outside) "),
+    _rule(
+        "home",
+        rf"{_MOVED}(?: with [\w' ]{{1,30}}?)? (?:in)?to ",
+        is_change=True,
+        is_act=True,
+        is_open=True,
+    ),
+    _rule("home", rf"{_MOVED} in with [\w' ]{{1,30}}? in ", is_change=True, is_act=True),
+    _rule("home", rf"{_MY}(?:home|flat|house|apartment|place) is (?:in|near|outside) "),
+    _rule(
+        "work",
+        rf"{_I} (?:work|working|employed)(?: full[- ]time| remotely| nights| shifts)?{_AS}(?:at|for|by) ",
+        "name_or_thing",
+    ),
+    _rule(
+        "work",
+        rf"{_I} (?:started|began|start)(?: work| working)?{_AS}(?:at|for|with) ",
+        is_change=True,
+        is_act=True,
+    ),
+    _rule(
+        "work",
+        rf"{_I} (?:got|found|took|have|started|accepted)(?: an?| the| my)?(?: \w+)?"
+        rf" (?:job|position|post|role){_AS}(?:at|with) ",
+        "name_or_thing",
+        is_change=True,
+        is_act=True,
+    ),
+    _rule(
+        "work",
+        rf"{_I} joined (?=[^;\n]{{1,40}} (?:as (?:an?|the|their|head|lead)|full[- ]time)\b)",
+        is_change=True,
+        is_act=True,
+    ),
+    _rule("work", r"(?<!\w)my new job is (?:at|with) ", "name_or_thing", is_change=True),
+    _rule("work", rf"{_I} (?:quit|lost|left) my (?:\w+ )?job(?: (?:at|with))? ?", is_act=True, is_end=True),
+    _rule("partner", rf"{_MY}{_PARTNER}{_IS}", "person"),
+    _rule("partner", rf"{_I} (?:married|engaged) to ", "person"),
+    _rule("partner", rf"{_I} (?:dating|going out with) ", "person"),
+    _rule("partner", rf"{_I} (?P<value>single)(?![\w-])", "words"),
+    _rule("partner", rf"(?<!\w)my (?:ex|late)[- ](?:{_PARTNER},? )?", "person", is_end=True),
+    _rule("partner", rf"{_I} (?:broke|broken|split) up with ", "person", is_act=True, is_end=True),
+    _rule(
+        "status", rf"{_I} (?:got )?(?P<value>single|engaged|married|divorced|widowed)(?![\w-]| in\b)", "words"
+    ),
+    _rule("", rf"{_MY}(?P<fact>boss|landlord|landlady|dentist|therapist|gp|supervisor){_IS}", "person"),
+    _rule(
+        "age",
+        rf"{_I} (?:turned )?(?P<value>1[5-9]|[2-9]\d)(?= years old|[,.!]| now\b| and\b|$)",
+        "words",
+    ),
+    _rule(
+        "",
+        r"(?<!\w)(?:my|our) (?:home |new )?(?P<fact>address|phone|phone number|e-?mail|e-?mail address)"
+        r" is (?P<value>(?=[^;\n]{0,59}[\d@])[^;\n]{3,60})",
+        "words",
+    ),
+)
+ANNOUNCED: Final = re.compile(
+    r"\b(?:live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
+    r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
+    r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
+    r"|dentist|therapist|gp|supervisor|address|phone|e-?mail|1[5-9]|[2-9]\d)\b",
+    re.IGNORECASE,
+)
+"""A sentence without any of these words has no value of the rules: one search costs far less than all."""

@@ -1,0 +1,78 @@
+"""The gRPC status of every error class, and the error of a status for who calls a service.
+
+Other errors become INTERNAL without their message, which may quote a memory or a query.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import grpc
+
+from helix_shared.errors import (
+    PASSED,
+    CorruptArtifactError,
+    HelixError,
+    InvalidInputError,
+    NotFoundError,
+    OverdueError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
+from helix_shared.telemetry import logger
+
+_log = logger(__name__)
+
+STATUS_OF_NUMBER: Final = {code.value[0]: code for code in grpc.StatusCode}
+"""By the number that a batch gives for a request that failed."""
+REPLY_BYTES: Final = 64 * 1024 * 1024
+"""Largest reply that a caller accepts; 200 memories of the longest text can in theory have 80 MB."""
+
+Refused = tuple[grpc.StatusCode, str]
+"""Status and message of a call or request that failed."""
+
+_STATUS: Final[tuple[tuple[type[BaseException], grpc.StatusCode], ...]] = (
+    (InvalidInputError, grpc.StatusCode.INVALID_ARGUMENT),
+    (NotFoundError, grpc.StatusCode.NOT_FOUND),
+    (OverdueError, grpc.StatusCode.DEADLINE_EXCEEDED),
+    (OverloadedError, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (TemporaryError, grpc.StatusCode.UNAVAILABLE),
+)
+
+
+def status_of(error: BaseException) -> Refused:
+    """Status and message for the caller."""
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return status, str(error)
+    if isinstance(error, CorruptArtifactError):
+        # The message of the error names files of the server.
+        return grpc.StatusCode.DATA_LOSS, "an artifact is damaged; the operator's log names it"
+    if isinstance(error, TimeoutError):
+        return grpc.StatusCode.DEADLINE_EXCEEDED, PASSED
+    return grpc.StatusCode.INTERNAL, "internal error"
+
+
+def refused_of(error: BaseException) -> Refused:
+    """Status and message for the caller; errors of unknown classes are logged."""
+    code, message = status_of(error)
+    if not isinstance(error, HelixError | TimeoutError):
+        _log.error("call_failed", error=type(error).__name__, status=code.name)
+    return code, message
+
+
+def error_of(code: grpc.StatusCode, details: str, *, who: str) -> HelixError:
+    """The error that a status of `who` stands for."""
+    if code == grpc.StatusCode.UNAVAILABLE:
+        return TemporaryError(f"no answer from {who}: {details}")
+    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return OverdueError(f"no answer from {who}: {details}")
+    if code == grpc.StatusCode.INVALID_ARGUMENT:
+        field, _, reason = details.partition(": ")
+        return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
+    if code == grpc.StatusCode.NOT_FOUND:
+        return NotFoundError(details)
+    if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return OverloadedError(details)
+    return PermanentError(f"{who} failed with {code.name}: {details}")

@@ -1,0 +1,105 @@
+"""What the deep service passes on to the query service, without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent import futures
+from typing import Any
+
+import grpc
+import pytest
+
+from helix_deep.api.service import DeepHandlers
+from helix_deep.fast.query_service import QueryService
+from helix_deep.settings import DeepSettings
+from helix_memory.deep.v1 import deep_pb2
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_shared.errors import InvalidInputError, TemporaryError
+
+
+class Recalls(recall_pb2_grpc.RecallServiceServicer):
+    """Answers batches and packs, and records the metadata of each call."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.metadata: list[dict[str, Any]] = []
+        self.requests: list[Any] = []
+        self.result = recall_pb2.RecallResult()
+
+    def BatchRecall(self, request: Any, context: grpc.ServicerContext) -> recall_pb2.BatchRecallResponse:  # noqa: N802
+        """The same result to each."""
+        self._record(request, context)
+        return recall_pb2.BatchRecallResponse(results=[self.result for _ in request.requests])
+
+    def Pack(self, request: Any, context: grpc.ServicerContext) -> recall_pb2.PackResponse:  # noqa: N802
+        """All of them, packed."""
+        self._record(request, context)
+        return recall_pb2.PackResponse(memory_ids=request.memory_ids)
+
+    def _record(self, request: Any, context: grpc.ServicerContext) -> None:
+        self.requests.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
+
+
+@pytest.fixture
+def recalls() -> Iterator[Recalls]:
+    """A listening query service."""
+    made = Recalls()
+    made.result.response.memories.add().memory.memory_id = "a" * 32
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(made, server)
+    made.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield made
+    server.stop(None)
+
+
+class Context:
+    """The part of a call's context that the handler reads."""
+
+    def time_remaining(self) -> float | None:
+        """No deadline."""
+        return None
+
+    def invocation_metadata(self) -> list[tuple[str, str]]:
+        """A credential, and what is nobody else's business."""
+        return [("authorization", "Bearer ann"), ("x-other", "1")]
+
+
+async def ask(address: str) -> list[deep_pb2.DeepRecallEvent]:
+    """The events of one call."""
+    query = QueryService(address, seconds=5)
+    handlers = DeepHandlers(DeepSettings(), query, None)
+    scope = recall_pb2.Scope(tenant_id="acme", user_id="ann", principals=["board"])
+    request = deep_pb2.DeepRecallRequest(recall=recall_pb2.RecallRequest(scope=scope, query="which?"))
+    try:
+        return [event async for event in handlers.deep_recall(request, Context())]
+    finally:
+        await query.close()
+
+
+async def test_credential_and_scope_of_the_caller_go_to_the_query_service(recalls: Recalls) -> None:
+    """In every call; other metadata does not."""
+    events = await ask(recalls.address)
+    assert events[-1].result.recall.memories[0].memory.memory_id == "a" * 32
+    assert [type(request).__name__ for request in recalls.requests] == ["BatchRecallRequest", "PackRequest"]
+    assert [one.get("authorization") for one in recalls.metadata] == ["Bearer ann"] * 2
+    assert not any("x-other" in one for one in recalls.metadata)
+    batch, pack = recalls.requests
+    assert batch.scope == pack.recall.scope
+    assert (batch.scope.user_id, list(batch.scope.principals)) == ("ann", ["board"])
+    assert all(one.not_served and not one.HasField("scope") for one in batch.requests)
+
+
+async def test_a_refusal_of_the_query_service_is_that_of_the_call(recalls: Recalls) -> None:
+    """With its field and its message."""
+    recalls.result.error.code, recalls.result.error.message = 3, "top_k: must be 1 to 200"
+    with pytest.raises(InvalidInputError) as refused:
+        await ask(recalls.address)
+    assert (refused.value.field, refused.value.reason) == ("top_k", "must be 1 to 200")
+
+
+async def test_a_query_service_that_is_away_fails_the_call() -> None:
+    """Nothing else does."""
+    with pytest.raises(TemporaryError, match="no answer from the query service"):
+        await ask("127.0.0.1:9")
