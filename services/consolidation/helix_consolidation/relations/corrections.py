@@ -2,8 +2,9 @@
 
 An earlier statement about the same thing that holds the wrong value, and not the right one, is replaced for
 sure. It is closed if the correction also names again nearly all it is about. Else it is only linked, as it
-may say more: "I meant Thursday, not Tuesday" does not repeat the place. A notice that names the old value and
-a new one ("closed on the 12th, the new date is 26 September") is likely to replace what holds the old one.
+may say more: "I meant Thursday, not Tuesday" does not repeat the place. A correction right after a slip need
+not name it (`slips`). A notice that names the old value and a new one ("closed on the 12th, the new date is
+26 September") is likely to replace what holds the old one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from helix_consolidation.relations.quantities import Quantity, find_quantities
 from helix_consolidation.relations.reading import READ_CHARACTERS, Reading, stem, words_of
 from helix_consolidation.relations.rules import trust
+from helix_consolidation.relations.slips import Slip, slip_of
 from helix_shared.moments import MICROSECONDS_PER_DAY
 from helix_shared.naming.persons import PERSON_NOUNS
 from helix_shared.naming.words import FUNCTION_WORDS
@@ -95,7 +97,7 @@ class Correction(NamedTuple):
 
 def least_probability(new: Statement, this: Reading, old: Statement, other: Reading) -> tuple[str, float]:
     """The evidence that `new` replaces `old`, and the least probability of that; empty and 0 without any."""
-    if corrected(new, this, old, other) is not None:
+    if corrected(new, this, old, other) is not None or slip_of(new, old) is not None:
         return CORRECTS, LINKED
     return (ANNOUNCES, ANNOUNCED) if announces(this, new.text, other) else ("", 0.0)
 
@@ -145,6 +147,8 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     higher source class is closed.
     """
     named_again, correction = corrected(new, this, old, other), correction_of(new.text)
+    if named_again is None and (slip := slip_of(new, old)) is not None:
+        return _slip_closes(slip, new, this, old, other)
     if named_again is None or correction is None or named_again < _NAMED_AGAIN or trust(new) < trust(old):
         return False
     if _is_of_another(new, old):
@@ -160,9 +164,11 @@ def closes(new: Statement, this: Reading, old: Statement, other: Reading) -> boo
     return soon or len(this.words & other.words) >= _COMMON
 
 
-@functools.lru_cache(_CACHED)
-def _tells_new_value(text: str) -> bool:
-    return _NEW_VALUE.search(text[:READ_CHARACTERS]) is not None
+def _slip_closes(slip: Slip, new: Statement, this: Reading, old: Statement, other: Reading) -> bool:
+    """Whether a correction of a slip names again what the older statement is about, and its other values."""
+    if slip.named_again < _NAMED_AGAIN or trust(new) < trust(old) or _is_of_another(new, old):
+        return False
+    return other.quantities - slip.wrong <= this.quantities
 
 
 @functools.lru_cache(_CACHED)

@@ -10,6 +10,7 @@ from helix_consolidation.relations import corrections, rules, unsure
 from helix_consolidation.relations.features import NAMES, features
 from helix_consolidation.relations.model import RelationModel, shipped_model
 from helix_consolidation.relations.reading import Reading, holds_value, read
+from helix_consolidation.relations.slips import slip_of
 from helix_consolidation.relations.statement import REVIVES, Candidate, Decision, Statement
 from helix_consolidation.relations.taken_back import taken_back, takes_back
 from helix_shared.artifacts.relations.records import RELATION_KINDS, RelationKind
@@ -89,7 +90,10 @@ def _relation(
         return {"wording": round(likeness, 3)}, "DUPLICATE", likeness
     by_name = dict(zip(RELATION_KINDS, chances, strict=True))
     rule: dict[str, float] = {}
-    if reason := rules.veto(new, this, old, other):
+    reason = rules.veto(new, this, old, other)
+    if reason == "identifiers" and slip_of(new, old) is not None:
+        reason = ""
+    if reason:
         rule = {f"not:{reason}": 1.0}
         del by_name["UPDATES"]
         if reason != "persons":

@@ -102,7 +102,12 @@ class Quantity(NamedTuple):
 
 def find_quantities(words: Sequence[str]) -> list[Quantity]:
     """The values among the words of a text (lower-case, punctuation stripped), in their order."""
-    return [found for at, word in enumerate(words) if (found := _read(words, at, word)) is not None]
+    return [found for _, found in placed_quantities(words)]
+
+
+def placed_quantities(words: Sequence[str]) -> list[tuple[int, Quantity]]:
+    """The same, each with the place of its word."""
+    return [(at, found) for at, word in enumerate(words) if (found := _read(words, at, word)) is not None]
 
 
 def _read(words: Sequence[str], at: int, word: str) -> Quantity | None:

@@ -56,6 +56,13 @@ _PLAN: Final = re.compile(
     r"|\bi (?:would|suggest|propose|recommend)\b",
     re.IGNORECASE,
 )
+_SLIP: Final = re.compile(
+    r"^\W*(?:(?:sorry|oops|wait|no+|actually|oh)\b\W*){0,3}(?:make (?:that|it)|sorry\W+|oops\W+)"
+    r" *(?:(?:at|on|in|for|the) ){0,2}(?:[$\u20ac\u00a3]?\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)\b)",
+    re.IGNORECASE,
+)
+"""A correction of what was said just before, by its value: "make that 7:30", "sorry, Tuesday"."""
 _ASKED_TO_ACT: Final = re.compile(
     r"^\W*+(?:(?:ok(?:ay)?|so|and|but|hey|now|then|also|great|good|cool|thanks)\b\W*+)*+"
     r"(?:(?:please|pls|plz)\b|let me know\b|make sure|help me"
@@ -162,6 +169,7 @@ def _is_quotation(text: str) -> bool:
 
 
 _RULES: Final[tuple[tuple[SpeechAct, Callable[[str, bool], object]], ...]] = (
+    ("correction", lambda text, _: _SLIP.match(text)),
     ("request", lambda text, commands: _ASKED_TO_ACT.match(text) or (commands and _COMMAND.match(text))),
     ("question", lambda text, _: is_question(text)),
     ("acknowledgement", lambda text, _: is_acknowledgement(text)),
