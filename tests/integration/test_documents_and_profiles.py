@@ -138,6 +138,11 @@ def test_a_line_lives_as_long_as_its_memory(
     assert set(profile("ben")) == {"I love ice swimming."}
     assert profile("eve") == profile("") == {}
 
+    told = acme | {"role": "user", "user_id": "cem", "session_id": "s3"}
+    publish("message", "e61", text="We moved yesterday to Ghent.", **told)
+    publish("message", "e62", text="We moved yesterday into the new flat.", **told)
+    assert set(profile("cem")) == {"We moved yesterday to Ghent.", "We moved yesterday into the new flat."}
+
     [window] = first["I'd rather sit by the window on long trips."]
     publish("forget", "e7", memory_ids=[window], user_id="ana", **acme)
     assert "I'd rather sit by the window on long trips." not in profile("ana")

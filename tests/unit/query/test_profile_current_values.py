@@ -33,6 +33,12 @@ REPLACED = [
     ("My dentist is Dr Weber", "my new dentist is Dr Sommer, much better"),
     ("i live in lyon", "i live in porto these days"),
     ("I live in Bergen", "I live in Oslo"),
+    ("We live in a small flat in Lyon", "We moved yesterday to a house in Nantes"),
+    ("my number is 555 0147", "My new number is 555 0199"),
+    ("my phone is 555 0147", "my mobile number is now 555 0199"),
+    ("I work at Airbus", "I'm now the head of marketing at Siemens"),
+    ("I work at Airbus", "I signed with Siemens as an engineer"),
+    ("I got promoted to team lead", "I've been promoted to director"),
 ]
 BOTH = [
     ("I live in Lyon", "We have a flat in Lyon and one in Porto"),
@@ -55,6 +61,9 @@ BOTH = [
     ("I have two kids", "My son Max plays chess"),
     ("I like jazz", "I like techno"),
     ("My phone is 555 0147", "my phone is broken again"),
+    ("My phone is 555 0147", "my locker number is 14"),
+    ("I work at Airbus", "I'm now a member at Planet Fitness"),
+    ("I work at Airbus", "I signed with Feyenoord"),
     ("I live in Lyon, France", "I moved to a bigger flat in Lyon"),
 ]
 

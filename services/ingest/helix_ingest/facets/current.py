@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from helix_ingest.facets.lasting import MOVED_HOME
+
 _WE_ARE = r"(?:i'm|im|i am|we're|we are|i've been|i have been|we've been|we have been)"
 _NOW = r"(?:(?:currently|still|now|also|busy|finally|just|always|slowly|already) ){0,2}"
 _WORKS = (
@@ -27,7 +29,7 @@ PROJECT: Final = re.compile(
     r"|\b(?:i|we) (?:started|began|joined|took over|took up|signed up for) (?:a |an |the |my |our "
     r"|work on |learning )"
     r"|\bthe project (?:is|aims|needs|will)\b|\b(?:we|team) (?:decided|agreed|chose|settled|switched"
-    r"|are going with|moved)\b"
+    rf"|are going with|moved(?!{MOVED_HOME}\b))\b"
     r"|\b(?:my|our) (?:goal|aim|focus|priority)\b"
 )  # fmt: skip
 _TRAVELS = (

@@ -109,15 +109,32 @@ PREFERENCE: Final = re.compile(
 _NOW = r"(?:(?:also|still|now|both|currently|actually|just|mostly|mainly|only|already) ){0,2}"
 _NOT_A_ROLE = (
     r"(?!bit\b|little\b|lot\b|few\b|while\b|fool\b|mess\b|minute\b|second\b|moment\b|wreck\b"
-    r"|\w+ (?:person|late)\b)"
+    r"|couple\b|hours?\b|days?\b|weeks?\b|months?\b|years?\b|\w+ (?:person|late)\b)"
 )
+_SINCE: Final = r"(?:(?:now|officially|currently|finally) ){0,2}"
+_ROLE: Final = (
+    r"the (?:new |only |local )?\w+ (?:of|for|at|on|in)\b"
+    r"|(?:the|their)(?! (?:only|last|first|next|wrong|same|new)? ?(?:one|guy|person|kid)\b)"
+    r"(?: [\w&'-]+){2,4}? (?:of|for|at)\b"
+)
+_WHEN: Final = (
+    r"(?: (?:yesterday|today|recently|(?:last|this|on|in) [a-z]+|(?:an?|one|two|three|four|five|six|\d{1,2})"
+    r" (?:days?|weeks?|months?|years?) ago))?"
+)
+"""When it was, between a verb and the words behind it."""
+MOVED_HOME: Final = (
+    rf"{_WHEN} (?:house|in together|in with|into|to (?:an? |the |our )?(?:\w+ )?"
+    r"(?:flat|house|apartment|cottage|place|farm|street|road|town|village))"
+)
+"""Behind "we moved": it was the home, and no thing of theirs."""
 _NO_GROUP = (
     r"(?!(?:an?|the|my|our|your|their|in|us|him|her|them|you|it|this|that|as|at|on|for|from|up|back|after|and"
     r"|late|early|yesterday|today|last|to|two|some|another|forces|hands|via|with|by|when|because)\b)"
 )
 IDENTITY: Final = re.compile(
     r"\bmy (?:full |last |first |middle |nick|sur)?name(?:'s| is)\b|\bcall me \w+"
-    rf"|\b{_AM} (?:an? {_NOT_A_ROLE}[\w-]+|the (?:new |only |local )?\w+ (?:of|for|at|on|in)\b"
+    r"|\bmy (?:new |mobile |cell |phone |private ){0,2}(?:number|mobile|cell)(?:'s| is)\b(?=[^.!?\n]{0,20}\d)"
+    rf"|\b{_AM} {_SINCE}(?:an? {_NOT_A_ROLE}[\w-]+|{_ROLE}"
     rf"|from (?!the (?:shop|office)|home|work)\w+"
     r"|originally from|married|divorced|widowed|single\b|engaged|retired|pregnant|self-employed|freelance"
     r"|based in|born in"
@@ -125,10 +142,10 @@ IDENTITY: Final = re.compile(
     rf"|^(?:\w+,? ){{0,4}}{_AM} [\w-]+, (?:an? |the |\d)"
     rf"|^[a-z][\w'-]+ here\b(?!'s)|\b(?:i|we) {_NOW}live (?:in|at|on|near|with|by|alone|above|next)\b"
     rf"|\b(?:i|we)(?:'ve| have|'re|'m| are| am)? {_NOW}(?:been )?liv(?:ed|ing) (?:in|at|on|near|with)\b"
-    rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated) (?:to|into|in with|back)\b"
-    rf"|\bwe(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved (?:house|in together|in with|into)"
-    r"|relocated"
-    r"|moved to (?:an? )?(?:\w+ )?(?:flat|house|apartment|cottage|place|farm|street|road|town|village))\b"
+    rf"|\bi(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:moved|relocated){_WHEN}"
+    r" (?:to|into|in with|back)\b"
+    rf"|\bwe(?:'ve| have)? {_NOW}(?:just |recently |finally )?(?:relocated"
+    rf"|moved{MOVED_HOME})\b"
     rf"|\b(?:i|we) {_NOW}work (?:at|for|as|in|on|part|full|nights|shifts|from home|with)\b"
     rf"|\b{_AM} {_NOW}(?:working (?:as|at|for) (?:an? |the )?(?!it\b|this\b|that\b)\w|employed|a partner at)"
     rf"|\bi {_NOW}(?:started|start|began) (?:(?:work|working|a (?:new )?job) )?(?:as (?:an? |the )?\w"
@@ -136,6 +153,11 @@ IDENTITY: Final = re.compile(
     r"|\bi(?:'ve| have)? (?:got|have|took|found) (?:a|the) (?:new |part-time |full-time )?job"
     r" (?:at|as|in|with)\b"
     rf"|\bi(?:'ve| have)? {_NOW}(?:turned (?:1[5-9]|[2-9]\d)\b|joined {_NO_GROUP}\w)"
+    rf"|\bi(?:'ve| have)? {_NOW}signed (?:(?:(?:a|my|the) )?(?:\w+ )?(?:contract|deal) )?(?:with|for)"
+    rf" (?:{_NO_GROUP}(?!(?:\w+ )?(?:ink|pens?|pencil)\b)\w"
+    r"|an? (?:\w+ )?(?:agent|agency|label|publisher|club|team|studio)\b)"
+    r"|\bi(?:'ve| have|'m| am)? (?:(?:just|finally|recently|also) ){0,2}"
+    r"(?:got|was|been|getting|being) promoted\b"
     rf"|\b(?:i|we)(?:'ve| have)? {_NOW}got (?:married|engaged|divorced)\b"
     r"|\b(?:my|our) (?:new |old |home |work |current )?(?:address|flat|house|apartment|job) is\b"
     r"|\bi (?:run|own|teach|study|volunteer at|manage|coach) (?!out\b|into\b|it\b|that\b|the risk)\w+"

@@ -17,9 +17,10 @@ _I = _SELF + _NOW
 _MY = r"(?<!\w)(?:my|our) (?P<change>new )?"
 _PARTNER = r"(?:wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf|fianc[\u00e9e]e?)"
 _AS = r"(?: as (?:[\w'-]+ ){1,4}?| )"
+_NO_STAFF = r"(?:member|customer|client|patient|regular|fan|guest|visitor|student|pupil|one|guy|girl|kid)\b"
 _IS = r"(?:['\u2019]s name is| is called| is|,)? (?=\S)"
 _MOVED = (
-    rf"{_I} (?:moved|relocated|emigrated)"
+    rf"{_I} (?:moved|relocated|emigrated)(?: yesterday| today| recently| (?:last|this|on) [a-z]+)?"
     r"(?: back| over| out| away| down| up| house| home| here)?(?: from [\w' -]{1,30}?)?"
 )
 
@@ -88,7 +89,21 @@ RULES: Final = (
     ),
     _rule(
         "work",
-        rf"{_I} joined (?=[^;\n]{{1,40}} (?:as (?:an?|the|their|head|lead)|full[- ]time)\b)",
+        rf"{_I} (?:joined|signed (?:with|for))"
+        r" (?=[^;\n]{1,40} (?:as (?:an?|the|their|head|lead)|full[- ]time)\b)",
+        is_change=True,
+        is_act=True,
+    ),
+    _rule(
+        "work",
+        rf"{_SELF} (?:now an?|now the|now their|the new)(?! (?:\w+ )?{_NO_STAFF})"
+        r"(?: [\w&'-]+){1,4}? (?:at|for) ",
+        is_change=True,
+    ),
+    _rule(
+        "role",
+        rf"{_I} (?:(?:got|was|been|getting|being) ){{1,2}}promoted to (?P<value>[^,.;:!?\n]{{3,40}})",
+        "words",
         is_change=True,
         is_act=True,
     ),
@@ -111,8 +126,9 @@ RULES: Final = (
     ),
     _rule(
         "",
-        r"(?<!\w)(?:my|our) (?:home |new )?(?P<fact>address|phone|phone number|e-?mail|e-?mail address)"
-        r" is (?P<value>(?=[^;\n]{0,59}[\d@])[^;\n]{3,60})",
+        r"(?<!\w)(?:my|our) (?:home |(?P<change>new ))?"
+        r"(?P<fact>address|phone|(?:phone |mobile |cell )?number|mobile|cell|e-?mail|e-?mail address)"
+        r"(?: is|['\u2019]s)(?: now)? (?P<value>(?=[^;\n]{0,59}[\d@])[^;\n]{3,60})",
         "words",
     ),
 )
@@ -120,7 +136,7 @@ ANNOUNCED: Final = re.compile(
     r"\b(?:live|living|based|settled|moved|relocated|emigrated|home|flat|house|apartment|place|work|working|employed"
     r"|started|began|start|job|position|post|role|joined|wife|husband|spouse|partner|girlfriend|boyfriend|gf|bf"
     r"|fianc\w+|married|engaged|dating|going|single|ex|late|broke|broken|split|divorced|widowed|boss|landlord|landlady"
-    r"|dentist|therapist|gp|supervisor|address|phone|e-?mail|1[5-9]|[2-9]\d)\b",
+    r"|dentist|therapist|gp|supervisor|address|phone|number|mobile|cell|promoted|signed|now|new|e-?mail|1[5-9]|[2-9]\d)\b",
     re.IGNORECASE,
 )
 """A sentence without any of these words has no value of the rules: one search costs far less than all."""

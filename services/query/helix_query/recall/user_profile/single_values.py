@@ -78,6 +78,7 @@ _THING: Final = re.compile(
 _NO_EMPLOYER: Final = frozenset({"home", "weekend", "moment", "office", "night", "desk", "time", "company"})
 _NO_PERSON: Final = re.compile(r"(?:ese|ish|ian|ean|can|man|ench|utch|eek|wiss)$")
 """Endings of nationalities: "my wife is Portuguese"."""
+_PHONES: Final = frozenset({"number", "mobile", "cell"})
 _CLAUSE_ENDS: Final = re.compile(r", (?:and |but )?| (?:and|but) |; ?| [\u2013\u2014-] ")
 _SPEAKER: Final = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
 _OWN_SUBJECT: Final = re.compile(r"(?:i|we|my|our|im)\b", re.IGNORECASE)
@@ -154,10 +155,12 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
     spans = _spans(rule, read, start, end)
     if not spans and not (rule.is_end and rule.value == "name"):
         return None
+    fact = rule.fact or _fact(groups["fact"])
+    surfaces = [read[slice(*span)] for span in spans]
     several = any(_AND.fullmatch(read, one[1], other[0]) for one, other in pairwise(spans))
     return Value(
-        fact=rule.fact or groups["fact"].lower().replace("-", "").split()[0],
-        names=frozenset(canonical(read[slice(*span)]) for span in spans),
+        fact=fact,
+        names=frozenset(_digits(one) if fact == "phone" else canonical(one) for one in surfaces),
         is_change=rule.is_change or bool(groups.get("change")) or _CHANGE.search(read) is not None,
         is_beside=several or _BESIDE.search(read) is not None,
         is_open=rule.is_open,
@@ -165,6 +168,17 @@ def _value_by(rule: Rule, read: str, year: int) -> Value | None:
         start=match.start(),
         end=end,
     )
+
+
+def _fact(words: str) -> str:
+    """What a value is of by its words; every kind of number is a phone's."""
+    first = words.lower().replace("-", "").split()[0]
+    return "phone" if first in _PHONES else first
+
+
+def _digits(surface: str) -> str:
+    """A number of a phone without spaces and signs: the same district begins many."""
+    return "".join(filter(str.isdecimal, surface))
 
 
 def _is_unreal(rule: Rule, match: re.Match[str], read: str, year: int) -> bool:

@@ -71,10 +71,10 @@ def _strongest(
 
 
 def _is_over(signals: Signals, ordinals: NDArray[np.int64], now: int) -> NDArray[np.bool_]:
-    """Whether the time that a plan or task names has passed."""
+    """Whether a time that was still to come when it was named has passed; what was over then is done."""
     start, end = signals.event_start[ordinals], signals.event_end[ordinals]
     ends = np.where(end == NO_TIME, start + MICROSECONDS_PER_DAY, end)
-    over: NDArray[np.bool_] = (start != NO_TIME) & (ends <= now)
+    over: NDArray[np.bool_] = (start != NO_TIME) & (ends <= now) & (ends > signals.occurred_at[ordinals])
     return over
 
 
