@@ -10,9 +10,13 @@ import onnx
 import pytest
 from nats.aio.client import Client
 from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 
+from helix_cli.model_build.bert_graph import BertShape, bert_graph
 from helix_cli.model_build.default_model import ensure_default_model
+from helix_cli.model_build.description import Description, write_description
+from helix_cli.model_build.minilm import weights_folder
 from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
@@ -86,3 +90,57 @@ def reranker_folder(models_dir: Path) -> Callable[..., Path]:
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def encoder_folder() -> Callable[..., Path]:
+    """Writes a sentence-transformers folder: MiniLM's tokenizer, one layer of a BERT with random weights.
+
+    `outlier` enlarges the scale of the word embeddings, which int8 cannot keep.
+    """
+
+    def write(
+        folder: Path,
+        description: Description,
+        *,
+        graph: str = "onnx/model.onnx",
+        outlier: float = 0.0,
+        hidden: int = 64,
+    ) -> Path:
+        (folder / graph).parent.mkdir(parents=True)
+        positions = description.max_tokens + 16
+        save_file(_random_bert(hidden, positions, outlier), folder / "model.safetensors")
+        shape = BertShape(hidden=hidden, heads=4, layers=1, epsilon=1e-12)
+        onnx.save(bert_graph(folder / "model.safetensors", shape), folder / graph)
+        config = {"max_position_embeddings": positions}
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        shutil.copyfile(weights_folder()[0] / "tokenizer.json", folder / "tokenizer.json")
+        write_description(folder, description)
+        return folder
+
+    return write
+
+
+def _random_bert(hidden: int, positions: int, outlier: float) -> dict[str, np.ndarray]:
+    random, words = np.random.default_rng(7), 30_522
+    layer, wide = "encoder.layer.0", 4 * hidden
+    shapes = {
+        f"{layer}.attention.self.query": (hidden, hidden),
+        f"{layer}.attention.self.key": (hidden, hidden),
+        f"{layer}.attention.self.value": (hidden, hidden),
+        f"{layer}.attention.output.dense": (hidden, hidden),
+        f"{layer}.intermediate.dense": (wide, hidden),
+        f"{layer}.output.dense": (hidden, wide),
+    }
+    tables = {"word": words, "position": positions, "token_type": 2}
+    weights = {f"embeddings.{name}_embeddings.weight": (rows, hidden) for name, rows in tables.items()}
+    weights |= {f"{name}.weight": shape for name, shape in shapes.items()}
+    values = {name: random.normal(0, 0.1, shape).astype(np.float32) for name, shape in weights.items()}
+    values |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in shapes.items()}
+    for norm in ("embeddings.LayerNorm", f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"):
+        values |= {
+            f"{norm}.weight": np.ones(hidden, np.float32),
+            f"{norm}.bias": np.zeros(hidden, np.float32),
+        }
+    values["embeddings.word_embeddings.weight"][0, 0] += outlier
+    return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_doc2query.consumer import DERIVATION, SERVICE, AsksQuestions, with_model
 from helix_doc2query.settings import Doc2querySettings
-from helix_shared.broker.worker.derive import create_deriving_worker
+from helix_shared.broker.worker.derive import Derivation, create_deriving_worker
 from helix_shared.broker.worker.worker import Worker
 from helix_shared.errors import InvalidInputError
 
@@ -17,8 +17,15 @@ def create_app() -> Worker:
         NotFoundError: the folder of the T5 model has no model.
     """
     settings = Doc2querySettings.load()
-    derivation = DERIVATION if settings.model_dir is None else with_model(_model(settings))
-    return create_deriving_worker(derivation, settings, service=SERVICE)
+    return create_deriving_worker(derivation_of(settings), settings, service=SERVICE)
+
+
+def derivation_of(settings: Doc2querySettings) -> Derivation:
+    """What the worker derives with these settings.
+
+    Raises: as `create_app`.
+    """
+    return DERIVATION if settings.model_dir is None else with_model(_model(settings))
 
 
 def _model(settings: Doc2querySettings) -> AsksQuestions:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from helix_shared.encoders.model import CARD_FILE, NAME_PATTERN, RERANKER_FILE, ModelCard, read_card
-from helix_shared.errors import InvalidInputError, NotFoundError
+from helix_shared.errors import CorruptArtifactError, InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,8 @@ MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(NAME_PATTERN)
 # The better encoder first; MiniLM can be built without a network.
 DEFAULT_ORDER = (BGE_SMALL, MINILM)
+CHOICE_FILE = ".default"
+"""Holds the name of the model that was chosen; without it the first of `DEFAULT_ORDER` is the default."""
 
 
 def folder_path(root: Path, name: str) -> Path:
@@ -82,15 +84,51 @@ def reranker_folder(root: Path, name: str) -> Path:
 
 
 def default_model(root: Path) -> Path:
-    """Find the default model: bge-small-en-v1.5, else all-MiniLM-L6-v2.
+    """Find the model that memories are embedded with: the chosen one, else bge-small, else MiniLM.
 
     Raises:
-        NotFoundError: neither is there.
+        NotFoundError: it is not there.
     """
+    if name := chosen_model(root):
+        return model_folder(root, name)
     for name in DEFAULT_ORDER:
         if (root / name / CARD_FILE).is_file():
             return root / name
     raise NotFoundError(f"no model under {root}: run `helix models build`")
+
+
+def chosen_model(root: Path) -> str:
+    """Name of the chosen model, which may be gone; empty: none was chosen.
+
+    Raises:
+        InvalidInputError: the file holds no name.
+    """
+    try:
+        name = (root / CHOICE_FILE).read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+    return folder_path(root, name).name
+
+
+def choose_model(root: Path, name: str) -> None:
+    """Make the model `name` the default; atomic.
+
+    Raises: as `model_folder`.
+    """
+    draft = model_folder(root, name).parent / f"{CHOICE_FILE}.new"
+    draft.write_text(f"{name}\n", encoding="utf-8")
+    draft.replace(root / CHOICE_FILE)
+
+
+def folder_with_checksum(root: Path, checksum: str) -> Path | None:
+    """The model whose card has `checksum`; None where it is not installed. Damaged cards are skipped."""
+    for folder in model_folders(root):
+        try:
+            if read_card(folder).checksum == checksum:
+                return folder
+        except CorruptArtifactError:
+            continue
+    return None
 
 
 def _folders(root: Path, card: str) -> list[Path]:

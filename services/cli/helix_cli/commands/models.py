@@ -1,4 +1,4 @@
-"""`helix models`: lists, builds, imports and fetches sentence encoders and rerankers.
+"""`helix models`: lists, builds, imports, fetches and changes sentence encoders and rerankers.
 
 `helix_cli.model_build` makes the models; it is imported by the commands that make one, because onnx is slow
 to import.
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home
+from helix_cli.commands.common.options import DEFAULT_HOME, AsJson, Home, Nats, Query
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.terminal import stdout
 from helix_cli.stack.home import HomeFolder
@@ -123,6 +123,31 @@ def pull_command(
 
     root = HomeFolder.at(home).models
     _report(pull(name, root, hub=hub, timeout_seconds=timeout_seconds, replace=replace), root)
+
+
+@app.command("use")
+def use_command(
+    name: Annotated[str, typer.Argument(help="A model that is installed.")],
+    *,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also if the memories have this model already, to apply new rules."),
+    ] = False,
+    every_seconds: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two lines about the progress.")
+    ] = 5.0,
+    nats: Nats = "",
+    query: Query = "",
+    home: Home = DEFAULT_HOME,
+) -> None:
+    """Embed with another model from now on, and every memory anew; needs `helix up` if there are memories.
+
+    Every memory is made again from the log, beside the generation that is served, and put in its place in one
+    step. Recalls are answered all the time. May be ended and called again: it continues where it was.
+    """
+    from helix_cli.commands.common.model_use import use_model  # noqa: PLC0415  the engines are slow to import
+
+    use_model(HomeFolder.at(home), name, nats=nats, query=query, again=again, every_seconds=every_seconds)
 
 
 def _rows(root: Path) -> list[dict[str, Any]]:

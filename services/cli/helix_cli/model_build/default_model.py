@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_shared.encoders.model import read_card
-from helix_shared.encoders.store import default_model
+from helix_shared.encoders.store import chosen_model, default_model
 from helix_shared.errors import NotFoundError
 
 
@@ -16,13 +16,16 @@ def ensure_default_model(root: Path) -> Path:
     at once, one builds and the others wait.
 
     Raises:
-        NotFoundError: there is none and the package with the weights is not installed.
+        NotFoundError: there is none and the package with the weights is not installed, or the chosen model
+            is gone.
         PermanentError: there is none and the build failed its check.
         CorruptArtifactError: the model lacks something, and a file of it is missing or changed.
     """
     try:
         folder = default_model(root)
     except NotFoundError:
+        if chosen_model(root):
+            raise
         from helix_cli.model_build.minilm import build_minilm  # noqa: PLC0415  onnx is slow to import
 
         return build_minilm(root)

@@ -82,6 +82,8 @@ class RunRecord:
     """Process name to start time (`start_time`), because the system reuses process ids."""
     deep_address: str = ""
     """Where the deep service listens; empty: there is none."""
+    is_held: bool = False
+    """Whether the processes that embed and write are stopped for a command (`hold`)."""
 
 
 def write_record(home: HomeFolder, record: RunRecord) -> None:
@@ -103,6 +105,7 @@ def read_record(home: HomeFolder) -> RunRecord | None:
             {str(name): int(pid) for name, pid in fields["pids"].items()},
             {str(name): str(time) for name, time in fields.get("start_times", {}).items()},
             str(fields.get("deep_address", "")),
+            fields.get("is_held") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -10,6 +10,8 @@ from typing import Final
 
 from helix_shared.errors import InvalidInputError
 
+INGEST: Final = "ingest"
+CONSOLIDATION: Final = "consolidation"
 QUERY: Final = "query"
 EXTRACT: Final = "extract"
 DEEP: Final = "deep"
@@ -34,10 +36,10 @@ class Service:
 
 
 SERVICES: Final = (
-    Service("ingest", "helix_ingest", most=COPIES_AT_MOST),
+    Service(INGEST, "helix_ingest", most=COPIES_AT_MOST),
     Service("doc2query", "helix_doc2query", least=0, most=COPIES_AT_MOST),
     Service("kg", "helix_kg", least=0, most=COPIES_AT_MOST),
-    Service("consolidation", "helix_consolidation"),
+    Service(CONSOLIDATION, "helix_consolidation"),
     Service(QUERY, "helix_query"),
     Service(FORWARDER, "helix_consolidation.forwarder", least=0),
     Service(EXTRACT, "helix_extract", least=0, most=COPIES_AT_MOST, usual=0),

@@ -25,6 +25,7 @@ from helix_cli.clients.polling import poll
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
 from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
+from helix_cli.stack.hold import HELD_SERVICES, Holding
 from helix_cli.stack.home import (
     HomeFolder,
     RunRecord,
@@ -36,6 +37,7 @@ from helix_cli.stack.home import (
     start_time,
     write_record,
 )
+from helix_cli.stack.model_in_use import follow_generation
 from helix_cli.stack.ports import choose_port, metrics_ports
 from helix_cli.stack.readiness import missing
 from helix_cli.stack.services import (
@@ -89,7 +91,15 @@ class Stack:
         self._children: list[Child] = []
         self._hurry = threading.Event()
         self._resources = contextlib.ExitStack()
-        self._supervisor = Supervisor(say=say, changed=self._write_record)
+        self._supervisor = Supervisor(say=say, changed=self._write_record, hurry=self._hurry, look=self._look)
+        self._holding = Holding(
+            self.home,
+            self._supervisor,
+            children=lambda: [child for child in self._children if _role(child) in HELD_SERVICES],
+            before_start=self._ready_model,
+            changed=self._write_record,
+            say=say,
+        )
         self._nats_port = self._query_port = self._access_port = self._deep_port = 0
         self._instance = ""
         self._metrics: Mapping[str, int] = {}
@@ -228,7 +238,12 @@ class Stack:
         log = self.home.logs / f"{name}.log"
         return ServiceChild(name, service.module, environment=environment, log=log)
 
+    def _look(self) -> None:
+        self._holding.look()
+
     def _ready_model(self) -> None:
+        if followed := follow_generation(self.home.data, self.models):
+            self._say(f"the data folder has vectors of {followed}: memories are embedded with it")
         try:
             if not read_card(default_model(self.models)).makes_codes:
                 self._say("the model is of an older release: completing it")
@@ -268,6 +283,7 @@ class Stack:
                 pids=pids,
                 start_times=start_times,
                 deep_address=self.deep_address,
+                is_held=self._holding.is_on,
             ),
         )
 

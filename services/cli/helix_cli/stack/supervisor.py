@@ -37,13 +37,24 @@ class _Watched:
     failures: int = 0
     started_at: float = 0.0
     restart_at: float | None = None
+    is_held: bool = False
 
 
 class Supervisor:
     """Watches children between `watch` and `release`; `refusal` says which one refused its settings."""
 
-    def __init__(self, *, say: Say, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        *,
+        say: Say,
+        changed: Callable[[], None],
+        hurry: threading.Event | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`look` is called at every check, in the supervisor's thread; `hurry` ends the waits of `hold`."""
         self.refusal = ""
+        self._hurry = hurry or threading.Event()
+        self._look = look
         self._say = say
         self._changed = changed
         self._watched: list[_Watched] = []
@@ -56,6 +67,19 @@ class Supervisor:
         self._watched = [_Watched(child, started_at=now) for child in children]
         self._thread.start()
 
+    def hold(self, children: Sequence[Child]) -> None:
+        """End children and leave them ended until `resume`; only for `look`."""
+        for watched in self._watched:
+            watched.is_held = watched.is_held or watched.child in children
+        drain(children, hurry=self._hurry, say=self._say)
+
+    def resume(self) -> None:
+        """Start the held children; only for `look`."""
+        for watched in self._watched:
+            if watched.is_held:
+                watched.is_held, watched.failures = False, 0
+                self._restart(watched)
+
     def release(self) -> None:
         """Stop watching; after this returns, no child is restarted."""
         self._released.set()
@@ -65,7 +89,9 @@ class Supervisor:
     def _run(self) -> None:
         while not self._released.wait(CHECK_SECONDS):
             for watched in self._watched:
-                self._check(watched)
+                if not watched.is_held:
+                    self._check(watched)
+            self._look()
 
     def _check(self, watched: _Watched) -> None:
         now = time.monotonic()

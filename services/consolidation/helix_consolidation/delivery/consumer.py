@@ -87,7 +87,7 @@ async def _write_under(
     over = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_renew_until(over, lease))
+            tasks.create_task(lease.renew_until(over))
             try:
                 await _write(client, settings, lease, stop)
             finally:
@@ -109,15 +109,6 @@ def _cause(failures: ExceptionGroup[Exception]) -> Exception:
         else:
             leaves.append(failure)
     return next((leaf for leaf in leaves if not isinstance(leaf, INTERRUPTIONS)), leaves[0])
-
-
-async def _renew_until(over: asyncio.Event, lease: Lease) -> None:
-    # an event, because nats-py may swallow a cancellation
-    while not over.is_set():
-        try:
-            await asyncio.wait_for(over.wait(), lease.renew_seconds)
-        except TimeoutError:
-            await lease.renew()
 
 
 async def _write(client: Client, settings: ConsolidationSettings, lease: Lease, stop: asyncio.Event) -> None:

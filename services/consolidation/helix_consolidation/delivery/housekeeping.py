@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from helix_consolidation.delivery.abandoned import discard_abandoned
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.delivery.prune import prune_derived
 from helix_consolidation.delivery.stream_state import skip_gap
@@ -65,6 +66,7 @@ class Housekeeping:
         if self._sweeping.is_due(now):
             self._sweeping.last = now
             changed |= await self._thread.run(self._shard.sweep, now=microseconds(datetime.now(UTC)))
+            await self._thread.run(discard_abandoned, self._settings.data_dir)
             await self.retire()
         if self._accesses.waiting and (self._counting.is_due(now) or self._accesses.is_full):
             self._counting.last = now

@@ -157,6 +157,18 @@ class Lease:
         except UNANSWERED as error:
             _log.warning("lease not renewed", reason=str(error) or type(error).__name__)
 
+    async def renew_until(self, over: asyncio.Event) -> None:
+        """Renew it whenever that is due, until `over` is set.
+
+        Raises: as `renew`.
+        """
+        # an event, because nats-py may swallow a cancellation
+        while not over.is_set():
+            try:
+                await asyncio.wait_for(over.wait(), self.renew_seconds)
+            except TimeoutError:
+                await self.renew()
+
     async def release(self) -> None:
         """Free the lease for the next process; on failure it expires."""
         if self.is_held:

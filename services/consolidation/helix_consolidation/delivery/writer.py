@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from nats.errors import Error as NatsError
 
+from helix_consolidation.delivery.abandoned import mark_erasure
 from helix_consolidation.delivery.blocked import BlockedMessages
 from helix_consolidation.delivery.housekeeping import Housekeeping
 from helix_consolidation.delivery.out_of_order import OutOfOrderMessages
@@ -224,6 +225,8 @@ class Writer:
             return
         self._is_dirty = self._is_urgent = False
         self._publishing.last = time.monotonic()
+        if self._shard.state.erasure_generation == manifest.generation:
+            mark_erasure(self._settings.data_dir)
         GENERATION.labels(SERVICE).set(manifest.generation)
         _log.info(
             "published",

@@ -42,8 +42,11 @@ def publish_generation(
     info: PublicationInfo,
     *,
     ensure_lease: Callable[[], None],
+    is_anew: bool = False,
 ) -> Manifest:
     """Commit the lexicon, and publish the live stores with the state.
+
+    `is_anew`: the stores were built beside those of `parent` and share nothing with them.
 
     Raises:
         LostLeaseError: another writer may be active; nothing was published.
@@ -62,6 +65,8 @@ def publish_generation(
         )
     live.lexicon.commit()
     manifest = _manifest(state, state.model, parent, info)
+    if is_anew:
+        manifest = manifest.model_copy(update={"parent": 0, "origin": manifest.generation})
     ensure_lease()
     extras = save_state(state, live.folder) | save_relations(state, live.folder)
     return publish(root, live, manifest, extras=extras)
@@ -75,6 +80,7 @@ def _manifest(
     return Manifest(
         generation=previous + 1,
         parent=previous,
+        origin=0 if parent is None else parent.origin,
         epoch=info.epoch,
         published_at=info.now,
         stream=info.stream,

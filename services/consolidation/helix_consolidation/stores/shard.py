@@ -107,6 +107,11 @@ class Shard:
         )
 
     @property
+    def live(self) -> Live | None:
+        """The live stores; None before the first memories message."""
+        return self._live
+
+    @property
     def can_publish(self) -> bool:
         """Whether there are stores; the first memories message, which names the model, creates them."""
         return self._live is not None

@@ -182,11 +182,15 @@ class CurrentGeneration:
                 f"generation {number} has epoch {manifest.epoch}, before the current one"
             )
         encoder = self._encoder_for(manifest, previous)
+        # ordinals and rows of stores that were built anew mean something else
+        kin = previous
+        if previous is not None and previous.generation.manifest.origin != manifest.origin:
+            kin = None
         generation = Generation.open(
             self._root,
             number,
             manifest=manifest,
-            previous=None if previous is None else previous.generation,
+            previous=None if kin is None else kin.generation,
             scratch=self._scratch,
         )
         try:
@@ -196,7 +200,7 @@ class CurrentGeneration:
                 profile=self._profile,
                 now=datetime.now(UTC),
                 at_start=previous is None or previous.encoder is not encoder,
-                previous_order=None if previous is None else previous.session_order,
+                previous_order=None if kin is None else kin.session_order,
                 cross_encoders=self.cross_encoders,
             )
         except BaseException:

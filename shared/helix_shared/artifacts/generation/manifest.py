@@ -94,6 +94,12 @@ class Manifest(_Frozen):
     format_version: int = FORMAT_VERSION
     generation: int = Field(gt=0)
     parent: int = Field(default=0, ge=0, description="generation that this one was built on; 0: none")
+    origin: int = Field(
+        default=0,
+        ge=0,
+        description="generation whose stores were built anew, from which this one descends; only in "
+        "generations of one origin ordinals and rows mean the same; 0: the first of the data folder",
+    )
     epoch: int = Field(default=0, ge=0, description="fencing token of the writer's lease; never decreases")
     published_at: AwareDatetime
     stream: StreamState

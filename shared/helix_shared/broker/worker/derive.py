@@ -88,6 +88,10 @@ class Derivation:
         made = [derived for row in rows for derived in self.derive(row)]
         return self._message(origin, made if self.select is None else self.select(rows, made))
 
+    def without_rows(self, origin: edges.Origin) -> DerivedMessage:
+        """The message where nothing is derived from the memories of `origin`."""
+        return self._message(origin, [])
+
     async def rederive(self, request: Msg, connected: Connected) -> bytes:
         """Derive again from the memories message in a request; without rows if that fails for good."""
         origin, _ = edges.decode(request.data)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 import socket
 import threading
@@ -10,16 +9,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import onnx
 import pytest
-from safetensors.numpy import save_file
 
-from helix_cli.model_build.bert_graph import BertShape, bert_graph
 from helix_cli.model_build.description import Description, describe, write_description
 from helix_cli.model_build.hub import pull
 from helix_cli.model_build.importing import Origin, import_folder
-from helix_cli.model_build.minilm import weights_folder
 from helix_cli.model_build.published import PUBLISHED, HubFile, HubModel
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import file_sha256, load_card
@@ -32,54 +27,16 @@ from helix_shared.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-HIDDEN, HEADS, WORDS, POSITIONS = 64, 4, 30522, 64
+HIDDEN = 64
 CLS = Description(pooling="cls", max_tokens=48, query_prefix="find: ", passage_prefix="text: ")
 
 
-def _random_weights(*, outlier: float = 0.0) -> dict[str, np.ndarray]:
-    """One layer of a random BERT; `outlier` enlarges the scale of the word embeddings."""
-    random = np.random.default_rng(7)
-    layer, wide = "encoder.layer.0", 4 * HIDDEN
-    dense = {
-        f"{layer}.attention.self.query": (HIDDEN, HIDDEN),
-        f"{layer}.attention.self.key": (HIDDEN, HIDDEN),
-        f"{layer}.attention.self.value": (HIDDEN, HIDDEN),
-        f"{layer}.attention.output.dense": (HIDDEN, HIDDEN),
-        f"{layer}.intermediate.dense": (wide, HIDDEN),
-        f"{layer}.output.dense": (HIDDEN, wide),
-    }
-    tables = {"word": WORDS, "position": POSITIONS, "token_type": 2}
-    weights = {f"embeddings.{name}_embeddings.weight": (rows, HIDDEN) for name, rows in tables.items()}
-    weights |= {f"{name}.weight": shape for name, shape in dense.items()}
-    values = {name: random.normal(0, 0.1, shape).astype(np.float32) for name, shape in weights.items()}
-    values |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in dense.items()}
-    for norm in ("embeddings.LayerNorm", f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"):
-        values |= {
-            f"{norm}.weight": np.ones(HIDDEN, np.float32),
-            f"{norm}.bias": np.zeros(HIDDEN, np.float32),
-        }
-    values["embeddings.word_embeddings.weight"][0, 0] += outlier
-    return values
-
-
-def _write_folder(folder: Path, *, graph: str = "onnx/model.onnx", outlier: float = 0.0) -> Path:
-    """Write a small sentence-transformers ONNX folder: MiniLM's tokenizer, random weights, cls pooling."""
-    (folder / graph).parent.mkdir(parents=True)
-    save_file(_random_weights(outlier=outlier), folder / "model.safetensors")
-    shape = BertShape(hidden=HIDDEN, heads=HEADS, layers=1, epsilon=1e-12)
-    onnx.save(bert_graph(folder / "model.safetensors", shape), folder / graph)
-    (folder / "config.json").write_text(json.dumps({"max_position_embeddings": POSITIONS}), encoding="utf-8")
-    shutil.copyfile(weights_folder()[0] / "tokenizer.json", folder / "tokenizer.json")
-    write_description(folder, CLS)
-    return folder
-
-
 @pytest.fixture
-def given(tmp_path: Path) -> Path:
+def given(tmp_path: Path, encoder_folder: Callable[..., Path]) -> Path:
     """Write a folder to import."""
-    return _write_folder(tmp_path / "given")
+    return encoder_folder(tmp_path / "given", CLS)
 
 
 @pytest.fixture
@@ -132,9 +89,11 @@ def test_an_int8_graph_is_taken_as_it_is(given: Path, root: Path, tmp_path: Path
     assert load_card(first).checksum == load_card(second).checksum
 
 
-def test_a_graph_that_int8_changes_too_much_is_refused(tmp_path: Path, root: Path) -> None:
+def test_a_graph_that_int8_changes_too_much_is_refused(
+    tmp_path: Path, root: Path, encoder_folder: Callable[..., Path]
+) -> None:
     """One huge weight takes the whole range of the word embeddings; the error proposes --fp32."""
-    spoilt = _write_folder(tmp_path / "spoilt", outlier=500.0)
+    spoilt = encoder_folder(tmp_path / "spoilt", CLS, outlier=500.0)
     with pytest.raises(PermanentError, match=r"int8 model of .* differs too much"):
         _import(spoilt, root, Origin("tiny", "a test"))
     assert [path.name for path in root.iterdir()] == [".lock"]
@@ -218,18 +177,19 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
-def _published(tmp_path: Path) -> dict[str, HubModel]:
-    folder = _write_folder(tmp_path / "hub/org/tiny/resolve/abc")
+def _published(tmp_path: Path, given: Path) -> dict[str, HubModel]:
+    folder = tmp_path / "hub/org/tiny/resolve/abc"
+    shutil.copytree(given, folder)
     paths = ("onnx/model.onnx", "tokenizer.json", "config.json")
     files = tuple(HubFile(path, file_sha256(folder / path), (folder / path).stat().st_size) for path in paths)
     return {"tiny": HubModel("org/tiny", "abc", files, CLS)}
 
 
 def test_a_pulled_model_is_checked_and_quantised_like_an_imported_one(
-    tmp_path: Path, root: Path, hub: str
+    tmp_path: Path, root: Path, hub: str, given: Path
 ) -> None:
     """The files have the pinned checksums, and the description is that of the pin."""
-    published = _published(tmp_path)
+    published = _published(tmp_path, given)
     card = load_card(pull("tiny", root, hub=hub, published=published))
     assert (card.precision, card.pooling) == ("int8", "cls")
     assert (card.query_prefix, card.source.partition(";")[0]) == ("find: ", "org/tiny at abc")
@@ -237,9 +197,11 @@ def test_a_pulled_model_is_checked_and_quantised_like_an_imported_one(
     assert root / "tiny" == pull("tiny", root, hub=hub, published=published)
 
 
-def test_other_bytes_than_the_pinned_ones_are_refused(tmp_path: Path, root: Path, hub: str) -> None:
+def test_other_bytes_than_the_pinned_ones_are_refused(
+    tmp_path: Path, root: Path, hub: str, given: Path
+) -> None:
     """Another file is refused, and a longer one is not read to its end."""
-    published = _published(tmp_path)
+    published = _published(tmp_path, given)
     served = tmp_path / "hub/org/tiny/resolve/abc/tokenizer.json"
     served.write_bytes(served.read_bytes() + b" ")
     with pytest.raises(CorruptArtifactError, match=r"tokenizer\.json"):

@@ -1,0 +1,168 @@
+"""Reads HELIX_EVENTS from the first event on, and applies to a shard what the workers make of each.
+
+The order is that of the log, so the shard ends as it would after a rebuild. Nothing is published to NATS, and
+nothing is asked of a language model. Messages that the writer refuses have their dead letters already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from helix_cli.reembedding.derive import Workers, delivered, delivered_event
+from helix_consolidation.delivery.stream_state import event_stream
+from helix_consolidation.stores.publish import PublicationInfo
+from helix_consolidation.stores.shard import Shard
+from helix_ingest.extraction.draft import LoggedEvent
+from helix_ingest.session_turns import SessionTurns
+from helix_memory import events, subjects
+from helix_shared.broker import log
+from helix_shared.broker.worker.derived import DerivedMessage
+from helix_shared.errors import PermanentError
+from helix_shared.moments import microseconds
+from helix_shared.published import published_event
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+
+    from helix_shared.artifacts.generation.manifest import Manifest
+    from helix_shared.broker.log import LoggedMessage
+
+EVENTS_AT_ONCE: Final = 128
+AT_WORK: Final = 4
+"""Events in work at once: some embed while the others tokenise, score and encode."""
+CHECKPOINT_SECONDS: Final = 10.0
+"""Work that a kill loses; more where a checkpoint takes longer than a tenth of it."""
+CHECKPOINT_SHARE: Final = 10.0
+EVERY_EVENT: Final = f"{subjects.ROOT}.events.>"
+
+Advance = Callable[[int, int], None]
+"""Hears the sequence that is reached, and the last one."""
+
+
+class Replay:
+    """One shard and its place in the log."""
+
+    def __init__(self, client: Client, shard: Shard, workers: Workers) -> None:
+        self._client = client
+        self._shard = shard
+        self._workers = workers
+        self._turns = SessionTurns(most_bytes=0)
+        self._postponed: list[Msg] = []
+        self._number = shard.state.derived.highest
+        """Of the last message; a checkpoint has none that waits."""
+        self._checkpointed = time.monotonic()
+        self._cost_seconds = 0.0
+
+    @property
+    def sequence(self) -> int:
+        """Events up to this one are applied."""
+        return self._shard.state.applied.floor
+
+    async def run(self, until: int, *, advance: Advance) -> None:
+        """Apply the events up to `until`.
+
+        Raises:
+            TemporaryError: NATS does not answer.
+            PermanentError: a message waits for one that the log does not have.
+        """
+        with ThreadPoolExecutor(AT_WORK, thread_name_prefix="replay") as pool:
+            while self.sequence < until:
+                found = await self._read(until)
+                if not found:
+                    # the last events are gone from the log
+                    self._shard.state.applied.skip_to(until)
+                    break
+                await self._apply(await self._messages(found, pool), log_end=until)
+                advance(self.sequence, until)
+                interval = max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * self._cost_seconds)
+                if time.monotonic() - self._checkpointed >= interval:
+                    await self.checkpoint()
+        if self._postponed:
+            raise PermanentError(
+                f"{len(self._postponed)} messages wait for others that the log does not have"
+            )
+
+    async def checkpoint(self) -> Manifest | None:
+        """Publish a generation of the folder; None where there is nothing to publish, or messages wait."""
+        self._checkpointed = started = time.monotonic()
+        if self._postponed or not self._shard.can_publish:
+            return None
+        stream = await event_stream(self._client.jetstream())
+        # no other process writes in this folder, so its epoch never changes
+        info = PublicationInfo(1, stream, datetime.now(UTC))
+        manifest = await asyncio.to_thread(self._shard.publish, info, ensure_lease=lambda: None)
+        await asyncio.to_thread(self._shard.retire, now=datetime.now(UTC), keep=1, min_age_seconds=0)
+        self._checkpointed = time.monotonic()
+        self._cost_seconds = self._checkpointed - started
+        return manifest
+
+    async def _read(self, until: int) -> list[LoggedMessage]:
+        """The next events without a gap; a gap before the first is skipped."""
+        found: list[LoggedMessage] = []
+        sequence = self.sequence
+        while len(found) < EVENTS_AT_ONCE:
+            logged = await log.first_after(self._client, subjects.EVENTS_STREAM, EVERY_EVENT, sequence)
+            if logged is None or logged.sequence > until or (found and logged.sequence > sequence + 1):
+                break
+            found.append(logged)
+            sequence = logged.sequence
+        if found:
+            self._shard.state.applied.skip_to(found[0].sequence - 1)
+        return found
+
+    async def _messages(self, found: Sequence[LoggedMessage], pool: ThreadPoolExecutor) -> list[Msg]:
+        loop = asyncio.get_running_loop()
+        derived: dict[int, asyncio.Future[Sequence[DerivedMessage]]] = {}
+        for logged in found:
+            if subjects.kind_of(logged.subject) in events.LIFECYCLE_KINDS:
+                continue
+            earlier, event = [], self._event(logged)
+            if event is not None:
+                earlier = await self._turns.before(event, self._client)
+            derived[logged.sequence] = loop.run_in_executor(pool, self._derive, logged, event, earlier)
+        messages = []
+        for logged in found:
+            if logged.sequence not in derived:
+                at = microseconds(logged.stored_at)
+                messages.append(
+                    delivered_event(self._client, logged.subject, logged.body, logged.sequence, at)
+                )
+                continue
+            for message in await derived[logged.sequence]:
+                self._number += 1
+                messages.append(delivered(self._client, message, self._number))
+        return messages
+
+    def _event(self, logged: LoggedMessage) -> LoggedEvent | None:
+        """None where ingest refuses the event."""
+        try:
+            event = published_event(logged.subject, logged.body)
+        except PermanentError:
+            return None
+        return LoggedEvent(event, logged.sequence, logged.stored_at)
+
+    def _derive(
+        self, logged: LoggedMessage, event: LoggedEvent | None, earlier: list[LoggedEvent]
+    ) -> Sequence[DerivedMessage]:
+        try:
+            if event is not None:
+                return self._workers.messages(event, earlier)
+        except PermanentError:
+            pass
+        return self._workers.of_refused(logged.subject, logged.sequence)
+
+    async def _apply(self, messages: list[Msg], *, log_end: int) -> None:
+        now = microseconds(datetime.now(UTC))
+        batch = [*self._postponed, *messages]
+        outcome = await asyncio.to_thread(self._shard.apply, batch, now=now, log_end=log_end)
+        if outcome.incompatible:
+            raise PermanentError(str(outcome.incompatible[0][1]))
+        self._shard.dead_letters_stored(outcome)
+        self._shard.unreached.clear()
+        self._postponed = [message for message, _ in outcome.postponed]

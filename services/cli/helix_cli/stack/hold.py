@@ -1,0 +1,108 @@
+"""Holding: a command asks the `helix up` of its home to stop the processes that embed and write, for a while.
+
+`helix models use` does so to put other stores in the place of those of the data folder. The request is a file
+that names the process of the command: where that ends, however it ends, the processes start again. The
+query service answers all the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from helix_cli.clients.polling import poll
+from helix_cli.stack.children import Child
+from helix_cli.stack.home import HomeFolder, read_record, running_record, start_time
+from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
+from helix_cli.stack.supervisor import Say, Supervisor
+from helix_shared.errors import TemporaryError
+
+HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)
+"""They make vectors, or write stores."""
+HELD_SECONDS: Final = 60.0
+"""Longest wait until they have ended: they drain."""
+_REQUEST: Final = "hold.json"
+
+
+@contextlib.contextmanager
+def held(home: HomeFolder) -> Iterator[None]:
+    """Inside, no process of the home embeds or writes. They start again when this ends.
+
+    Raises:
+        TemporaryError: no `helix up` runs on the home, or it does not stop them.
+    """
+    path = home.run / _REQUEST
+    draft = path.with_suffix(".new")
+    draft.write_text(json.dumps({"pid": os.getpid(), "start_time": start_time(os.getpid())}))
+    draft.replace(path)
+    try:
+        for _ in poll(HELD_SECONDS):
+            record = running_record(home)
+            if record is None:
+                raise TemporaryError(f"no `helix up` runs on {home.root}")
+            if record.is_held:
+                break
+        else:
+            raise TemporaryError(f"`helix up` did not stop {', '.join(HELD_SERVICES)} in {HELD_SECONDS:g} s")
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def is_held(home: HomeFolder) -> bool:
+    """Whether `helix up` holds its processes now."""
+    record = read_record(home)
+    return record is not None and record.is_held
+
+
+def is_wanted(home: HomeFolder) -> bool:
+    """Whether a command that runs wants the processes held."""
+    try:
+        request = json.loads((home.run / _REQUEST).read_bytes())
+        return bool(request["start_time"]) and start_time(int(request["pid"])) == request["start_time"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+class Holding:
+    """Stops and starts the processes of one stack as commands want it; used by its supervisor's thread."""
+
+    def __init__(
+        self,
+        home: HomeFolder,
+        supervisor: Supervisor,
+        *,
+        children: Callable[[], list[Child]],
+        before_start: Callable[[], None],
+        changed: Callable[[], None],
+        say: Say,
+    ) -> None:
+        """`children` gives the processes to hold, `before_start` runs before they start again.
+
+        `changed` writes the record.
+        """
+        self.is_on = False
+        self._home = home
+        self._supervisor = supervisor
+        self._children = children
+        self._before_start = before_start
+        self._changed = changed
+        self._say = say
+
+    def look(self) -> None:
+        """Do what is wanted now."""
+        wanted = is_wanted(self._home)
+        if wanted == self.is_on:
+            return
+        if wanted:
+            children = self._children()
+            self._supervisor.hold(children)
+            self._say(f"{', '.join(child.name for child in children)} stopped for `helix models use`")
+        else:
+            self._before_start()
+            self._supervisor.resume()
+        self.is_on = wanted
+        self._changed()

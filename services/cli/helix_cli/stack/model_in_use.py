@@ -1,0 +1,44 @@
+"""The model of the data folder: memories are embedded with the model of the generation that is there.
+
+A writer refuses vectors of another model, so a better model that is only installed changes nothing;
+`helix models use` changes it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_shared.artifacts.generation.folders import current_number, folder_of
+from helix_shared.artifacts.generation.manifest import Manifest, ModelIdentity
+from helix_shared.encoders.store import choose_model, default_model, folder_with_checksum
+from helix_shared.errors import NotFoundError
+
+
+def model_of(data: Path) -> ModelIdentity | None:
+    """The model of the current generation; None before the first.
+
+    Raises:
+        CorruptArtifactError: CURRENT or the manifest cannot be read.
+    """
+    number = current_number(data)
+    return None if number is None else Manifest.read(folder_of(data, number)).model
+
+
+def follow_generation(data: Path, models: Path) -> str:
+    """Make the model of the current generation the default, if it is installed and another one is.
+
+    Returns its name; empty where nothing changed.
+
+    Raises: as `model_of`.
+    """
+    wanted = model_of(data)
+    folder = None if wanted is None else folder_with_checksum(models, wanted.checksum)
+    if folder is None:
+        return ""
+    try:
+        if default_model(models) == folder:
+            return ""
+    except NotFoundError:
+        pass
+    choose_model(models, folder.name)
+    return folder.name
