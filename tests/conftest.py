@@ -17,7 +17,7 @@ from helix_cli.model_build.bert_graph import BertShape, bert_graph
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.model_build.description import Description, write_description
 from helix_cli.model_build.minilm import weights_folder
-from helix_shared.broker.connection import connect
+from helix_memory.transport.connection import connect
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 from helix_shared.encoders.store import default_model

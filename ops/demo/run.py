@@ -27,12 +27,12 @@ from rich.text import Text
 from sample import PROJECT, TENANT, USER, Question, load_questions, load_sample
 
 from helix_cli.clients.broker import connected, run_async
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import events
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import HelixError
 from helix_shared.settings import helix_home
 from helix_shared.telemetry import configure_logging

@@ -12,7 +12,8 @@
        |- OverdueError           work passed its deadline
        `- OtherInstanceError     another instance of Helix answers at the address; waiting does not help
 
-Messages are lower case: what happened, the value, what to do. They never hold event bodies.
+Messages are lower case: what happened, the value, what to do. They never hold event bodies. What a program
+of a user can meet is in `helix_memory.errors`; this module adds what only services raise.
 `helix_shared.rpc.statuses` maps errors to a gRPC status, `helix_shared.broker.settlement` to ack, nak or dead
 letter.
 """
@@ -21,45 +22,38 @@ from __future__ import annotations
 
 from typing import Final
 
+from helix_memory.errors import (
+    HelixError,
+    InvalidInputError,
+    NotFoundError,
+    OtherInstanceError,
+    OverdueError,
+    OverloadedError,
+    PermanentError,
+    TemporaryError,
+)
 
-class HelixError(Exception):
-    """Root of the tree; never raised."""
+__all__ = [
+    "PASSED",
+    "CorruptArtifactError",
+    "HelixError",
+    "IncompatibleError",
+    "InvalidInputError",
+    "NotFoundError",
+    "OtherInstanceError",
+    "OutdatedError",
+    "OverdueError",
+    "OverloadedError",
+    "PermanentError",
+    "TemporaryError",
+]
 
-
-class PermanentError(HelixError):
-    """The same input will fail again."""
-
-
-class InvalidInputError(PermanentError):
-    """Input breaks a documented limit.
-
-    `field` is the dotted path of the field, `reason` the broken rule with its limit.
-    """
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{field}: {reason}")
-        self.field = field
-        self.reason = reason
-
-
-class NotFoundError(PermanentError):
-    """It does not exist or is not visible to the caller."""
+PASSED: Final = "deadline passed before the answer was ready"
+"""Message of an `OverdueError`."""
 
 
 class CorruptArtifactError(PermanentError):
     """An artifact file is missing, truncated or does not match its checksum."""
-
-
-class TemporaryError(HelixError):
-    """The operation may succeed when repeated after `delay_seconds`."""
-
-    def __init__(self, message: str, *, delay_seconds: float = 1.0) -> None:
-        super().__init__(message)
-        self.delay_seconds = delay_seconds
-
-
-class OverloadedError(TemporaryError):
-    """A bounded resource is full; back off."""
 
 
 class IncompatibleError(TemporaryError):
@@ -71,18 +65,3 @@ class IncompatibleError(TemporaryError):
 
 class OutdatedError(IncompatibleError):
     """The message was made by an older release than this process."""
-
-
-PASSED: Final = "deadline passed before the answer was ready"
-"""Message of an `OverdueError`."""
-
-
-class OverdueError(TemporaryError):
-    """Work did not end by its deadline."""
-
-
-class OtherInstanceError(TemporaryError):
-    """Another instance of Helix answers at an address that this home uses; waiting does not help."""
-
-    def __init__(self, who: str) -> None:
-        super().__init__(f"{who} belongs to another instance of Helix than this home")

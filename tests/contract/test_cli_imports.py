@@ -15,7 +15,7 @@ ENGINES = {
     "faststream", "lancedb", "matplotlib", "networkx", "numpy", "onnx", "onnxruntime", "pyarrow", "scipy",
     "tantivy", "tokenizers",
 }  # fmt: skip
-RECALL = ("helix_cli.commands.recall", "helix_cli.clients.recall_client")
+RECALL = ("helix_cli.commands.recall", "helix_memory.transport.recall_client")
 PUBLISH = ("helix_cli.commands.publish",)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from helix_memory import events, limits
-from helix_shared.broker.publisher import HEADER_ALLOWANCE_BYTES
+from helix_memory.transport.publisher import HEADER_ALLOWANCE_BYTES
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "ops/demo"

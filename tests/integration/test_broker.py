@@ -10,9 +10,9 @@ from nats.js import api
 
 from helix_memory import limits, subjects
 from helix_memory.events import MessageEvent, encode_event
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, settlement, streams
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.errors import (
     IncompatibleError,

@@ -19,9 +19,9 @@ from nats.aio.client import Client
 from nats.js import api
 
 from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.errors import TemporaryError

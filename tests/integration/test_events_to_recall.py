@@ -12,12 +12,12 @@ from google.protobuf import json_format
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
 from helix_memory import events, subjects
 from helix_memory.recall.v1 import recall_pb2
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.identity import memory_id
 
 pytestmark = pytest.mark.integration

@@ -17,10 +17,10 @@ from nats.aio.client import Client
 
 from helix_memory import subjects
 from helix_memory.events import DocumentEvent, ForgetEvent, MessageEvent, SessionEvent
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.encoders.encoder import Encoder

@@ -19,8 +19,8 @@ from helix_memory.events import (
     ToolEvent,
     encode_event,
 )
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log, streams
-from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import PermanentError
 from helix_shared.published import published_event
 

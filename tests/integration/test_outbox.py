@@ -6,7 +6,7 @@ import pytest
 from nats.aio.client import Client
 
 from helix_memory import subjects
-from helix_shared.broker.publisher import Publisher, Receipt
+from helix_memory.transport.publisher import Publisher, Receipt
 from helix_shared.broker.worker import outbox as outbox_module
 from helix_shared.broker.worker.outbox import Outbox
 from helix_shared.errors import InvalidInputError

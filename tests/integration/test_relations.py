@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 from helix_shared.identity import memory_id
 

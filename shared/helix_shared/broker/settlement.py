@@ -17,7 +17,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.publisher import Publisher
 from helix_shared.errors import (
     HelixError,
     IncompatibleError,

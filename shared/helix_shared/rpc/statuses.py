@@ -1,4 +1,4 @@
-"""The gRPC status of every error class, and the error of a status for who calls a service.
+"""The gRPC status of every error class; `helix_memory.transport.statuses` has the error of a status.
 
 Other errors become INTERNAL without their message, which may quote a memory or a query.
 """
@@ -17,17 +17,11 @@ from helix_shared.errors import (
     NotFoundError,
     OverdueError,
     OverloadedError,
-    PermanentError,
     TemporaryError,
 )
 from helix_shared.telemetry import logger
 
 _log = logger(__name__)
-
-STATUS_OF_NUMBER: Final = {code.value[0]: code for code in grpc.StatusCode}
-"""By the number that a batch gives for a request that failed."""
-REPLY_BYTES: Final = 64 * 1024 * 1024
-"""Largest reply that a caller accepts; 200 memories of the longest text can in theory have 80 MB."""
 
 Refused = tuple[grpc.StatusCode, str]
 """Status and message of a call or request that failed."""
@@ -60,19 +54,3 @@ def refused_of(error: BaseException) -> Refused:
     if not isinstance(error, HelixError | TimeoutError):
         _log.error("call_failed", error=type(error).__name__, status=code.name)
     return code, message
-
-
-def error_of(code: grpc.StatusCode, details: str, *, who: str) -> HelixError:
-    """The error that a status of `who` stands for."""
-    if code == grpc.StatusCode.UNAVAILABLE:
-        return TemporaryError(f"no answer from {who}: {details}")
-    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-        return OverdueError(f"no answer from {who}: {details}")
-    if code == grpc.StatusCode.INVALID_ARGUMENT:
-        field, _, reason = details.partition(": ")
-        return InvalidInputError(field, reason) if reason else InvalidInputError("request", details)
-    if code == grpc.StatusCode.NOT_FOUND:
-        return NotFoundError(details)
-    if code == grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return OverloadedError(details)
-    return PermanentError(f"{who} failed with {code.name}: {details}")

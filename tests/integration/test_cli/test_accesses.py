@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import current_number
 from helix_shared.artifacts.generation.reader import Generation
 

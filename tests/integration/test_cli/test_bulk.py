@@ -12,9 +12,9 @@ from helix_cli.clients.sending import Tally, send_in_order
 from helix_cli.sources.source_event import Refusal, SourceEvent
 from helix_memory import subjects
 from helix_memory.events import Event, ForgetEvent, MessageEvent, encode_event
-from helix_shared.broker.batch import Outgoing, publish_batch, split
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher, Receipt, event_message
+from helix_memory.transport.batch import Outgoing, publish_batch, split
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher, Receipt, event_message
 from helix_shared.broker.server import NatsServer
 from helix_shared.broker.streams import provision
 

@@ -19,9 +19,9 @@ from helix_cli.__main__ import app
 from helix_ingest.extraction.score import event_times
 from helix_memory import events, subjects
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import streams
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.calendar_days import dates_of
 

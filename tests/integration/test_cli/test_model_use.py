@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.model_build.description import Description
 from helix_cli.model_build.importing import Origin, import_folder
 from helix_cli.stack.home import read_record
 from helix_cli.stack.stack import Stack
 from helix_memory.recall.v1.recall_pb2 import RecallRequest, Scope
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.artifacts.generation.folders import SIGNALS, current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.signals.reader import Signals

@@ -20,13 +20,13 @@ import pytest
 from nats.aio.client import Client
 
 from helix_memory import events, subjects
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.artifacts.generation.folders import current_number, folder_of
 from helix_shared.artifacts.generation.manifest import Manifest
 from helix_shared.artifacts.vectors.reader import VectorReader
 from helix_shared.broker import streams
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.identity import content_hash, memory_id
 

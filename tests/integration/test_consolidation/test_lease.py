@@ -9,7 +9,7 @@ from nats.js import api
 from nats.js.kv import KeyValue
 
 from helix_consolidation.delivery.lease import FolderLock, Lease, LostLeaseError
-from helix_shared.broker.connection import connect
+from helix_memory.transport.connection import connect
 from helix_shared.broker.server import NatsServer
 
 pytestmark = pytest.mark.integration

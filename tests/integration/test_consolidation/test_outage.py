@@ -10,8 +10,8 @@ import pytest
 
 from helix_consolidation.delivery.lease import KEY
 from helix_memory import subjects
+from helix_memory.transport.connection import connect
 from helix_shared.broker import streams
-from helix_shared.broker.connection import connect
 from helix_shared.broker.server import NatsServer
 
 from .conftest import ACK_WAIT_SECONDS, Stack, row

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.worker.rederive import request_derivation
 from helix_shared.identity import memory_id
 

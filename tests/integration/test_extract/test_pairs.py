@@ -18,9 +18,9 @@ from helix_extract.asking import Asking
 from helix_extract.pairs.judge import Judge
 from helix_extract.settings import ExtractSettings
 from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
 from helix_shared.broker import streams
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.worker import Connected
 from helix_shared.endpoint.client import Endpoint

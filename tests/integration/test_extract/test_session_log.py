@@ -12,8 +12,8 @@ from helix_extract.windows.session_log import SessionLog
 from helix_extract.windows.window import Turn, Window, WindowLimits
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker import log
-from helix_shared.broker.publisher import Publisher
 from helix_shared.errors import TemporaryError
 
 pytestmark = pytest.mark.integration

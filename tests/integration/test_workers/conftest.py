@@ -17,8 +17,8 @@ from nats.aio.client import Client
 from nats.js import api
 
 from helix_memory import subjects
+from helix_memory.transport.publisher import Publisher
 from helix_shared import edges
-from helix_shared.broker.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 
 SERVICES = {"kg": "links", "doc2query": "expansions"}

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_lab.bench.generate.load import BuildInfo
 from helix_lab.bench.recall_load import percentiles, request_of
+from helix_memory.transport.recall_client import RecallClient
 from helix_query.diagnostics.dense_check import channel_recall
 from helix_shared.artifacts.filter.selection import Selection
 from helix_shared.artifacts.generation.folders import current_number

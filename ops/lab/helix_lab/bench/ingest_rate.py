@@ -34,8 +34,8 @@ from helix_lab.bench.processor_time import milliseconds_per_event, stack_seconds
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory import subjects
 from helix_memory.events import MessageEvent
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.server import NatsServer
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.store import default_model

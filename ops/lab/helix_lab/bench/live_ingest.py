@@ -19,14 +19,14 @@ from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from typing import Any, Final
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.load import BuildInfo
 from helix_lab.bench.recall_load import percentiles, request_of
 from helix_lab.sets.wait_recallable import wait_recallable
 from helix_memory.events import MessageEvent
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import TemporaryError
 
 EVENTS_PER_SECOND: Final = 50

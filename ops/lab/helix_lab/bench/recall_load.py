@@ -19,13 +19,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.ports import choose_port
 from helix_cli.stack.services import QUERY, service_settings
 from helix_cli.stack.supervisor import drain
 from helix_lab.bench.generate.load import BuildInfo
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import OverloadedError, TemporaryError
 
 WARM_UP: Final = 60

@@ -19,7 +19,7 @@ from helix_cli.stack.stack import Stack
 from helix_lab.bench.generate.build_cache import clone_built
 from helix_lab.bench.generate.load import BuildInfo
 from helix_memory.subjects import EVENTS_STREAM
-from helix_shared.broker.connection import connect
+from helix_memory.transport.connection import connect
 from helix_shared.broker.server import NatsServer
 
 READY_SECONDS: Final = 600.0

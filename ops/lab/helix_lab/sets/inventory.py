@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.handles import handle, tenant_of
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import NotFoundError
 from helix_shared.identity import memory_id
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from helix_cli.clients.bulk import send_in_bulk
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.sending import Tally
 from helix_cli.sources.source_event import SourceEvent
 from helix_cli.stack.services import FORWARDER
@@ -28,8 +27,9 @@ from helix_lab.sets.ask import answer_of, names_of, request_of
 from helix_lab.sets.data import EvaluationSet, Question
 from helix_lab.sets.handles import event_of
 from helix_lab.sets.wait_recallable import wait_recallable
-from helix_shared.broker.connection import connect
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import connect
+from helix_memory.transport.publisher import Publisher
+from helix_memory.transport.recall_client import RecallClient
 
 CRASH_LOOK_SECONDS: Final = 0.05
 CRASHED: Final = ("ingest", "doc2query", "kg", "consolidation")

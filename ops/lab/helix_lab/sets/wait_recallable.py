@@ -13,9 +13,9 @@ from typing import Final
 
 from nats.js import JetStreamContext
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_memory import subjects
-from helix_shared.broker.connection import connect
+from helix_memory.transport.connection import connect
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import CONSUMERS
 from helix_shared.errors import TemporaryError
 

@@ -14,10 +14,11 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from helix_cli.clients.polling import POLL_SECONDS
 from helix_cli.output.logs import configure_logs
 from helix_memory import subjects
-from helix_shared.broker import connection, streams
+from helix_memory.transport import connection
+from helix_memory.transport.polling import POLL_SECONDS
+from helix_shared.broker import streams
 from helix_shared.broker.server import server_name_at
 from helix_shared.errors import OtherInstanceError, PermanentError, TemporaryError
 

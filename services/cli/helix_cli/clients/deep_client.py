@@ -8,8 +8,8 @@ from typing import Any, Final
 import grpc
 
 from helix_memory.deep.v1 import deep_pb2, deep_pb2_grpc
+from helix_memory.transport.statuses import REPLY_BYTES, error_of
 from helix_shared.errors import TemporaryError
-from helix_shared.rpc.statuses import REPLY_BYTES, error_of
 
 LONGEST_SECONDS: Final = 600.0
 """Bound of the server's own limit."""

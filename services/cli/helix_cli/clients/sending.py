@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from helix_cli.sources.source_event import Entry, Refusal, SourceEvent
 from helix_memory import events
-from helix_shared.broker.publisher import Receipt
+from helix_memory.transport.publisher import Receipt
 from helix_shared.errors import InvalidInputError
 
 IN_FLIGHT: Final = 64

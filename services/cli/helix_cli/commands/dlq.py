@@ -1,6 +1,6 @@
 """`helix dlq`: lists and shows dead letters; changes nothing.
 
-`clients.dead_letters` reads them.
+`helix_memory.transport.dead_letters` reads them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from nats.js.errors import NotFoundError as NoSuchMessageError
 from rich.table import Table
 
 from helix_cli.clients.broker import connected, run_async
-from helix_cli.clients.dead_letters import DeadLetter, described, newest
 from helix_cli.commands.common import options
 from helix_cli.commands.group import COMMANDS
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, printable, size, stdout
 from helix_cli.stack.addresses import nats_server
 from helix_memory import subjects
+from helix_memory.transport.dead_letters import DeadLetter, described, newest
 from helix_shared.errors import NotFoundError
 
 STREAM_PREFIX: Final = "HELIX_"

@@ -11,8 +11,9 @@ from helix_cli.commands.common import options, query_options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import plain, print_message, printable, stdout
-from helix_cli.output.time_zone import machine_zone, moment, zone_of
+from helix_cli.output.time_zone import moment, zone_of
 from helix_cli.stack.addresses import query_server
+from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 
@@ -59,7 +60,7 @@ def profile_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask and print."""
-    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     if not tenant:
         raise InvalidInputError("--tenant", "is missing; name the tenant to ask, e.g. --tenant acme")

@@ -105,7 +105,7 @@ def recall_command(
     home: options.Home = options.DEFAULT_HOME,
 ) -> None:
     """Ask and print."""
-    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     request.min_seq, request.explain = min_seq, explain
     requests = [request, *(_with_question(question, request) for question in more_questions or ())]

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.broker_status import BrokerStatus, ConsumerRow, StreamRow, broker_status
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.writer_status import WriterStatus, wait_for_writer
 from helix_cli.commands.common import options
 from helix_cli.commands.common.deep_lines import deep_lines
@@ -24,6 +23,7 @@ from helix_cli.output.terminal import note, plain, size, stdout
 from helix_cli.stack.addresses import Server, nats_server, query_server
 from helix_cli.stack.home import HomeFolder
 from helix_memory import subjects
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.errors import HelixError
 

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Final
 
 import pydantic_core
 
-from helix_cli.output.time_zone import local_now
 from helix_cli.sources.source_event import Refusal, SourceEvent, from_json
+from helix_memory.machine_zone import local_now
 
 LINE_BYTES: Final = 4 * 1024 * 1024
 """Limit of a line. An event may have 256 KiB; a longer line is refused without reading it into memory."""

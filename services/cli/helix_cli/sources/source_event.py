@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from helix_memory import events, limits
-from helix_shared.broker.publisher import HEADER_ALLOWANCE_BYTES
+from helix_memory.transport.publisher import HEADER_ALLOWANCE_BYTES
 
 BODY_BYTES: Final = limits.EVENT_BYTES - HEADER_ALLOWANCE_BYTES
 """Largest JSON body that fits into a message of the stream with its headers."""

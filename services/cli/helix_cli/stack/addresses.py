@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from helix_cli.clients.polling import poll
 from helix_cli.output.terminal import note
 from helix_cli.stack.home import HomeFolder, RunRecord, is_starting, running_record
+from helix_memory.transport.polling import poll
 from helix_shared.errors import InvalidInputError, TemporaryError
 
 USUAL_NATS_PORT: Final = 4222

@@ -13,11 +13,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from helix_cli.clients.polling import poll
 from helix_cli.stack.children import Child
 from helix_cli.stack.home import HomeFolder, read_record, running_record, start_time
 from helix_cli.stack.services import CONSOLIDATION, EXTRACT, INGEST
 from helix_cli.stack.supervisor import Say, Supervisor
+from helix_memory.transport.polling import poll
 from helix_shared.errors import TemporaryError
 
 HELD_SERVICES: Final = (INGEST, EXTRACT, CONSOLIDATION)

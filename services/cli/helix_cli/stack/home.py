@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from helix_cli.clients.polling import poll
+from helix_memory.transport.polling import poll
 from helix_shared.errors import PermanentError
 from helix_shared.processes import is_running
 

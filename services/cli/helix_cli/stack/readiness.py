@@ -10,8 +10,8 @@ from nats.js import JetStreamContext
 
 from helix_cli.clients.broker import connected, run_async
 from helix_cli.clients.deep_client import is_listening
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.clients.writer_status import writer_status
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.broker.streams import DurableConsumer
 from helix_shared.errors import HelixError
 

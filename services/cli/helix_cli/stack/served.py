@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from helix_cli.clients.polling import poll
 from helix_cli.stack.addresses import Server
+from helix_memory.transport.polling import poll
 from helix_shared.errors import OtherInstanceError, TemporaryError
 
 if TYPE_CHECKING:
-    from helix_cli.clients.recall_client import RecallClient
+    from helix_memory.transport.recall_client import RecallClient
 
 SERVED_SECONDS: Final = 30.0
 

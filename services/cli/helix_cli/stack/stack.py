@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Final, Self
 
 from helix_cli.clients.broker import provision
-from helix_cli.clients.polling import poll
 from helix_cli.model_build.default_model import ensure_default_model
 from helix_cli.stack.addresses import USUAL_DEEP_PORT, USUAL_NATS_PORT, USUAL_QUERY_PORT
 from helix_cli.stack.children import Child, NatsChild, ServiceChild, child_environment
@@ -52,6 +51,7 @@ from helix_cli.stack.services import (
     service_settings,
 )
 from helix_cli.stack.supervisor import DRAIN_SECONDS, Say, Supervisor, drain
+from helix_memory.transport.polling import poll
 from helix_shared.broker import streams
 from helix_shared.broker.server import NatsServer, free_port
 from helix_shared.encoders.model import read_card

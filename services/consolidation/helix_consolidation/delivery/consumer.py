@@ -31,7 +31,7 @@ from helix_consolidation.delivery.writer import Writer
 from helix_consolidation.stores.shard import Shard
 from helix_consolidation.usage.decay import DecayRule
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
-from helix_shared.broker.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.streams import (
     CONSOLIDATION_ACCESS,
     CONSOLIDATION_DERIVED,

@@ -11,7 +11,7 @@ from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.delivery.prune import prune_derived
 from helix_consolidation.delivery.stream_state import skip_gap
 from helix_memory.subjects import DERIVED_STREAM, EVENTS_STREAM
-from helix_shared.broker.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.moments import microseconds
 from helix_shared.telemetry import logger
 

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from helix_memory.subjects import ROOT
-from helix_shared.broker.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker.pull import fetch
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
-from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import HelixError
 from helix_shared.telemetry import logger
 

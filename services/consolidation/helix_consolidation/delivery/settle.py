@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from helix_consolidation.delivery.out_of_order import is_out_of_order
 from helix_memory.subjects import EVENTS_STREAM, kind_of
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import log, settlement
-from helix_shared.broker.connection import UNANSWERED
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from helix_consolidation.ledger.consolidation_state import ConsolidationState
     from helix_consolidation.stores.outcome import Outcome
-    from helix_shared.broker.publisher import Publisher
+    from helix_memory.transport.publisher import Publisher
 
 SERVICE: Final = "consolidation"
 AT_ONCE: Final = 256

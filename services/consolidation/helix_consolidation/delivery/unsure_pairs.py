@@ -17,14 +17,14 @@ from nats.js.errors import NotFoundError
 from helix_consolidation.delivery.pace import Interval
 from helix_consolidation.folding.relate import without_removed
 from helix_memory import subjects
-from helix_shared.broker.connection import UNANSWERED
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.js import JetStreamContext
 
     from helix_consolidation.stores.shard import Shard
-    from helix_shared.broker.publisher import Publishes
+    from helix_memory.transport.publisher import Publishes
     from helix_shared.pairs.messages import UnsurePairs
 
 LOOK_SECONDS: Final = 60.0

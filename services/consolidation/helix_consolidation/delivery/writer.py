@@ -30,8 +30,8 @@ from helix_consolidation.delivery.unsure_pairs import UnsurePairsStore
 from helix_consolidation.stores.outcome import Outcome
 from helix_consolidation.stores.publish import PublicationInfo
 from helix_memory.subjects import ACCESS_STREAM, DERIVED_STREAM, EVENTS_STREAM
-from helix_shared.broker.connection import UNANSWERED
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.connection import UNANSWERED
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.pull import RETRY_SECONDS
 from helix_shared.errors import TemporaryError
 from helix_shared.metrics import GENERATION, MESSAGES, WORK_SECONDS

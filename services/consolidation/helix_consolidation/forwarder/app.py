@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from helix_consolidation.forwarder.forward import forward
 from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_memory.subjects import ACCESS_STREAM
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport.publisher import Publisher
 from helix_shared.broker.streams import CONSOLIDATION_ACCESS
 from helix_shared.broker.worker.worker import Durable, Worker, create_broker, create_worker
 from helix_shared.telemetry import configure_logging

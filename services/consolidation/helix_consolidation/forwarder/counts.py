@@ -10,8 +10,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from helix_memory import limits, subjects
+from helix_memory.transport.batch import Outgoing
 from helix_shared.accesses import AccessedMemory, encode_accesses
-from helix_shared.broker.batch import Outgoing
 from helix_shared.moments import microseconds
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from helix_consolidation.forwarder.settings import ForwarderSettings
-    from helix_shared.broker.batch import Outgoing
-    from helix_shared.broker.publisher import Publishes
+    from helix_memory.transport.batch import Outgoing
+    from helix_memory.transport.publisher import Publishes
 
 RETRY_SECONDS: Final = 1.0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_shared.rpc.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
+from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 if TYPE_CHECKING:
     from helix_shared.errors import HelixError

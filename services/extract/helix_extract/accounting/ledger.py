@@ -15,8 +15,8 @@ from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helix_extract.accounting.metrics import ABOUT_PAIRS, ABOUT_WINDOWS
+from helix_memory.transport.connection import UNANSWERED
 from helix_shared.broker import streams
-from helix_shared.broker.connection import UNANSWERED
 from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from helix_shared.errors import PermanentError
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-    from helix_shared.broker.publisher import Publishes
+    from helix_memory.transport.publisher import Publishes
 
 FIRST_ONLY: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
 """The stream refuses a second record under one key."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
+from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
 from helix_query.accesses.ring import AccessRing
 from helix_query.api.calls import Calls, result_of
@@ -23,8 +24,6 @@ from helix_query.api.memory_replies import history_reply, ids_reply, memory_repl
 from helix_query.api.pack_call import pack_reply
 from helix_query.api.profile_call import profile_reply
 from helix_query.api.requests import (
-    id_prefix_of,
-    memory_id_of,
     packed_ids_of,
     profile_query_of,
     queries_of,
@@ -155,7 +154,7 @@ class RecallHandlers:
     ) -> recall_pb2.GetMemoryResponse:
         """One memory by id."""
         until = self._until(context)
-        memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope, request)
+        memory_id, scope = checks.memory_id(request.memory_id), scope_of(request.scope, request)
         work = partial(memory_reply, memory_id, scope, until=until)
         reply = await self._calls.one("GetMemory", scope.tenant_id, work, until)
         self._accesses.record_read(scope, reply)
@@ -166,14 +165,14 @@ class RecallHandlers:
     ) -> recall_pb2.GetHistoryResponse:
         """What a memory replaced, and what replaced it."""
         until = self._until(context)
-        memory_id, scope = memory_id_of(request.memory_id), scope_of(request.scope)
+        memory_id, scope = checks.memory_id(request.memory_id), scope_of(request.scope)
         work = partial(history_reply, memory_id, scope, until=until)
         return await self._calls.one("GetHistory", scope.tenant_id, work, until)
 
     async def find_ids(self, request: recall_pb2.FindIdsRequest, context: Any) -> recall_pb2.FindIdsResponse:
         """Ids of memories from the beginning of an id."""
         until = self._until(context)
-        prefix, scope = id_prefix_of(request.prefix), scope_of(request.scope)
+        prefix, scope = checks.id_prefix(request.prefix), scope_of(request.scope)
         work = partial(ids_reply, prefix, scope, until=until)
         return await self._calls.one("FindIds", scope.tenant_id, work, until)
 
@@ -182,7 +181,7 @@ class RecallHandlers:
         until = self._until(context)
         now = time.monotonic()
         parse = partial(query_of, profiles=self._profiles, clock=datetime.now(UTC))
-        memory_id_of(request.memory_id)
+        checks.memory_id(request.memory_id)
         tenant = parse(request.recall).selection.tenant_id
         search = WhyNotSearch(
             request,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from helix_memory.memory_types import MEMORY_TYPES
+from helix_memory.recall import checks
 from helix_memory.speech_acts import FLAGS
 from helix_shared.artifacts.filter.filter import (
     Filter,
@@ -92,8 +93,7 @@ class Types(NameFilter):
     noun = "type"
 
     def __post_init__(self) -> None:
-        if not set(self.values) <= set(MEMORY_TYPES):
-            raise InvalidInputError("filter.types", f"unknown type; known: {', '.join(MEMORY_TYPES)}")
+        checks.known("filter.types", self.values, "type", MEMORY_TYPES)
 
     def codes(self) -> Sequence[int]:
         """Places in `MEMORY_TYPES`."""
@@ -195,8 +195,7 @@ class WithoutFlags(Filter):
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not set(self.values) <= set(FLAGS):
-            raise InvalidInputError("filter.exclude_flags", f"unknown flag; known: {', '.join(FLAGS)}")
+        checks.known("filter.exclude_flags", self.values, "flag", FLAGS)
 
     @classmethod
     def requested(cls, request: RequestedFilter) -> Self | None:

@@ -15,7 +15,7 @@ from helix_shared import edges
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from helix_shared.broker.publisher import Publishes
+    from helix_memory.transport.publisher import Publishes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from helix_memory.transport.batch import Outgoing, split
+from helix_memory.transport.publisher import Publisher, Receipt
 from helix_shared.broker import deadline
-from helix_shared.broker.batch import Outgoing, split
-from helix_shared.broker.publisher import Publisher, Receipt
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

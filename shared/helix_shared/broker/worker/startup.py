@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_shared.broker import connection
+from helix_memory.transport import connection
 from helix_shared.errors import PermanentError, TemporaryError
 from helix_shared.telemetry import logger
 

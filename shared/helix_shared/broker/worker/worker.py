@@ -25,8 +25,9 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from helix_shared.broker import connection, deadline, settlement
-from helix_shared.broker.publisher import Publisher, Publishes
+from helix_memory.transport import connection
+from helix_memory.transport.publisher import Publisher, Publishes
+from helix_shared.broker import deadline, settlement
 from helix_shared.broker.pull import pull
 from helix_shared.broker.worker.lanes import Lanes
 from helix_shared.broker.worker.outbox import Outbox

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_cli.__main__ import app
-from helix_cli.clients.recall_client import RecallClient
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import InvalidInputError
 
 NOW = {"seconds": 1_772_625_600}

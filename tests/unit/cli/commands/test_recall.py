@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import grpc
 import pytest
 
-from helix_cli.clients.recall_client import RecallClient
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.errors import TemporaryError
 
 from .fake_service import FakeService, a_reply

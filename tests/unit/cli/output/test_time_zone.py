@@ -14,7 +14,6 @@ import pytest
 from helix_cli.commands.common.query_options import request_of
 from helix_cli.commands.publish import one_event
 from helix_cli.commands.recall import route_line
-from helix_cli.output.time_zone import local_now, machine_zone
 from helix_cli.sources.documents.document import document_items
 from helix_cli.sources.documents.markdown import markdown_content
 from helix_cli.sources.items import Scope
@@ -22,6 +21,7 @@ from helix_cli.sources.jsonl import read_events
 from helix_cli.sources.source_event import SourceEvent
 from helix_ingest.extraction.score import event_times
 from helix_memory import events
+from helix_memory.machine_zone import local_now, machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.calendar_days import dates_of
 from helix_shared.errors import InvalidInputError

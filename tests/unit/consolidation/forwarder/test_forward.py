@@ -10,8 +10,8 @@ from helix_consolidation.forwarder.forward import Forwarder
 from helix_consolidation.forwarder.settings import ForwarderSettings
 from helix_memory import limits
 from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.publisher import Receipt
 from helix_shared.accesses import decode_accesses
-from helix_shared.broker.publisher import Receipt
 from helix_shared.errors import PermanentError, TemporaryError
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

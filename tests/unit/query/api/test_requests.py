@@ -4,8 +4,9 @@ from typing import Any
 import grpc
 import pytest
 
+from helix_memory.recall import checks
 from helix_memory.recall.v1 import recall_pb2
-from helix_query.api.requests import memory_id_of, query_of, scope_of
+from helix_query.api.requests import query_of, scope_of
 from helix_shared.artifacts.filter.filters import EventTime, Projects, Types
 from helix_shared.errors import (
     CorruptArtifactError,
@@ -133,10 +134,10 @@ def test_filters_become_a_selection() -> None:
 
 def test_a_memory_id_is_32_hexadecimal_digits() -> None:
     """Other strings are not memory ids."""
-    assert memory_id_of("0" * 32) == "0" * 32
+    assert checks.memory_id("0" * 32) == "0" * 32
     for wrong in ("", "0" * 31, "G" * 32, "A" * 32, "0" * 32 + "\n", "' OR 1=1 --"):
         with pytest.raises(InvalidInputError):
-            memory_id_of(wrong)
+            checks.memory_id(wrong)
 
 
 def test_a_scope_needs_a_tenant() -> None:

@@ -11,7 +11,7 @@ from helix_shared.errors import HelixError, NotFoundError
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from helix_cli.clients.recall_client import RecallClient
+    from helix_memory.transport.recall_client import RecallClient
 
 OWNED: Final = "without --user only what belongs to no user, or is shared, is found"
 """Said without asking whether there is more: who does not name a user must not learn that."""

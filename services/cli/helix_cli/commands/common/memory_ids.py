@@ -41,7 +41,7 @@ def whole_ids(given: Sequence[str], scope: recall_pb2.Scope, server: Callable[[]
             raise InvalidInputError("id", f"{one!r} must be {ENOUGH}")
     if not any(map(is_short, given)):
         return [one.lower() for one in given]
-    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     found = server()
     with RecallClient(found.address, instance=found.instance) as client:

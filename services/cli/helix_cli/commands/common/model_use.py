@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from helix_cli.clients.broker import run_async
-from helix_cli.clients.polling import poll
-from helix_cli.clients.recall_client import RecallClient
 from helix_cli.output.terminal import note
 from helix_cli.reembedding.reembed import reembed
 from helix_cli.stack.addresses import nats_server, query_server
 from helix_cli.stack.home import running_record
 from helix_cli.stack.model_in_use import model_of
 from helix_ingest.settings import IngestSettings
+from helix_memory.transport.polling import poll
+from helix_memory.transport.recall_client import RecallClient
 from helix_shared.encoders.model import load_card
 from helix_shared.encoders.store import choose_model, model_folder
 from helix_shared.errors import PermanentError, TemporaryError

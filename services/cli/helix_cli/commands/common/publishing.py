@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import typer
 
-from helix_cli.clients import dead_letters
 from helix_cli.clients.broker import connected, connected_client, require_events_stream, run_async
 from helix_cli.clients.bulk import send_in_bulk
 from helix_cli.clients.sending import Tally
@@ -24,14 +23,13 @@ from helix_cli.output.progress import progress
 from helix_cli.output.terminal import note
 from helix_cli.sources.source_event import Entry, Refusal
 from helix_cli.stack.addresses import Server
-from helix_shared.broker.publisher import Publisher
+from helix_memory.transport import dead_letters
+from helix_memory.transport.publisher import Publisher
 
 MANY: Final = 100
 """From this number of events on, the report has their rate."""
 PROVISION_SECONDS: Final = 10.0
 """Longest time between the start of NATS by `helix up` and its streams."""
-EARLIER_LETTERS: Final = 1_000
-"""Dead letters read for an event that was published before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,20 +175,15 @@ def await_outcome(tally: Tally, waiting: Waiting) -> int:
 def _refused(tally: Tally, server: Server) -> list[Refusal]:
     """The events of `tally` that ingest or consolidation refused, in the order of the stream."""
     places = tally.places or {}
-    after = max(0, tally.letters_before - EARLIER_LETTERS) if tally.duplicates else tally.letters_before
+    earlier = dead_letters.EARLIER_LETTERS if tally.duplicates else 0
+    after = max(0, tally.letters_before - earlier)
 
     async def work() -> list[Refusal]:
         async with connected(server.address, instance=server.instance) as jetstream:
             letters = await dead_letters.refusals_of(jetstream, places.keys(), after=after)
-        return [_refusal(places[sequence], letters[sequence].reason) for sequence in sorted(letters)]
+        return [Refusal(places[sequence], *letters[sequence].broken_rule) for sequence in sorted(letters)]
 
     return run_async(work())
-
-
-def _refusal(where: str, reason: str) -> Refusal:
-    field, _, rule = reason.partition(": ")
-    is_field = bool(rule) and all(part.isidentifier() or part.isdecimal() for part in field.split("."))
-    return Refusal(where, field, rule) if is_field else Refusal(where, "event", reason)
 
 
 def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
@@ -199,7 +192,7 @@ def wait_for(sequence: int, server: Server, wait_seconds: float) -> int:
     Raises:
         TemporaryError: it takes longer; nothing that was published is lost.
     """
-    from helix_cli.clients.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
+    from helix_memory.transport.recall_client import RecallClient  # noqa: PLC0415  gRPC is slow to import
 
     with RecallClient(server.address, instance=server.instance) as client, progress() as bar:
         task = bar.add_task("becoming recallable", total=sequence)

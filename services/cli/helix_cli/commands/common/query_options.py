@@ -12,7 +12,8 @@ from typer import Argument, Option
 
 from helix_cli.commands.common import options
 from helix_cli.commands.common.option_group import with_options
-from helix_cli.output.time_zone import machine_zone, moment, zone_of
+from helix_cli.output.time_zone import moment, zone_of
+from helix_memory.machine_zone import machine_zone
 from helix_memory.recall.v1 import recall_pb2
 from helix_shared.errors import InvalidInputError
 

@@ -12,7 +12,7 @@ from helix_shared.errors import NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from helix_cli.clients.recall_client import RecallClient
+    from helix_memory.transport.recall_client import RecallClient
 
 _FORGOTTEN: Final = (recall_pb2.LOSS_FORGOTTEN, recall_pb2.LOSS_ERASED)
 _WORDS: Final[Mapping[recall_pb2.Loss.ValueType, str]] = {

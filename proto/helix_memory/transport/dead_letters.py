@@ -15,10 +15,12 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import NotFoundError as NoSuchMessageError
 
 from helix_memory import subjects
-from helix_shared.errors import PermanentError
+from helix_memory.errors import PermanentError
 
 REFUSING: Final = ("ingest", "consolidation")
 """Services whose dead letter means that the event had no effect; others only add to its memories."""
+EARLIER_LETTERS: Final = 1_000
+"""Dead letters read for an event that was published before."""
 _REFUSED_EDGE: Final = "memories"
 _SUBJECT_TOKENS: Final = 5
 
@@ -45,6 +47,13 @@ class DeadLetter:
         is_event = subjects.parse_event_subject(self.subject) is not None
         is_whole = self.subject.startswith(subjects.derived_subject(_REFUSED_EDGE, ""))
         return self.service in REFUSING and (is_event or is_whole)
+
+    @property
+    def broken_rule(self) -> tuple[str, str]:
+        """Field and reason; the field "event" where the reason names none."""
+        field, _, rule = self.reason.partition(": ")
+        is_field = bool(rule) and all(part.isidentifier() or part.isdecimal() for part in field.split("."))
+        return (field, rule) if is_field else ("event", self.reason)
 
 
 async def newest(

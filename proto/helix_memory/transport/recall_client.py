@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import grpc
 
-from helix_cli.clients.polling import poll
-from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
-from helix_shared.errors import (
+from helix_memory.errors import (
     HelixError,
     InvalidInputError,
     NotFoundError,
     OtherInstanceError,
     TemporaryError,
 )
-from helix_shared.rpc.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+from helix_memory.transport.polling import poll
+from helix_memory.transport.statuses import REPLY_BYTES, STATUS_OF_NUMBER, error_of
 
 CALL_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.05
@@ -29,25 +30,34 @@ T = TypeVar("T")
 class RecallClient:
     """A connection to one query service; a context manager."""
 
-    def __init__(self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "") -> None:
-        """Connect at the first call; with `instance`, refuse a service of another instance."""
+    def __init__(
+        self, address: str, *, call_seconds: float = CALL_SECONDS, instance: str = "", attempts: int = 1
+    ) -> None:
+        """Connect at the first call; with `instance`, refuse a service of another instance.
+
+        A call has `call_seconds`. With `attempts` (1 to 5), gRPC repeats a call within that time while the
+        service does not answer or is full, and waits as long as the service says (gRFC A6).
+        """
         self.address = address
         self._instance = instance
         self._call_seconds = call_seconds
-        self._channel = grpc.insecure_channel(
-            address, options=[("grpc.max_receive_message_length", REPLY_BYTES)]
-        )
+        options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", REPLY_BYTES)]
+        if attempts > 1:
+            options.append(("grpc.service_config", json.dumps(_retrying(attempts))))
+        self._channel = grpc.insecure_channel(address, options=options)
         self._stub: Any = recall_pb2_grpc.RecallServiceStub(self._channel)
 
-    def recall(self, request: recall_pb2.RecallRequest) -> recall_pb2.RecallResponse:
-        """Memories for a query.
+    def recall(
+        self, request: recall_pb2.RecallRequest, *, seconds: float | None = None
+    ) -> recall_pb2.RecallResponse:
+        """Memories for a query; in `seconds`, else in those of every call.
 
         Raises:
             TemporaryError: nothing answers, or there is no generation yet.
             InvalidInputError: the request breaks a limit.
             PermanentError: anything else the service refuses.
         """
-        reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request)
+        reply: recall_pb2.RecallResponse = self._call(self._stub.Recall, request, seconds)
         return reply
 
     def recall_many(
@@ -183,11 +193,11 @@ class RecallClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _call(self, method: Callable[..., T], request: object) -> T:
+    def _call(self, method: Callable[..., T], request: object, seconds: float | None = None) -> T:
         try:
             if self._instance:
                 self._status()
-            return method(request, timeout=self._call_seconds)
+            return method(request, timeout=self._call_seconds if seconds is None else seconds)
         except grpc.RpcError as error:
             self._raise(error)
 
@@ -212,4 +222,17 @@ class RecallClient:
 
     def _error_of(self, code: grpc.StatusCode, details: str) -> HelixError:
         error = error_of(code, details, who=f"the query service at {self.address}")
-        return TemporaryError(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error
+        return type(error)(f"{error}; is `helix up` running?") if code in _UNREACHABLE else error
+
+
+def _retrying(attempts: int) -> dict[str, Any]:
+    """The service config of gRPC that repeats calls; all of them only read."""
+    policy = {
+        "maxAttempts": attempts,
+        "initialBackoff": "0.05s",
+        "maxBackoff": "1s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
+    }
+    service = recall_pb2.DESCRIPTOR.services_by_name["RecallService"].full_name
+    return {"methodConfig": [{"name": [{"service": service}], "retryPolicy": policy}]}

@@ -19,13 +19,13 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
 from helix_memory import events, limits, subjects
-from helix_shared.broker.batch import Outgoing, publish_batch
-from helix_shared.errors import (
+from helix_memory.errors import (
     InvalidInputError,
     OverloadedError,
     PermanentError,
     TemporaryError,
 )
+from helix_memory.transport.batch import Outgoing, publish_batch
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

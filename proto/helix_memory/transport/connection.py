@@ -7,14 +7,14 @@ for good, `helix_shared.broker.worker.worker` ends the process, and its supervis
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, Final
 
 import nats
 import nats.errors
 from nats.aio.client import Client
 
-from helix_shared.errors import TemporaryError
-from helix_shared.telemetry import logger
+from helix_memory.errors import TemporaryError
 
 RECONNECT_SECONDS: Final = 1
 PING_SECONDS: Final = 2
@@ -23,14 +23,14 @@ CONNECT_SECONDS: Final = 5
 UNANSWERED: Final = (nats.errors.Error, TimeoutError, OSError)
 """What a call to NATS raises while the server is unreachable."""
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def connection_options(*, name: str) -> dict[str, Any]:
     """Keyword arguments for both `nats.connect` and FastStream's `NatsBroker`."""
 
     async def report(error: Exception) -> None:
-        _log.warning("nats error", error=str(error) or type(error).__name__)
+        _log.warning("nats error: %s", str(error) or type(error).__name__)
 
     return {
         "name": name,

@@ -8,6 +8,7 @@ refusal or without a reply `publisher` publishes the messages one by one; their 
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 from nats.errors import Error as NatsError
 
 from helix_memory import subjects
-from helix_shared.telemetry import logger
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -30,7 +30,7 @@ _BATCH_ID: Final = "Nats-Batch-Id"
 _BATCH_SEQUENCE: Final = "Nats-Batch-Sequence"
 _BATCH_COMMIT: Final = "Nats-Batch-Commit"
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ async def publish_batch(
         reply = await client.request(last.subject, last.body, timeout=timeout_seconds, headers=headers)
         return _sequences(json.loads(reply.data), len(messages))
     except (NatsError, TimeoutError, OSError, ValueError, KeyError) as error:
-        _log.info("batch not acknowledged", messages=len(messages), reason=type(error).__name__)
+        _log.info("batch of %d not acknowledged: %s", len(messages), type(error).__name__)
         return None
 
 
 def _sequences(answer: dict[str, object], count: int) -> list[int] | None:
     last = answer.get("seq")
     if "error" in answer or answer.get("count") != count or not isinstance(last, int):
-        _log.debug("batch refused", messages=count, reason=str(answer.get("error", answer)))
+        _log.debug("batch of %d refused: %s", count, answer.get("error", answer))
         return None
     return list(range(last - count + 1, last + 1))

@@ -1,0 +1,124 @@
+"""Publishes events from any thread, over one connection to NATS on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from nats.errors import Error as NatsError
+
+from helix_memory.errors import OverdueError, PermanentError, TemporaryError
+from helix_memory.transport import connection, dead_letters
+from helix_memory.transport.publisher import Publisher
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+
+    from helix_memory.events import Event
+    from helix_memory.transport.publisher import Receipt
+
+NAME: Final = "helix-memory"
+"""Of the connection, in the server's lists."""
+
+T = TypeVar("T")
+
+
+class EventWriter:
+    """Connects at the first call. Not to be used in a process forked after that."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._start = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._client: Client | None = None
+        self._is_closed = False
+
+    def write(self, event: Event, *, seconds: float) -> Receipt:
+        """Publish an event; it is sent again with the same id until the stream acknowledges it.
+
+        Raises:
+            InvalidInputError: the event is larger than an event may be.
+            OverloadedError: the stream is full.
+            OverdueError: no acknowledgement within `seconds`.
+            TemporaryError: nothing answers.
+        """
+
+        async def work(client: Client) -> Receipt:
+            return await Publisher(client.jetstream()).publish_event(event)
+
+        try:
+            return self._run(work, seconds)
+        except OverdueError as error:
+            again = f"repeat it with event_id={event.event_id!r}: it is not stored twice"
+            raise OverdueError(f"{error}; {again}") from error
+
+    def newest_letter(self, *, seconds: float) -> int:
+        """Sequence of the newest dead letter; 0 where there is none.
+
+        Raises:
+            OverdueError, TemporaryError: as `write`.
+        """
+        return self._run(lambda client: dead_letters.last_sequence(client.jetstream()), seconds)
+
+    def refusal(self, sequence: int, *, after: int, seconds: float) -> dead_letters.DeadLetter | None:
+        """The dead letter, later than the letter `after`, that refuses the event with this sequence.
+
+        Raises:
+            OverdueError, TemporaryError: as `write`.
+        """
+
+        async def work(client: Client) -> dead_letters.DeadLetter | None:
+            found = await dead_letters.refusals_of(client.jetstream(), {sequence}, after=after)
+            return found.get(sequence)
+
+        return self._run(work, seconds)
+
+    def close(self) -> None:
+        """End the connection and the thread; a call that is under way fails."""
+        with self._start:
+            self._is_closed = True
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._close(), loop).result(connection.CONNECT_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    async def _close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    def _run(self, work: Callable[[Client], Coroutine[Any, Any, T]], seconds: float) -> T:
+        async def bounded() -> T:
+            async with asyncio.timeout(seconds):
+                return await work(await self._connected())
+
+        try:
+            return asyncio.run_coroutine_threadsafe(bounded(), self._running()).result()
+        except TimeoutError as error:
+            raise OverdueError(f"no answer from NATS at {self._url} within {seconds:g} s") from error
+        except NatsError as error:
+            reason = str(error) or type(error).__name__
+            raise TemporaryError(f"NATS at {self._url} failed: {reason}") from error
+
+    async def _connected(self) -> Client:
+        async with self._connecting:
+            if self._client is None:
+                self._client = await connection.connect(self._url, name=NAME)
+            return self._client
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        """The loop, started at the first call."""
+        with self._start:
+            if self._is_closed:
+                raise PermanentError("the client is closed; make a new one")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._connecting = asyncio.Lock()
+                self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name=NAME)
+                self._thread.start()
+            return self._loop

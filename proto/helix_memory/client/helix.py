@@ -1,0 +1,263 @@
+"""The client for plain programs: a method returns when it is done. `async_helix` has the same for asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final, Self, Unpack
+from zoneinfo import ZoneInfo
+
+from helix_memory import limits
+from helix_memory.client import messages
+from helix_memory.client.event_writer import EventWriter
+from helix_memory.client.options import (
+    CorrectOptions,
+    MemoryRef,
+    RecallOptions,
+    ScopeOptions,
+    SelectOptions,
+    WriteOptions,
+)
+from helix_memory.client.remembering import Remembering
+from helix_memory.client.results import Memory, Profile, Recalled, Written
+from helix_memory.client.session import Session
+from helix_memory.errors import InvalidInputError, NotFoundError
+from helix_memory.events import LIFECYCLE_KINDS
+from helix_memory.identity import memory_id as first_memory_of
+from helix_memory.machine_zone import local_now, machine_zone
+from helix_memory.recall import checks
+from helix_memory.recall.v1 import recall_pb2
+from helix_memory.transport.dead_letters import EARLIER_LETTERS
+from helix_memory.transport.recall_client import RecallClient
+
+NATS_PORT: Final = 4222
+QUERY_PORT: Final = 7461
+"""Ports of `helix up` where they are free."""
+ATTEMPTS: Final = 4
+"""Of a call to the query service that is too busy or does not answer, within the deadline."""
+_NO_MEMORY: Final = (*LIFECYCLE_KINDS, "session")
+"""Kinds of events that make no memory of their own."""
+
+
+class Helix(Remembering):
+    """Remembers and recalls for one caller: a tenant, and a user of it.
+
+        with Helix("127.0.0.1", tenant="acme", user="ana") as helix:
+            note = helix.remember("We deploy on Tuesdays.")
+            print(helix.recall("when do we deploy?", after=note).context)
+
+    Every write takes `wait=True`; else give what it returned to `recall(after=...)`, or to nobody: the memory
+    can be recalled a second or two later. Input is checked before anything is sent. Writes are sent again
+    with the same id until the log acknowledges them, reads are tried again, both until the deadline. It
+    connects at the first call, may be used from many threads, and is not to be used after a fork.
+
+    Every method raises:
+        InvalidInputError: an argument breaks a limit, or with `wait` a service refused it; names the field.
+        OverloadedError: Helix is full or too busy; try again after `delay_seconds`.
+        OverdueError: the deadline passed. A write may be stored; repeat it with the event id of the error.
+        TemporaryError: nothing answers.
+        PermanentError: anything else that is refused.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        *,
+        tenant: str = "default",
+        user: str = "",
+        principals: Sequence[str] = (),
+        project: str = "",
+        time_zone: str | None = None,
+        nats_port: int = NATS_PORT,
+        query_port: int = QUERY_PORT,
+        deadline_seconds: float = 10.0,
+        wait_seconds: float = 60.0,
+    ) -> None:
+        """Name the server and the caller.
+
+        Args:
+            host: where `helix up` runs.
+            tenant: the isolation boundary, a token of letters, digits, - and _, at most 64 characters.
+            user: whose private memories are written and recalled; empty: what belongs to no user.
+            principals: groups and roles of the caller, at most 64.
+            project: of what is written; some ranking profiles prefer it.
+            time_zone: an IANA name, of "yesterday" in a text and of the dates in a context; by default that
+                of this machine.
+            nats_port: of the log.
+            query_port: of the query service.
+            deadline_seconds: of one call.
+            wait_seconds: of `wait`.
+
+        Raises:
+            InvalidInputError: a value breaks its limit.
+        """
+        self._scope = messages.scope_of(tenant, user, principals)
+        self._project = checks.name("project_id", project)
+        self._zone = _zone(time_zone)
+        self._time_zone = machine_zone() if time_zone is None else time_zone
+        self._deadline_seconds = deadline_seconds
+        self._wait_seconds = wait_seconds
+        self._writer = EventWriter(f"nats://{host}:{nats_port}")
+        self._reader = RecallClient(f"{host}:{query_port}", call_seconds=deadline_seconds, attempts=ATTEMPTS)
+
+    def correct(self, memory: MemoryRef, text: str, **options: Unpack[CorrectOptions]) -> Written:
+        """Give a memory its next version: its new text, and new values of the options that are set."""
+        return self._act("correct", {"memory_id": messages.id_of(memory), "text": text, **options})
+
+    def forget(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
+        """Hide memories from answers: these, or all of a session, document or user. `restore` undoes it."""
+        return self._act("forget", self._selected(memories, options))
+
+    def restore(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
+        """Show memories again that `forget` or decay hides."""
+        return self._act("forget", {"restore": True, **self._selected(memories, options)})
+
+    def erase(self, *memories: MemoryRef, **options: Unpack[SelectOptions]) -> Written:
+        """Remove memories for good: these, or all of a session, document or user."""
+        return self._act("erase", self._selected(memories, options))
+
+    def feedback(
+        self,
+        *,
+        helpful: Iterable[MemoryRef] = (),
+        unhelpful: Iterable[MemoryRef] = (),
+        **options: Unpack[WriteOptions],
+    ) -> Written:
+        """Say which recalled memories helped and which did not; at least one."""
+        fields = {
+            "helpful": list(map(messages.id_of, helpful)),
+            "unhelpful": list(map(messages.id_of, unhelpful)),
+        }
+        return self._act("feedback", {**fields, **options})
+
+    def recall(self, query: str, **options: Unpack[RecallOptions]) -> Recalled:
+        """The memories that answer a query of at most 4,096 characters, and the same packed for a prompt."""
+        request = self._request(query, options)
+        return Recalled.of(self._reader.recall(request, seconds=options.get("deadline_seconds")))
+
+    def get(self, memory: MemoryRef) -> Memory:
+        """One memory; NotFoundError if there is none or the caller may not see it."""
+        return Memory.of(self._reader.memory(self._scope, messages.id_of(memory)))
+
+    def profile(
+        self,
+        *,
+        token_budget: int | None = None,
+        as_of: datetime | None = None,
+        after: Written | Iterable[Written] | None = None,
+    ) -> Profile:
+        """What the user's own statements say about them, in 1 to 100,000 tokens, by default 400."""
+        request = recall_pb2.GetProfileRequest(
+            scope=self._scope,
+            as_of=messages.moment("as_of", as_of),
+            time_zone=self._time_zone,
+            min_seq=messages.sequence_of(after),
+        )
+        if token_budget is not None:
+            request.token_budget = checks.bounded("token_budget", token_budget, limits.TOKEN_BUDGET)
+        return Profile.of(self._reader.profile(request))
+
+    def why(self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]) -> recall_pb2.Candidate:
+        """What the score of a memory is made of, as `recall.proto` describes.
+
+        Raises:
+            NotFoundError: it was no candidate; `why_not` says why.
+        """
+        request = self._request(query, options)
+        request.explain, request.not_served = True, True
+        reply = self._reader.recall(request, seconds=options.get("deadline_seconds"))
+        wanted = messages.id_of(memory)
+        candidate: recall_pb2.Candidate
+        for candidate in reply.explanation.candidates:
+            if candidate.memory_id == wanted:
+                return candidate
+        raise NotFoundError(f"{wanted} was no candidate of this query; ask why_not")
+
+    def why_not(
+        self, memory: MemoryRef, query: str, **options: Unpack[RecallOptions]
+    ) -> recall_pb2.WhyNotResponse:
+        """Why a recall does not return a memory, and the smallest change that would; slow, for debugging.
+
+        Raises:
+            NotFoundError: there is no such memory, or the caller may not see it.
+        """
+        request = self._request(query, options)
+        return self._reader.why_not(
+            recall_pb2.WhyNotRequest(recall=request, memory_id=messages.id_of(memory))
+        )
+
+    def session(self, name: str = "", **options: Unpack[ScopeOptions]) -> Session:
+        """A conversation or run as a context manager, under a token or a new name.
+
+        `options` hold for all that is written in it.
+        """
+        return Session(name, options, write=self._write, recall=self.recall)
+
+    def wait(self, written: Written) -> None:
+        """Return when an event is processed and can be recalled.
+
+        Raises:
+            InvalidInputError: it was refused; names the field.
+            TemporaryError: it takes longer than `wait_seconds`.
+        """
+        newest = self._writer.newest_letter(seconds=self._deadline_seconds)
+        self._settle(written, after=max(0, newest - EARLIER_LETTERS))
+
+    def close(self) -> None:
+        """End the connections."""
+        self._writer.close()
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _request(self, query: str, options: RecallOptions) -> recall_pb2.RecallRequest:
+        zone = self._time_zone
+        return messages.recall_request(self._scope, query, options, project=self._project, time_zone=zone)
+
+    def _selected(self, memories: Sequence[MemoryRef], options: SelectOptions) -> dict[str, Any]:
+        return {"memory_ids": list(map(messages.id_of, memories)), **options}
+
+    def _act(self, kind: str, fields: dict[str, Any]) -> Written:
+        """Write an event about existing memories, which reaches those that the caller could recall."""
+        return self._write(kind, {"acl": list(self._scope.principals), "project": "", **fields})
+
+    def _write(self, kind: str, fields: dict[str, Any]) -> Written:
+        event = messages.event_of(
+            kind,
+            {
+                "tenant_id": self._scope.tenant_id,
+                "user": self._scope.user_id,
+                "project": self._project,
+                "occurred_at": local_now() if self._zone is None else datetime.now(self._zone),
+                **fields,
+            },
+        )
+        waits, seconds = bool(fields.get("wait")), self._deadline_seconds
+        letter = self._writer.newest_letter(seconds=seconds) if waits else 0
+        receipt = self._writer.write(event, seconds=seconds)
+        made = "" if kind in _NO_MEMORY else first_memory_of(event.tenant_id, event.event_id, 0)
+        written = Written(event.event_id, made, receipt.sequence, receipt.duplicate)
+        if waits:
+            self._settle(written, after=max(0, letter - EARLIER_LETTERS) if receipt.duplicate else letter)
+        return written
+
+    def _settle(self, written: Written, *, after: int) -> None:
+        self._reader.wait_until_applied(written.sequence, wait_seconds=self._wait_seconds)
+        letter = self._writer.refusal(written.sequence, after=after, seconds=self._deadline_seconds)
+        if letter is not None:
+            raise InvalidInputError(*letter.broken_rule)
+
+
+def _zone(time_zone: str | None) -> ZoneInfo | None:
+    """The zone of this name; None: that of the machine."""
+    if time_zone is None:
+        return None
+    try:
+        return ZoneInfo(time_zone or "UTC")
+    except (KeyError, ValueError, OSError) as error:
+        reason = f"{time_zone!r} is not in the IANA database of this machine; write it like Europe/Berlin"
+        raise InvalidInputError("time_zone", reason) from error

@@ -1,0 +1,131 @@
+"""Keyword arguments that several methods of the client take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, TypedDict
+
+from helix_memory.client.results import Memory, Written
+from helix_memory.memory_types import MemoryType
+
+MemoryRef = str | Memory | Written
+"""A memory: its id, the memory itself, or what the write that made it returned."""
+Mode = Literal["hybrid", "dense", "auto"]
+ExpandContext = Literal["none", "neighbours", "session"]
+
+
+class WriteOptions(TypedDict, total=False):
+    """How an event is written."""
+
+    event_id: str
+    """Own id of the event, 1 to 128 printable ASCII characters; a repeated one changes nothing. By default a
+    random id, which the client keeps while it tries again."""
+    occurred_at: datetime
+    """When it happened, with a time zone, in which "yesterday" in its text is understood. By default now."""
+    wait: bool
+    """Return when the event is processed and can be recalled; an event that is refused raises then."""
+
+
+class ScopeOptions(TypedDict, total=False):
+    """What an event belongs to and who may recall what it makes."""
+
+    user: str
+    """Whose private memory it becomes; by default the user of the client."""
+    project: str
+    """By default the project of the client."""
+    shared: bool
+    """Every user of the tenant may recall it."""
+    acl: Sequence[str]
+    """Only callers with one of these principals may recall it, at most 64."""
+    tags: Sequence[str]
+    """Labels, at most 32."""
+
+
+class EventOptions(WriteOptions, ScopeOptions, total=False):
+    """What an event of its own takes."""
+
+    session: str
+    """Conversation or run: a token of letters, digits, - and _, at most 64 characters."""
+
+
+class MemoryOptions(TypedDict, total=False):
+    """What a memory says about itself. Helix chooses what is absent; a correction keeps it."""
+
+    type: MemoryType
+    title: str
+    """Name of the thing that the text defines, at most 1,000 characters."""
+    salience: float
+    """Importance, 0 to 1."""
+    confidence: float
+    """0 to 1."""
+    pinned: bool
+    """Boosted, and never hidden by decay."""
+    priority: float
+    """Multiplier of relevance, 1 to 2."""
+    valid_from: datetime
+    valid_to: datetime
+    expires_at: datetime
+    event_start: datetime
+    """When the described event begins."""
+    event_end: datetime
+    """First moment after the described event."""
+
+
+class RememberOptions(EventOptions, MemoryOptions, total=False):
+    """What `remember` takes."""
+
+
+class CorrectOptions(WriteOptions, MemoryOptions, total=False):
+    """What `correct` takes."""
+
+
+class SelectOptions(WriteOptions, total=False):
+    """Which memories are meant where none is named: all of exactly one of these."""
+
+    of_session: str
+    of_document: str
+    of_user: str
+
+
+class FilterOptions(TypedDict, total=False):
+    """Restricts memories; an absent field does not restrict. At most 64 entries each."""
+
+    types: Sequence[MemoryType]
+    projects: Sequence[str]
+    sessions: Sequence[str]
+    event_after: datetime
+    """Event time at or after this moment; when it happened, where the text names no time."""
+    event_before: datetime
+    """Event time before this moment."""
+    exclude_flags: Sequence[Literal["instruction", "secret", "invisible"]]
+
+
+class RecallOptions(FilterOptions, total=False):
+    """What `recall`, `why` and `why_not` take."""
+
+    top_k: int
+    """Number of memories, 1 to 200; by default that of the ranking profile (10)."""
+    token_budget: int
+    """Tokens of the packed context, 1 to 100,000; by default that of the ranking profile (2,000)."""
+    ranking_profile: str
+    mode: Mode
+    """Which channels search; "hybrid" by default."""
+    prefer_project: str
+    """Ranks higher in some ranking profiles; by default the project of the client."""
+    as_of: datetime
+    """Answer from what Helix knew then."""
+    valid_at: datetime
+    """Answer from what had happened and held then."""
+    already_served: Iterable[MemoryRef]
+    """Memories to leave out, at most 1,000."""
+    expand_context: ExpandContext
+    """What is packed around the memories where there is room."""
+    include_profile: bool
+    """Pack the profile of the user before the memories."""
+    never_skip: bool
+    """Search even if the question is small talk."""
+    after: Written | Iterable[Written]
+    """Read your writes: wait for these while the deadline allows; `Recalled.stale`: they are not in."""
+    deadline_seconds: float
+    """By default that of the client."""

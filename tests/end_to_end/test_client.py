@@ -1,0 +1,109 @@
+"""The client with everything that `helix up` runs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from helix_cli.stack.stack import Stack
+from helix_memory.client import AsyncHelix, Helix, InvalidInputError, NotFoundError
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory, models_dir: Path) -> Iterator[dict[str, int]]:
+    """The ports of one stack for all tests."""
+    home = tmp_path_factory.mktemp("home")
+    with Stack(home / "home", nats_port=0, query_port=0, models=models_dir) as stack:
+        stack.wait_ready()
+        nats, query = (int(one.rpartition(":")[2]) for one in (stack.nats_url, stack.query_address))
+        yield {"nats_port": nats, "query_port": query}
+
+
+def test_the_first_program_of_the_readme_runs(
+    ports: dict[str, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is written there, but for the ports: it prints what was said a moment before."""
+    block = (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- first program -->\n```python\n")[1]
+    program = block.split("```")[0]
+    assert len([line for line in program.splitlines() if line]) <= 8
+    here = ", ".join(f"{name}={port}" for name, port in ports.items())
+    exec(program.replace('user="ana")', f'user="ana", {here})'), {})  # noqa: S102  our own README
+    assert "I don't eat fish" in capsys.readouterr().out
+
+
+def test_a_memory_lives_from_remember_to_erase(ports: dict[str, int]) -> None:
+    """Each write waits, so the next read shows it."""
+    with Helix(tenant="life", user="ana", **ports) as helix:
+        note = helix.remember("We deploy on Tuesdays.", type="decision", tags=["release"], wait=True)
+        found = helix.get(note)
+        assert (found.id, found.text, found.type, found.user_id) == (
+            note.memory_id, "We deploy on Tuesdays.", "decision", "ana",
+        )  # fmt: skip
+        later = helix.correct(note, "We deploy on Thursdays.", wait=True)
+        recalled = helix.recall("when do we deploy?")
+        assert [one.id for one in recalled.memories] == [later.memory_id]
+        assert recalled.memories[0].rank == 1
+        assert "Thursdays" in recalled.context
+        assert helix.why(later, "when do we deploy?").rank == 1
+        assert helix.why_not(later, "when do we deploy?").verdict
+        helix.feedback(helpful=recalled.memories, wait=True)
+        helix.forget(later, wait=True)
+        assert later.memory_id not in {one.id for one in helix.recall("when do we deploy?").memories}
+        helix.restore(later, wait=True)
+        assert helix.get(later).text == "We deploy on Thursdays."
+        helix.erase(note, later, wait=True)
+        with pytest.raises(NotFoundError):
+            helix.get(later)
+
+
+def test_another_user_sees_nothing(ports: dict[str, int]) -> None:
+    """Whose memory it is, is a matter of the client, not of each call."""
+    with Helix(tenant="two", user="ana", **ports) as ana, Helix(tenant="two", user="bo", **ports) as bo:
+        secret = ana.remember("My locker code is 4711.", wait=True)
+        assert not bo.recall("what is the locker code?").memories
+        with pytest.raises(NotFoundError):
+            bo.get(secret)
+        with pytest.raises(InvalidInputError, match="memory_ids"):
+            bo.forget(secret, wait=True)
+        assert ana.get(secret).text == "My locker code is 4711."
+
+
+def test_a_repeated_event_is_stored_once(ports: dict[str, int]) -> None:
+    """The second write says so."""
+    with Helix(tenant="twice", **ports) as helix:
+        first = helix.remember("Once.", event_id="mine")
+        second = helix.remember("Once.", event_id="mine", wait=True)
+    assert second == replace(first, duplicate=True)
+
+
+def test_what_a_service_refuses_raises_with_wait(ports: dict[str, int]) -> None:
+    """A correction of a memory that does not exist is refused after it was acknowledged."""
+    with Helix(tenant="refused", **ports) as helix, pytest.raises(InvalidInputError, match="memory"):
+        helix.correct("0" * 32, "nothing", wait=True)
+
+
+def test_documents_tools_and_profiles(ports: dict[str, int]) -> None:
+    """The other kinds of events."""
+    with Helix(tenant="kinds", user="ana", **ports) as helix:
+        with helix.session() as run:
+            run.tool("bash", command="make test", exit_status=2, error="E1234: no such table ledger")
+            said = run.message("I'm vegetarian.", speaker="Ana")
+        helix.document("guide", "# Deploying\n\nRun make deploy on port 9443.", media_type="text/markdown")
+        assert "9443" in helix.recall("which port?", after=helix.remember("Last.")).context
+        assert "E1234" in helix.recall("no such table ledger").context
+        assert "vegetarian" in helix.profile(after=said).text
+
+
+async def test_asyncio(ports: dict[str, int]) -> None:
+    """The same for programs with an event loop."""
+    async with AsyncHelix(tenant="loop", **ports) as helix:
+        async with helix.session("s1") as chat:
+            said = await chat.message("We chose Postgres for the ledger.", speaker="Priya")
+        found = await helix.recall("which database did we pick?", after=said)
+        assert not found.stale
+        assert "Postgres" in found.context

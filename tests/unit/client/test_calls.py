@@ -1,0 +1,111 @@
+"""What the client does with a query service that is busy, slow or not there."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Iterator
+from concurrent import futures
+
+import grpc
+import pytest
+
+from helix_memory.client import AsyncHelix, AsyncSession, Helix, OverdueError, Session, TemporaryError
+from helix_memory.errors import OverloadedError
+from helix_memory.recall.v1 import recall_pb2, recall_pb2_grpc
+
+
+class BusyService(recall_pb2_grpc.RecallServiceServicer):
+    """Refuses the first `refusals` recalls; each takes `seconds`."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.refusals = 0
+        self.seconds = 0.0
+        self.calls = 0
+
+    def Recall(  # noqa: N802  gRPC's name
+        self, request: recall_pb2.RecallRequest, context: grpc.ServicerContext
+    ) -> recall_pb2.RecallResponse:
+        """Refuse or reply."""
+        self.calls += 1
+        time.sleep(self.seconds)
+        if self.calls <= self.refusals:
+            context.set_trailing_metadata((("grpc-retry-pushback-ms", "1"),))
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "no place")
+        reply = recall_pb2.RecallResponse(stale=request.min_seq > 1)
+        reply.context.text = request.query
+        return reply
+
+
+@pytest.fixture
+def service() -> Iterator[BusyService]:
+    """A service that runs."""
+    busy, server = BusyService(), grpc.server(futures.ThreadPoolExecutor(40))
+    recall_pb2_grpc.add_RecallServiceServicer_to_server(busy, server)
+    busy.port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield busy
+    server.stop(None)
+
+
+def test_a_recall_is_tried_again_while_the_service_is_full(service: BusyService) -> None:
+    """The service says after how long."""
+    service.refusals = 2
+    with Helix(query_port=service.port) as helix:
+        assert helix.recall("which?").context == "which?"
+    assert service.calls == 3
+
+
+def test_a_service_that_stays_full_is_an_error(service: BusyService) -> None:
+    """Four attempts."""
+    service.refusals = 100
+    with Helix(query_port=service.port) as helix, pytest.raises(OverloadedError, match="no place"):
+        helix.recall("which?")
+    assert service.calls == 4
+
+
+def test_a_recall_ends_at_its_deadline(service: BusyService) -> None:
+    """The deadline of the call comes before that of the client."""
+    service.seconds = 1.0
+    with Helix(query_port=service.port) as helix, pytest.raises(OverdueError):
+        helix.recall("which?", deadline_seconds=0.1)
+
+
+def test_an_address_where_nothing_listens_is_an_error() -> None:
+    """Reads and writes name it."""
+    with Helix(nats_port=1, query_port=1, deadline_seconds=2.0) as helix:
+        with pytest.raises(TemporaryError, match=r"127\.0\.0\.1:1"):
+            helix.recall("which?")
+        with pytest.raises(TemporaryError, match=r"nats://127\.0\.0\.1:1"):
+            helix.remember("x")
+
+
+async def test_an_asyncio_program_recalls_many_at_once(service: BusyService) -> None:
+    """The event loop is free meanwhile."""
+    service.seconds = 0.2
+    async with AsyncHelix(query_port=service.port) as helix:
+        started = time.monotonic()
+        found = await asyncio.gather(*(helix.recall(f"which {n}?") for n in range(20)))
+        assert time.monotonic() - started < 2.0
+    assert [one.context for one in found] == [f"which {n}?" for n in range(20)]
+
+
+async def test_a_cancelled_recall_returns_at_once(service: BusyService) -> None:
+    """Its thread ends by itself."""
+    service.seconds = 0.5
+    async with AsyncHelix(query_port=service.port) as helix:
+        started = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(helix.recall("which?"), 0.05)
+        assert time.monotonic() - started < 0.4
+
+
+@pytest.mark.parametrize(("plain", "awaited"), [(Helix, AsyncHelix), (Session, AsyncSession)])
+def test_both_clients_have_the_same_methods(plain: type, awaited: type) -> None:
+    """With the same arguments and words of help."""
+    names = {name for name, _ in inspect.getmembers(plain, inspect.isfunction) if not name.startswith("_")}
+    for name in names - {"session", "close"}:
+        method = getattr(awaited, name)
+        assert inspect.iscoroutinefunction(method), name
+        assert inspect.signature(method) == inspect.signature(getattr(plain, name))
+        assert method.__doc__ == getattr(plain, name).__doc__

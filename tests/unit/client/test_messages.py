@@ -1,0 +1,112 @@
+"""What the client refuses before it sends anything, with the limits and messages of the services."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from helix_memory.client import Helix, InvalidInputError, Written, messages
+from helix_memory.events import MemoryEvent
+from helix_memory.recall.v1 import recall_pb2
+from helix_query.api.requests import query_of
+
+SCOPE = recall_pb2.Scope(tenant_id="acme")
+NOTE = Written("e-1", "0" * 32, 7, duplicate=False)
+NOWHERE = {"nats_port": 1, "query_port": 1, "deadline_seconds": 0.1}
+"""Nothing listens there: a call that sends something raises another error."""
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": 201}, "top_k"),
+        ({"token_budget": 0}, "token_budget"),
+        ({"types": ["opinion"]}, "filter.types"),
+        ({"projects": ["a\n"]}, "filter.project_ids"),
+        ({"sessions": ["s"] * 65}, "filter.session_ids"),
+        ({"exclude_flags": ["rude"]}, "filter.exclude_flags"),
+        ({"mode": "fast"}, "mode"),
+        ({"expand_context": "all"}, "expand_context"),
+        ({"as_of": datetime(2026, 11, 1)}, "as_of"),  # noqa: DTZ001  without a zone on purpose
+        ({"already_served": ["x"]}, "already_served"),
+        ({"event_after": datetime(2026, 2, 1, tzinfo=UTC), "event_before": datetime(2026, 1, 1, tzinfo=UTC)},
+         "filter.event_after"),
+    ],
+)  # fmt: skip
+def test_a_recall_that_breaks_a_limit_is_not_sent(options: dict[str, Any], field: str) -> None:
+    """The error names the field as the server would."""
+    with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
+        helix.recall("which database?", **options)
+    assert refused.value.field in {field, "memory_id"}
+
+
+@pytest.mark.parametrize("query", ["", " \n", "x" * 4_097, "\ud800"])
+def test_a_query_that_breaks_a_limit_is_not_sent(query: str) -> None:
+    """Empty, too long, or no text."""
+    with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError, match="query"):
+        helix.recall(query)
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda h: h.remember(""), "text"),
+        (lambda h: h.remember("x" * 100_001), "text"),
+        (lambda h: h.remember("\ud800"), "text"),
+        (lambda h: h.remember("x", type="opinion"), "type"),
+        (lambda h: h.remember("x", salience=1.5), "salience"),
+        (lambda h: h.remember("x", event_id="a b"), "event_id"),
+        (lambda h: h.message("x", session="a.b"), "session_id"),
+        (lambda h: h.message("x", role="boss"), "role"),
+        (lambda h: h.tool("bash"), "event"),
+        (lambda h: h.document("d"), "event"),
+        (lambda h: h.correct("xyz", "new"), "memory_id"),
+        (lambda h: h.forget(), "event"),
+        (lambda h: h.forget("0" * 32, of_session="s"), "event"),
+        (lambda h: h.feedback(), "event"),
+        (lambda h: h.remember("x", sesion="s"), "sesion"),
+    ],
+)
+def test_an_event_that_breaks_a_rule_is_not_sent(call: Any, field: str) -> None:
+    """The rules are those of the event models."""
+    with Helix(**NOWHERE) as helix, pytest.raises(InvalidInputError) as refused:
+        call(helix)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("caller", [{"tenant": "a.b"}, {"user": "a\0"}, {"time_zone": "Mars/Olympus"}])
+def test_a_caller_that_breaks_a_limit_is_refused_at_once(caller: dict[str, str]) -> None:
+    """The caller is named once, so it is checked once."""
+    with pytest.raises(InvalidInputError):
+        Helix(**caller)  # type: ignore[arg-type]
+
+
+def test_the_service_takes_a_request_with_every_option() -> None:
+    """What the client accepts, the service accepts with the same meaning."""
+    request = messages.recall_request(
+        SCOPE,
+        "which database?",
+        {
+            "top_k": 3, "token_budget": 200, "types": ["decision"], "projects": ("p",), "sessions": ["s"],
+            "exclude_flags": ["secret"], "mode": "dense", "expand_context": "session", "never_skip": True,
+            "already_served": [NOTE], "after": [NOTE, NOTE], "include_profile": True,
+            "as_of": datetime(2026, 11, 1, tzinfo=UTC), "prefer_project": "p",
+        },
+        project="other", time_zone="Europe/Berlin",
+    )  # fmt: skip
+    query = query_of(request, profiles=["helix"], clock=datetime.now(UTC))
+    assert (query.top_k, query.token_budget, query.mode, query.min_sequence) == (3, 200, "dense", 7)
+    assert (query.project_id, query.already_served, query.expand_context) == ("p", ("0" * 32,), "session")
+    assert query.selection.as_of == datetime(2026, 11, 1, tzinfo=UTC)
+    assert len(query.selection.filters) == 4
+
+
+def test_an_event_gets_the_fields_under_their_names() -> None:
+    """Short names of the client, and a random id unless one is given."""
+    fields = {"tenant_id": "acme", "text": "x", "session": "s", "user": "ana", "project": "p", "tags": ("t",)}
+    first, second = (messages.event_of("memory", fields) for _ in range(2))
+    assert isinstance(first, MemoryEvent)
+    assert (first.session_id, first.user_id, first.project_id, first.tags) == ("s", "ana", "p", ["t"])
+    assert first.event_id != second.event_id
+    assert messages.event_of("memory", {**fields, "event_id": "mine"}).event_id == "mine"
